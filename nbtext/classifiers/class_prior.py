@@ -1,0 +1,61 @@
+"""Class priors π_k: how probable a class is before the document is read. Source: Gambosi's notes; IIR eq. 13.5."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtext.errors import PathError, UsageError, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.statistics import ClassStatistics
+
+
+def class_prior(kind: str | Mapping[str, float], statistics: ClassStatistics) -> NDArray[np.float64]:
+    """π_k, shape (n_classes,): ``empirical`` D_k / D, ``smoothed:A`` (D_k + A) / (D + A·K), ``uniform`` 1 / K, or given by label.
+
+    Given numbers are weights; they are divided by their sum. Raises `UsageError` if a class has none.
+    """
+    documents = statistics.class_documents.astype(np.float64)
+    if isinstance(kind, str):
+        added = 0.0 if kind in ("empirical", "uniform") else float(kind.partition(":")[2])
+        weights = np.ones_like(documents) if kind == "uniform" else documents + added
+    else:
+        missing = [label for label in statistics.classes if label not in kind]
+        if missing:
+            raise UsageError(f"the class prior has no number for class {missing[0]!r}", hint="give one for every class")
+        weights = np.array([kind[label] for label in statistics.classes])
+    prior: NDArray[np.float64] = weights / weights.sum()
+    return prior
+
+
+def read_class_prior(value: str | None) -> Any:  # noqa: ANN401 - what the parameter table takes
+    """What an option says: a kind as it is, or the weights by label of a file with lines of a class, a tab and a number.
+
+    Raises `UsageError` if there is no such kind or file, `PathError` for a file that cannot be read.
+    """
+    if value is None or value in ("empirical", "uniform") or value.startswith("smoothed:"):
+        return value
+    try:
+        lines = Path(value).read_bytes().decode("utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise UsageError(f"--class-prior knows no {value!r}", hint="use empirical, uniform, smoothed:A or a file") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        text = reason(problem) if isinstance(problem, OSError) else "not UTF-8"
+        raise PathError(f"cannot read: {text}", where=value) from None
+    weights = {}
+    for number, line in enumerate(lines, 1):
+        label, tab, weight = line.rpartition("\t")
+        try:
+            weights[label] = float(weight)
+        except ValueError:
+            tab = ""
+        if not tab:
+            raise PathError(f"line {number} is not a class, a tab and a number", where=value)
+    return weights

@@ -1,0 +1,41 @@
+"""Multinomial naive Bayes: the tokens of a document are independent draws from the language model of its class.
+
+log p(d, C_k) = log π_k + Σ_j n_jd log φ_jk. Source: IIR eq. 13.4; A. McCallum, K. Nigam, A comparison of event models for naive Bayes text
+classification (1998). The probability of the document's length and of the order of its terms is the same in every class and left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.classifiers.base import Classifier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nbtext.language_model.dirichlet import LanguageModels
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialNaiveBayes(Classifier):
+    """A class prior π, shape (n_classes,), and a language model φ for each class."""
+
+    language_models: LanguageModels
+    prior: NDArray[np.float64]
+
+    @property
+    def bias(self) -> NDArray[np.float64]:
+        """log π_k, shape (n_classes,); −inf for a class that the prior rules out."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.prior)
+
+    def weights(self, terms: NDArray[np.int64]) -> NDArray[np.float64]:
+        """log φ_jk, shape (n, n_classes)."""
+        return self.language_models.log_probability(terms)
+
+    def known(self) -> NDArray[np.bool_]:
+        """The selected terms, shape (n_terms,)."""
+        return self.language_models.selected

@@ -1,0 +1,49 @@
+"""`nbtext evaluate`: how good the model's answers are on documents whose classes are known."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from nbtext.cli.options import corpus_argument, given, messages, messages_options, model_option, output_option, reading_options
+
+
+@click.command("evaluate", short_help="Judge the model on documents whose classes are known.")
+@corpus_argument
+@model_option
+@output_option("table", "json", help_text="Default: table.")
+@reading_options
+@messages_options
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
+    """Classify documents whose classes are known and print how often and how confidently the model is right.
+
+    CORPUS is laid out like a training corpus. Labels that the model does not know count as mistakes and are named.
+
+    \b
+    Example:
+      nbtext evaluate corpora/service-desk/test
+      nbtext evaluate test.csv --output json
+    """
+    from nbtext.cli.corpus import Corpus
+    from nbtext.model import TextClassifier
+    from nbtext.model.judging import judge
+    from nbtext.parameters import READING
+
+    say = messages(options)
+    model = TextClassifier.load(model_path)
+    documents = Corpus(corpus, {**model.reading, **given(READING, options)}, say, labelled=True)
+    summary = judge(model, documents.readable()).summary()
+    documents.say_notices()
+    if summary["unknown_labels"]:
+        say.warn(f"the model does not know the labels {', '.join(summary['unknown_labels'])}")
+    if output == "json":
+        from nbtext.report.records import json_line
+
+        sys.stdout.write(json_line(summary))
+    else:
+        from nbtext.report.evaluation import print_evaluation
+
+        print_evaluation(summary)
+    return say.finish()

@@ -1,0 +1,128 @@
+"""The command `nbtext`: finds the sub-command, and is the one place where failures become a line on standard error and an exit status."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from nbtext import __version__
+from nbtext.cli.messages import say
+from nbtext.errors import NbtextError, PathError, reason
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+COMMANDS = ("train", "classify", "evaluate", "select-features", "inspect")
+INTERNAL_ERROR = NbtextError.exit_status
+
+
+class Commands(click.Group):
+    """Sub-commands, each imported from a file of its name when it is wanted."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which one needs them."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command called so, or None."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command
+        return command
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="nbtext")
+@click.option("--debug", is_flag=True, help="Show a traceback for an internal error.")
+def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
+    """Text classification: learn classes from labelled documents, then classify others.
+
+    \b
+      nbtext train corpus/            one sub-directory per class; makes nbtext.joblib
+      nbtext classify doc.txt         the class, and how probable it is
+      nbtext evaluate corpus-test/    how often it is right
+    """
+    del debug
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process with the exit status of the contract."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line; return the exit status."""
+    _prepare_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # leave it alone where it is ignored, as under nohup
+            signal.signal(number, _exit_by_signal)
+    try:
+        if sys.stdout is None:
+            raise PathError("cannot write: it is closed", where="standard output")
+        status = nbtext.main(arguments, prog_name="nbtext", standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as problem:  # noqa: BLE001 - the last place that can make a line of it
+        return _status_of(problem, debug="--debug" in arguments)
+    return status if isinstance(status, int) else 0
+
+
+def _status_of(problem: BaseException, *, debug: bool) -> int:
+    """Say what went wrong, in one line, and give its exit status."""
+    match problem:
+        case SystemExit():
+            return problem.code if isinstance(problem.code, int) else INTERNAL_ERROR
+        case KeyboardInterrupt() | click.Abort():
+            return 128 + signal.SIGINT
+        case click.exceptions.NoArgsIsHelpError():
+            problem.show()
+            return problem.exit_code
+        case click.ClickException():
+            context = getattr(problem, "ctx", None)
+            command = context.command_path if context else "nbtext"
+            say(f"{problem.format_message().rstrip('.')}; see {command} --help".replace("\n", " "))
+            return problem.exit_code
+        case BrokenPipeError():
+            _abandon_standard_output()
+            return 128 + signal.SIGPIPE
+        case NbtextError():
+            say(str(problem))
+            return problem.exit_status
+        case OSError():
+            _abandon_standard_output()
+            say(f"{problem.filename or 'standard output'}: cannot write: {reason(problem)}")
+            return PathError.exit_status
+        case MemoryError():
+            say("out of memory")
+            return PathError.exit_status
+    if debug:
+        import traceback
+
+        traceback.print_exception(problem)
+    say(f"internal error: {type(problem).__name__}: {problem}; please report it, with what nbtext --debug prints")
+    return INTERNAL_ERROR
+
+
+def _prepare_streams() -> None:
+    """The same bytes out under every locale; names that are no text pass through."""
+    for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
+        if stream is not None and hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline=newline)
+
+
+def _abandon_standard_output() -> None:
+    """Keep the interpreter from flushing what cannot be written."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _exit_by_signal(number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    raise SystemExit(128 + number)

@@ -1,0 +1,44 @@
+"""`nbtext select-features`: which terms carry the information."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from nbtext.cli.options import messages_options, model_option, output_option
+from nbtext.parameters import CRITERIA
+
+
+@click.command("select-features", short_help="Rank terms by what they say about the class.")
+@model_option
+@click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, metavar="N", help="How many terms to print.")
+@click.option("--by", type=click.Choice(CRITERIA), default=CRITERIA[0], show_default=True, help="What makes a term informative.")
+@output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (rank, term, score, class).")
+@messages_options
+def command(model_path: str, top: int, by: str, output: str | None, **options: Any) -> int:
+    """Print the terms of a model that tell most about the class, best first, each with the class it speaks for.
+
+    Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2 from how many documents
+    of each class hold the term; log-odds compares the class with all others.
+
+    \b
+    Example:
+      nbtext select-features --top 500
+      nbtext select-features --by chi2 --output csv
+    """
+    del options
+    from nbtext.model import TextClassifier
+    from nbtext.report.features import write_features
+    from nbtext.selection import rank
+
+    model = TextClassifier.load(model_path)
+    ranking = rank(model.classifier.language_models, model.classifier.prior, by, top)
+    vocabulary, classes = model.statistics.vocabulary, model.classes_
+    rows = [
+        (place, vocabulary.term(term), score, classes[label])
+        for place, (term, score, label) in enumerate(zip(*(column.tolist() for column in ranking), strict=True), 1)
+    ]
+    write_features(rows, output or ("table" if sys.stdout.isatty() else "tsv"))
+    return 0

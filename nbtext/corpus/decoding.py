@@ -1,0 +1,52 @@
+"""Bytes of unknown encoding to UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+
+from nbtext.errors import DocumentError
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's, so it comes first
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_BINARY_WITHIN = 8192
+
+
+def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
+    """The text as valid UTF-8, and whether it had to be taken for Windows-1252.
+
+    ``auto`` believes a byte order mark, then tries UTF-8, then falls back; a named encoding is strict. Raises `DocumentError` for what is
+    not text in the encoding.
+    """
+    if encoding != "auto":
+        return _strict(body, encoding), False
+    if not body.isascii():
+        for mark, name in _MARKS:
+            if body.startswith(mark):
+                return _strict(body[len(mark) :] if name == "utf-8" else body, name), False
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            _refuse_binary(body)
+            return body.decode("cp1252", "replace").encode(), True
+    _refuse_binary(body)
+    return body, False
+
+
+def _strict(body: bytes, encoding: str) -> bytes:
+    try:
+        return body.decode(encoding).encode("utf-8", "replace")
+    except UnicodeDecodeError as problem:
+        raise DocumentError(f"not valid {encoding} at byte {problem.start}", hint="see --encoding") from None
+    except UnicodeError as problem:
+        raise DocumentError(f"not valid {encoding} ({problem})", hint="see --encoding") from None
+
+
+def _refuse_binary(body: bytes) -> None:
+    found = body.find(b"\0", 0, _BINARY_WITHIN)
+    if found >= 0:
+        raise DocumentError(f"binary, not text (a zero byte at {found})")

@@ -1,0 +1,38 @@
+"""One document as it goes through nbtext, and what is noticed while reading many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from nbtext.errors import DocumentError
+
+
+class Document(NamedTuple):
+    """A document: its name as given or found, its class if known, its text as valid UTF-8, or why it could not be read."""
+
+    id: str
+    label: str | None
+    text: bytes
+    problem: DocumentError | None = None
+
+
+class RawDocument(NamedTuple):
+    """A document as a format's reader found it: bytes of unknown encoding and kind."""
+
+    id: str
+    label: str | None
+    body: bytes
+    problem: DocumentError | None = None
+
+
+@dataclass
+class Notices:
+    """What a reader noticed that is no failure: said on a terminal or with --verbose; ``warnings`` are always said."""
+
+    transcoded: int = 0
+    """Documents that were not valid UTF-8 and were read as Windows-1252."""
+    unlabelled: list[str] = field(default_factory=list)
+    """Files that lie in no class directory and were left out of training."""
+    warnings: list[str] = field(default_factory=list)

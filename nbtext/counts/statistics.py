@@ -1,0 +1,214 @@
+"""The sufficient statistics of a corpus: documents, term counts and document counts per class. Whole numbers that add and subtract exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
+from nbtext.errors import UsageError
+from nbtext.ragged import flat_indices, offsets
+from nbtext.text.key_table import KeyTable, pair, unpair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.document_term import DocumentTermMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class ClassStatistics:
+    """Counts of a labelled corpus: D_k documents of class k, and for every term j that occurs in class k its cell (m_jk, d_jk).
+
+    Cells are grouped by term and sorted by class within it; a cell is present only where its counts are at least 1. Immutable.
+    """
+
+    vocabulary: Vocabulary
+    classes: tuple[str, ...]
+    """Labels, sorted, distinct."""
+    class_documents: NDArray[np.int64]
+    """D_k, shape (n_classes,)."""
+    term_offsets: NDArray[np.int64]
+    """Where each term's cells begin and the last term's end, shape (n_terms + 1,)."""
+    cell_classes: NDArray[np.int64]
+    """Class number of each cell, shape (n_cells,)."""
+    cell_counts: NDArray[np.int64]
+    """m_jk, occurrences of the term in the class, shape (n_cells,)."""
+    cell_documents: NDArray[np.int64]
+    """d_jk, documents of the class that hold the term, shape (n_cells,)."""
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.classes)
+
+    @property
+    def n_terms(self) -> int:
+        """V."""
+        return len(self.vocabulary)
+
+    @property
+    def n_documents(self) -> int:
+        """D."""
+        return int(self.class_documents.sum())
+
+    @cached_property
+    def class_tokens(self) -> NDArray[np.int64]:
+        """N_k, tokens of each class, shape (n_classes,)."""
+        tokens = np.zeros(self.n_classes, np.int64)
+        np.add.at(tokens, self.cell_classes, self.cell_counts)
+        return tokens
+
+    @cached_property
+    def cell_terms(self) -> NDArray[np.int64]:
+        """Term id of each cell, shape (n_cells,)."""
+        return np.repeat(np.arange(self.n_terms), np.diff(self.term_offsets))
+
+    @cached_property
+    def term_counts(self) -> NDArray[np.int64]:
+        """Occurrences of each term in the whole corpus, shape (n_terms,)."""
+        return self._over_classes(self.cell_counts)
+
+    @cached_property
+    def term_documents(self) -> NDArray[np.int64]:
+        """Documents that hold each term, shape (n_terms,)."""
+        return self._over_classes(self.cell_documents)
+
+    def counts_of(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """m_jk of some terms, dense, shape (n, n_classes)."""
+        return self._dense(terms, self.cell_counts)
+
+    def documents_of(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """d_jk of some terms, dense, shape (n, n_classes)."""
+        return self._dense(terms, self.cell_documents)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ClassStatistics):
+            return NotImplemented
+        return (
+            self.classes == other.classes
+            and self.vocabulary == other.vocabulary
+            and np.array_equal(self.class_documents, other.class_documents)
+            and np.array_equal(self.term_offsets, other.term_offsets)
+            and np.array_equal(self.cell_classes, other.cell_classes)
+            and np.array_equal(self.cell_counts, other.cell_counts)
+            and np.array_equal(self.cell_documents, other.cell_documents)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: ClassStatistics) -> ClassStatistics:
+        """Statistics of both corpora together."""
+        return self._combine(other, 1)
+
+    def __sub__(self, other: ClassStatistics) -> ClassStatistics:
+        """Statistics without those of ``other``; terms and classes with nothing left go.
+
+        Raises `UsageError` if ``other`` counts anything that these statistics do not.
+        """
+        return self._combine(other, -1)
+
+    def _combine(self, other: ClassStatistics, sign: int) -> ClassStatistics:
+        classes = tuple(sorted({*self.classes, *other.classes}))
+        number = {label: new for new, label in enumerate(classes)}
+        vocabulary, mine, theirs = self.vocabulary.union(other.vocabulary)
+        documents = np.zeros(len(classes), np.int64)
+        keys = []
+        for side, terms, factor in ((self, mine, 1), (other, theirs, sign)):
+            labels = np.array([number[label] for label in side.classes], np.int64)
+            documents[labels] += factor * side.class_documents
+            keys.append(pair(terms[side.cell_terms], labels[side.cell_classes]))
+        key, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+        counts, cell_documents = np.zeros(key.size, np.int64), np.zeros(key.size, np.int64)
+        np.add.at(counts, inverse, np.concatenate((self.cell_counts, sign * other.cell_counts)))
+        np.add.at(cell_documents, inverse, np.concatenate((self.cell_documents, sign * other.cell_documents)))
+        if min(documents.min(initial=0), counts.min(initial=0), cell_documents.min(initial=0)) < 0:
+            raise UsageError("cannot take away documents that were never counted")
+        left = counts > 0
+        return _from_cells(vocabulary, classes, documents, key[left], counts[left], cell_documents[left])
+
+    def _over_classes(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        running = np.concatenate((np.zeros(1, np.int64), np.cumsum(cells)))
+        return running[self.term_offsets[1:]] - running[self.term_offsets[:-1]]
+
+    def _dense(self, terms: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        starts = self.term_offsets[terms]
+        sizes = self.term_offsets[terms + 1] - starts
+        place = flat_indices(starts, sizes)
+        table = np.zeros((terms.size, self.n_classes), np.int64)
+        table[np.repeat(np.arange(terms.size), sizes), self.cell_classes[place]] = cells[place]
+        return table
+
+
+def _from_cells(
+    vocabulary: Vocabulary,
+    classes: Sequence[str],
+    class_documents: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    documents: NDArray[np.int64],
+) -> ClassStatistics:
+    """Statistics from cells sorted by key (term, class); terms without cells and classes without documents are left out."""
+    terms, labels = unpair(keys)
+    kept = np.zeros(len(vocabulary), np.bool_)
+    kept[terms] = True
+    present = class_documents > 0
+    return ClassStatistics(
+        vocabulary.restrict(kept),
+        tuple(label for label, here in zip(classes, present.tolist(), strict=True) if here),
+        class_documents[present],
+        offsets(np.bincount(terms, minlength=len(vocabulary))[kept]),
+        (np.cumsum(present) - 1)[labels],
+        counts,
+        documents,
+    )
+
+
+class StatisticsBuilder:
+    """Sums the document-term matrices of a stream of labelled documents. Memory grows with vocabulary × classes it occurs in, not with documents."""
+
+    def __init__(self) -> None:
+        self.vocabulary = GrowingVocabulary()
+        self._classes: dict[str, int] = {}
+        self._class_documents = np.zeros(16, np.int64)
+        self._cells = KeyTable(bits=16)
+        self._counts = np.zeros(1 << 16, np.int64)
+        self._documents = np.zeros(1 << 16, np.int64)
+
+    def add(self, matrix: DocumentTermMatrix, labels: Sequence[str]) -> None:
+        """Count documents; the ids of the matrix are those of this builder's vocabulary."""
+        classes = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
+        self._class_documents = _grown(self._class_documents, len(self._classes))
+        np.add.at(self._class_documents, classes, 1)
+        cells = self._cells.intern(pair(matrix.terms, np.repeat(classes, matrix.entries)))
+        self._counts, self._documents = _grown(self._counts, len(self._cells)), _grown(self._documents, len(self._cells))
+        np.add.at(self._counts, cells, matrix.counts)
+        np.add.at(self._documents, cells, 1)
+
+    def freeze(self) -> ClassStatistics:
+        """What has been counted so far."""
+        vocabulary, final_term = self.vocabulary.freeze()
+        classes = sorted(self._classes)
+        first_order = np.array([self._classes[label] for label in classes], np.int64)
+        final_class = np.empty(len(classes), np.int64)
+        final_class[first_order] = np.arange(len(classes))
+        terms, labels = unpair(self._cells.keys)
+        keys = pair(final_term[terms], final_class[labels])
+        order = np.argsort(keys)
+        return _from_cells(
+            vocabulary, classes, self._class_documents[first_order], keys[order], self._counts[order], self._documents[order]
+        )
+
+
+def _grown(array: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The array, with room for ``size`` elements, zeros in the new ones."""
+    if size <= array.size:
+        return array
+    grown = np.zeros(2 * size, np.int64)
+    grown[: array.size] = array
+    return grown

@@ -1,0 +1,170 @@
+"""The vocabulary: terms to ids and back, in sorted arrays, without an object per term.
+
+Single terms come first, sorted by their UTF-8 bytes; n-grams follow, each a pair (id of the (n − 1)-gram before its last term, id of its
+last term), sorted as pairs, so that shorter n-grams precede longer ones.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.ragged import flat_indices, offsets
+from nbtext.text.analyzer import UNKNOWN
+from nbtext.text.key_table import KeyTable, pair, unpair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+class Vocabulary:
+    """Terms with the ids 0 to n_terms − 1. Immutable.
+
+    ``text`` holds the single terms as UTF-8 one after the other, ``bounds`` where each begins and the last ends, ``pairs`` the n-grams
+    as keys of `nbtext.text.key_table.pair`.
+    """
+
+    def __init__(self, text: bytes, bounds: NDArray[np.int64], pairs: NDArray[np.uint64]) -> None:
+        self.text = text
+        self.bounds = bounds
+        self.pairs = pairs
+        self.n_single = len(bounds) - 1
+        self._looked_up = 0
+        self._ids: dict[str, int] | None = None
+
+    @classmethod
+    def of(cls, terms: Sequence[str]) -> Vocabulary:
+        """A vocabulary of single terms, given sorted and distinct."""
+        encoded = [term.encode() for term in terms]
+        return cls(b"".join(encoded), offsets(np.array([len(term) for term in encoded], np.int64)), np.empty(0, np.uint64))
+
+    def __len__(self) -> int:
+        return self.n_single + len(self.pairs)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Vocabulary)
+            and self.text == other.text
+            and np.array_equal(self.bounds, other.bounds)
+            and np.array_equal(self.pairs, other.pairs)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def term(self, number: int) -> str:
+        """One term; the parts of an n-gram stand with a space between them."""
+        if number < self.n_single:
+            return self._bytes(number).decode()
+        left, last = unpair(self.pairs[number - self.n_single : number - self.n_single + 1])
+        return f"{self.term(int(left[0]))} {self.term(int(last[0]))}"
+
+    def single_terms(self) -> list[str]:
+        """All terms that are no n-grams, in the order of their ids."""
+        bounds = self.bounds.tolist()
+        if self.text.isascii():
+            text = self.text.decode()
+            return [text[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+        return [self.text[start:end].decode() for start, end in zip(bounds, bounds[1:], strict=False)]
+
+    def find(self, terms: Sequence[str]) -> list[int]:
+        """The id of each single term, `UNKNOWN` for terms not in the vocabulary.
+
+        A few terms are found by bisection, so that loading a model makes no dictionary; many are worth one.
+        """
+        self._looked_up += len(terms)
+        if self._ids is None and self._looked_up * 16 > self.n_single:
+            self._ids = {term: number for number, term in enumerate(self.single_terms())}
+        if self._ids is not None:
+            ids = self._ids
+            return [ids.get(term, UNKNOWN) for term in terms]
+        return [self._bisect(term.encode()) for term in terms]
+
+    def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The id of each n-gram, given the ids of its parts; `UNKNOWN` for n-grams not in the vocabulary. Shape (n,)."""
+        if not self.pairs.size:
+            return np.full(left.size, UNKNOWN, np.int64)
+        wanted = pair(left, last)
+        place = np.minimum(np.searchsorted(self.pairs, wanted), self.pairs.size - 1)
+        return np.where(self.pairs[place] == wanted, self.n_single + place, UNKNOWN)
+
+    def union(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
+        """Both vocabularies in one, and the new ids of the terms of each, shapes (len(self),) and (len(other),)."""
+        mine, theirs = self.single_terms(), other.single_terms()
+        terms = sorted({*mine, *theirs})
+        number = {term: new for new, term in enumerate(terms)}
+        ids = [np.array([number[term] for term in side], np.int64) for side in (mine, theirs)]
+        pairs = [unpair(side.pairs) for side in (self, other)]
+        merged: list[NDArray[np.uint64]] = []
+        begin = len(terms)
+        while any(left.size > ids[side].size - (self, other)[side].n_single for side, (left, _) in enumerate(pairs)):
+            level = []
+            for side, (left, last) in enumerate(pairs):
+                done = ids[side].size - (self, other)[side].n_single
+                end = int(np.searchsorted(left, ids[side].size))  # n-grams whose left part has its new id
+                level.append(pair(ids[side][left[done:end]], ids[side][last[done:end]]))
+            keys = np.union1d(*level)
+            merged.append(keys)
+            ids = [np.concatenate((old, begin + np.searchsorted(keys, new))) for old, new in zip(ids, level, strict=True)]
+            begin += keys.size
+        single = Vocabulary.of(terms)
+        return Vocabulary(single.text, single.bounds, np.concatenate([single.pairs, *merged])), ids[0], ids[1]
+
+    def restrict(self, kept: NDArray[np.bool_]) -> Vocabulary:
+        """The terms with ``kept`` (shape (n_terms,)) true, in the same order. The parts of every n-gram kept must be kept."""
+        if kept.all():
+            return self
+        single = np.flatnonzero(kept[: self.n_single])
+        sizes = np.diff(self.bounds)[single]
+        text = np.frombuffer(self.text, np.uint8)[flat_indices(self.bounds[single], sizes)].tobytes()
+        new = np.cumsum(kept) - 1
+        left, last = unpair(self.pairs[kept[self.n_single :]])
+        return Vocabulary(text, offsets(sizes), pair(new[left], new[last]))
+
+    def _bytes(self, number: int) -> bytes:
+        return self.text[int(self.bounds[number]) : int(self.bounds[number + 1])]
+
+    def _bisect(self, term: bytes) -> int:
+        place = bisect_left(range(self.n_single), term, key=self._bytes)
+        return place if place < self.n_single and self._bytes(place) == term else UNKNOWN
+
+
+class GrowingVocabulary:
+    """Ids for terms as they come: even ones for single terms, odd ones for n-grams. `freeze` puts them in order."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._pairs = KeyTable()
+
+    def find(self, terms: Sequence[str]) -> list[int]:
+        """The id of each single term, new terms included."""
+        ids = self._ids
+        return [2 * ids.setdefault(term, len(ids)) for term in terms]
+
+    def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The id of each n-gram, given the ids of its parts, new n-grams included."""
+        return 2 * self._pairs.intern(pair(left, last)) + 1
+
+    def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
+        """The vocabulary, and for every id handed out the id there, shape (highest id + 1,)."""
+        terms = sorted(self._ids)
+        single = Vocabulary.of(terms)
+        final = np.full(2 * max(len(terms), len(self._pairs)), UNKNOWN, np.int64)
+        final[2 * np.array([self._ids[term] for term in terms], np.int64)] = np.arange(len(terms))
+        left, last = unpair(self._pairs.keys)
+        pending = np.arange(left.size)
+        sorted_pairs = [single.pairs]
+        begin = len(terms)
+        while pending.size:
+            ready = final[left[pending]] != UNKNOWN
+            level = pending[ready]
+            keys = pair(final[left[level]], final[last[level]])
+            order = np.argsort(keys)
+            final[2 * level[order] + 1] = begin + np.arange(level.size)
+            sorted_pairs.append(keys[order])
+            begin += level.size
+            pending = pending[~ready]
+        return Vocabulary(single.text, single.bounds, np.concatenate(sorted_pairs)), final

@@ -1,0 +1,101 @@
+"""Class language models: categorical distributions over the vocabulary, estimated from counts under a Dirichlet prior.
+
+Symbols: m_jk occurrences of term j in class k, N_k tokens of class k, V terms, α the Dirichlet parameters, α_0 their sum. Source for
+all three estimates: G. Gambosi, Machine Learning course notes, "Probabilistic learning"; smoothing as pseudo-counts: Manning, Raghavan,
+Schütze, Introduction to Information Retrieval (IIR), eq. 13.7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.statistics import ClassStatistics
+
+    Floats = NDArray[np.float64]
+
+
+def maximum_likelihood(counts: Floats, tokens: Floats) -> Floats:
+    """φ_jk = m_jk / N_k; a term not seen in a class has probability zero there, the "black swan". Undefined (nan) for a class of no tokens."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return counts / tokens
+
+
+def maximum_a_posteriori(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float, n_terms: int) -> Floats:
+    """φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior; every α_j at least 1."""
+    return (counts + (alpha - 1)) / (tokens + (alpha_0 - n_terms))
+
+
+def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float) -> Floats:
+    """φ_jk = (m_jk + α_j) / (N_k + α_0), the mean of the posterior: the probability that the next token is term j.
+
+    >>> float(posterior_mean(np.array(5.0), np.array(8.0), 1, 6)) == (5 + 1) / (8 + 6)  # IIR example 13.1, P(Chinese | yes)
+    True
+    """
+    return (counts + alpha) / (tokens + alpha_0)
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageModels:
+    """φ: for every class a categorical distribution over the selected terms.
+
+    ``smoothing`` is the pseudo-count added to each count; with the prior shape ``background`` it is μ, and term j gets μ·p(j | corpus).
+    Both mean and MAP add it: α_j is the pseudo-count under the mean and one more under MAP.
+    """
+
+    statistics: ClassStatistics
+    selected: NDArray[np.bool_]
+    """The terms that the distributions are over, shape (n_terms,)."""
+    smoothing: float
+    prior_shape: str
+    estimate: str
+
+    @property
+    def n_selected(self) -> int:
+        """V, the number of terms the distributions are over."""
+        return int(np.count_nonzero(self.selected))
+
+    @cached_property
+    def class_tokens(self) -> Floats:
+        """N_k, tokens of selected terms in each class, shape (n_classes,)."""
+        statistics = self.statistics
+        if self.n_selected == statistics.n_terms:
+            return statistics.class_tokens.astype(np.float64)
+        cells = self.selected[statistics.cell_terms]
+        tokens = np.zeros(statistics.n_classes, np.int64)
+        np.add.at(tokens, statistics.cell_classes[cells], statistics.cell_counts[cells])
+        return tokens.astype(np.float64)
+
+    def pseudo_counts(self, terms: NDArray[np.int64]) -> tuple[Floats, float]:
+        """What the prior adds to the counts of some terms, shape (n, 1), and its sum over all selected terms."""
+        if self.prior_shape == "symmetric":
+            return np.full((terms.size, 1), self.smoothing), self.smoothing * self.n_selected
+        background = self.statistics.term_counts[terms] / max(self.class_tokens.sum(), 1.0)
+        return self.smoothing * background[:, np.newaxis], self.smoothing
+
+    def probability(self, terms: NDArray[np.int64]) -> Floats:
+        """φ_jk of some selected terms, shape (n, n_classes)."""
+        counts = self.statistics.counts_of(terms).astype(np.float64)
+        pseudo_counts, total = self.pseudo_counts(terms)
+        return ESTIMATES[self.estimate](counts, self.class_tokens, pseudo_counts, total, self.n_selected)
+
+    def log_probability(self, terms: NDArray[np.int64]) -> Floats:
+        """log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood says impossible."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.probability(terms))
+
+
+ESTIMATES: dict[str, Callable[[Floats, Floats, Floats, float, int], Floats]] = {
+    "mean": lambda counts, tokens, added, total, _: posterior_mean(counts, tokens, added, total),
+    "map": lambda counts, tokens, added, total, n: maximum_a_posteriori(counts, tokens, added + 1, total + n, n),
+    "ml": lambda counts, tokens, *_: maximum_likelihood(counts, tokens),
+}
+"""Name to φ(counts, tokens of the class, pseudo-counts, their sum, number of terms)."""

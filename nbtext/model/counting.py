@@ -1,0 +1,58 @@
+"""From texts to counts: the analyzer that some parameters describe, over a growing or a fixed vocabulary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from nbtext.counts.document_term import DocumentTermMatrix, document_term_matrix
+from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
+from nbtext.errors import UsageError
+from nbtext.text.analyzer import Analyzer
+from nbtext.text.blocks import blocks
+from nbtext.text.ngrams import with_ngrams
+from nbtext.text.stemming import stemmer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+class TermIds(Protocol):
+    """A vocabulary, growing or fixed."""
+
+    def find(self, terms: Sequence[str]) -> list[int]:
+        """The id of each single term."""
+
+    def find_pairs(self, left: NDArray[Any], last: NDArray[Any]) -> NDArray[Any]:
+        """The id of each n-gram, by its parts."""
+
+
+class DocumentCounter:
+    """Texts to document-term matrices over a vocabulary."""
+
+    def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> None:
+        self._analyzer = Analyzer(stop_list, stemmer(parameters["stemmer"], parameters["language"]), vocabulary.find)
+        self._order = parameters["ngrams"]
+        self._vocabulary = vocabulary
+
+    def count(self, texts: Sequence[bytes]) -> DocumentTermMatrix:
+        """Counts of some documents in valid UTF-8, shape (n_docs, n_terms)."""
+        sequence = with_ngrams(self._analyzer.sequence(texts), self._order, self._vocabulary.find_pairs)
+        return document_term_matrix(sequence, len(texts))
+
+
+def count_corpus(
+    labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str]
+) -> ClassStatistics:
+    """The statistics of a stream of (label, text). Raises `UsageError` if there is not one document."""
+    builder = StatisticsBuilder()
+    counter = DocumentCounter(parameters, stop_list, builder.vocabulary)
+    empty = True
+    for block in blocks(labelled, lambda document: len(document[1])):
+        empty = False
+        labels, texts = zip(*block, strict=True)
+        builder.add(counter.count(texts), labels)
+    if empty:
+        raise UsageError("the corpus has no documents that can be read")
+    return builder.freeze()

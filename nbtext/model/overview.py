@@ -1,0 +1,56 @@
+"""What is in a model, as plain values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nbtext.selection import rank
+
+if TYPE_CHECKING:
+    from nbtext.model.text_classifier import TextClassifier
+
+
+def overview(model: TextClassifier, top: int) -> dict[str, Any]:
+    """Sizes, settings and for each class its documents, tokens, prior and the ``top`` terms that speak most for it.
+
+    A term is listed under the class to which it adds most mutual information.
+    """
+    statistics, fitted = model.statistics, model.classifier
+    return {
+        "documents": statistics.n_documents,
+        "tokens": int(statistics.class_tokens.sum()),
+        "terms": statistics.n_terms,
+        "selected_terms": fitted.language_models.n_selected,
+        "ngrams": int(statistics.vocabulary.pairs.size),
+        "smoothing": model.learnt.smoothing,
+        "training": model.parameters,
+        "reading": model.reading,
+        "stop_words": len(model.stop_list),
+        "written_by": model.written_by,
+        "classes": {
+            label: {
+                "documents": int(documents),
+                "tokens": int(tokens),
+                "prior": float(prior),
+                "top_terms": terms,
+            }
+            for label, documents, tokens, prior, terms in zip(
+                statistics.classes, statistics.class_documents, statistics.class_tokens, fitted.prior, _top_terms(model, top), strict=True
+            )
+        },
+    }
+
+
+def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:
+    found: list[list[str]] = [[] for _ in model.classes_]
+    if not top:
+        return found
+    wanting = len(found)
+    ranking = rank(model.classifier.language_models, model.classifier.prior, "mutual-information")
+    for term, label in zip(ranking.terms.tolist(), ranking.classes.tolist(), strict=True):
+        if len(found[label]) < top:
+            found[label].append(model.statistics.vocabulary.term(term))
+            wanting -= len(found[label]) == top
+            if not wanting:
+                break
+    return found

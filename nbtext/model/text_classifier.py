@@ -1,0 +1,197 @@
+"""`TextClassifier`: parameters, statistics and what was learnt from them, behind scikit-learn's conventions."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtext import __version__
+from nbtext.decision import log_posterior, minimum_error
+from nbtext.errors import ModelError, UsageError
+from nbtext.model.counting import DocumentCounter, count_corpus
+from nbtext.model.estimation import Learnt, classifier, learn
+from nbtext.model.state import State, from_plain, to_plain
+from nbtext.parameters import NLTK_STEMMERS, READING, TRAINING, checked
+from nbtext.text.blocks import blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+    from nbtext.counts.statistics import ClassStatistics
+
+    Text = str | bytes
+
+
+class TextClassifier:
+    """Classifies texts by what the words of each class look like.
+
+    Keyword arguments are the parameters of `nbtext.parameters.TRAINING`; a wrong one raises `UsageError` (a ValueError).
+
+    >>> model = TextClassifier(stemmer="none", stop_words="none", smoothing=1)
+    >>> texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"]
+    >>> model.fit(texts, ["yes", "yes", "yes", "no"]).predict(["Chinese Chinese Chinese Tokyo Japan"])
+    ['yes']
+    """
+
+    def __init__(self, **parameters: object) -> None:
+        self.parameters = checked(TRAINING, parameters)
+        self.reading = checked(READING, {})
+        self._statistics: ClassStatistics | None = None
+        self._learnt: Learnt | None = None
+        self._stop_list: list[str] | None = None
+        self.written_by = _versions(self.parameters)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
+        """The parameters by name."""
+        del deep
+        return dict(self.parameters)
+
+    def set_params(self, **parameters: object) -> TextClassifier:
+        """Change parameters before the next `fit`."""
+        self.parameters = checked(TRAINING, {**self.parameters, **parameters})
+        self._stop_list = None
+        return self
+
+    def fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
+        """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forgets what was learnt before."""
+        return self.fit_stream(zip(labels, map(_utf8, texts), strict=True))
+
+    def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
+        """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
+        return self._estimate(count_corpus(labelled, self.parameters, self.stop_list))
+
+    def partial_fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
+        """Learn from more texts; new classes and terms are welcome. The result is that of one `fit` with all of them."""
+        more = count_corpus(zip(labels, map(_utf8, texts), strict=True), self.parameters, self.stop_list)
+        return self._estimate(more if self._statistics is None else self._statistics + more)
+
+    def predict(self, texts: Iterable[Text]) -> list[str]:
+        """The most probable class of each text; the first in order of equals."""
+        classes = self.classes_
+        return [classes[best] for best in minimum_error(self.predict_log_proba(texts)).tolist()]
+
+    def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
+        """p(C_k | d), shape (n_docs, n_classes), in the order of `classes_`; nan where maximum likelihood rules out every class."""
+        return np.exp(self.predict_log_proba(texts))
+
+    def predict_log_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
+        """log p(C_k | d), shape (n_docs, n_classes), in nats."""
+        return log_posterior(self.joint_log_likelihood(texts))
+
+    def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
+        """log p(d, C_k), shape (n_docs, n_classes), in nats."""
+        rows = [self.score_block(block)[0] for block in blocks(map(_utf8, texts), len)]
+        return np.concatenate(rows) if rows else np.empty((0, self.statistics.n_classes))
+
+    def score_block(self, texts: Sequence[bytes]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """log p(d, C_k), shape (n_docs, n_classes), and the number of known tokens of each document, shape (n_docs,)."""
+        matrix = self._counter.count(texts)
+        return self.classifier.joint_log_likelihood(matrix), matrix.lengths
+
+    def score(self, texts: Iterable[Text], labels: Iterable[str]) -> float:
+        """Accuracy on texts whose classes are known."""
+        hits = [predicted == label for predicted, label in zip(self.predict(texts), labels, strict=True)]
+        return sum(hits) / len(hits)
+
+    def save(self, path: str) -> None:
+        """Write the model file, atomically; raises `PathError` if it cannot be written."""
+        from nbtext.store import write_model_file
+
+        state = State(self.parameters, self.reading, self.stop_list, self.statistics, self.learnt, self.written_by)
+        write_model_file(path, *to_plain(state))
+
+    @classmethod
+    def load(cls, path: str) -> TextClassifier:
+        """Read a model file; raises `ModelError` if it is missing, damaged, of a newer format, or no model."""
+        from nbtext.store import read_model_file
+
+        settings, arrays = read_model_file(path)
+        try:
+            state = from_plain(settings, arrays)
+        except ModelError as problem:
+            problem.where = path
+            raise
+        model = cls()
+        model.parameters, model.reading, model._stop_list, model._statistics, model._learnt, model.written_by = state
+        return model
+
+    def describe(self) -> str:
+        """The model in one line."""
+        statistics = self.statistics
+        return (
+            f"{statistics.n_classes:,} classes, {statistics.n_documents:,} documents, {int(statistics.class_tokens.sum()):,} tokens, "
+            f"{np.count_nonzero(self.learnt.selected):,} terms, smoothing {self.learnt.smoothing:.3g}"
+        )
+
+    def warnings(self) -> list[str]:
+        """What makes the model less useful than one may think."""
+        found = []
+        if self.statistics.n_classes == 1:
+            found.append(f"there is only one class, {self.classes_[0]}; every answer will be that")
+        if not self.learnt.selected.any():
+            found.append("the documents hold no terms; every answer will be the class prior's")
+        return found
+
+    @property
+    def classes_(self) -> list[str]:
+        """The classes in the order of all arrays by class: sorted."""
+        return list(self.statistics.classes)
+
+    @property
+    def statistics(self) -> ClassStatistics:
+        """The counts. Raises `UsageError` before training."""
+        if self._statistics is None:
+            raise UsageError("the model is not trained", hint="call fit or load first")
+        return self._statistics
+
+    @property
+    def learnt(self) -> Learnt:
+        """Terms that count, and smoothing. Raises `UsageError` before training."""
+        if self._learnt is None:
+            raise UsageError("the model is not trained", hint="call fit or load first")
+        return self._learnt
+
+    @property
+    def stop_list(self) -> list[str]:
+        """The stop words, sorted; raises `UsageError` or `PathError` if there are none of that name."""
+        if self._stop_list is None:
+            from nbtext.text.stop_words import stop_words
+
+            self._stop_list = stop_words(self.parameters["stop_words"], self.parameters["language"])
+        return self._stop_list
+
+    @cached_property
+    def classifier(self) -> MultinomialNaiveBayes:
+        """The estimated model."""
+        return classifier(self.statistics, self.learnt, self.parameters)
+
+    @cached_property
+    def _counter(self) -> DocumentCounter:
+        return DocumentCounter(self.parameters, self.stop_list, self.statistics.vocabulary)
+
+    def _estimate(self, statistics: ClassStatistics) -> TextClassifier:
+        learnt = learn(statistics, self.parameters)
+        for made in ("classifier", "_counter"):
+            self.__dict__.pop(made, None)
+        self._statistics, self._learnt = statistics, learnt
+        return self
+
+
+def _utf8(text: Text) -> bytes:
+    """Valid UTF-8 of a text; what is not valid becomes a question mark or U+FFFD."""
+    return text.encode("utf-8", "replace") if isinstance(text, str) else text.decode("utf-8", "replace").encode()
+
+
+def _versions(parameters: dict[str, Any]) -> dict[str, str]:
+    """What wrote a model: nbtext, and the stemming package whose stems the model's terms are."""
+    if parameters["stemmer"] == "none":
+        return {"nbtext": __version__}
+    from importlib.metadata import version
+
+    package = "nltk" if parameters["stemmer"] in NLTK_STEMMERS else "PyStemmer"
+    return {"nbtext": __version__, package: version(package)}

@@ -1,0 +1,212 @@
+"""Everything that can be set, declared once: name, default, range and meaning feed the checks, the options and the reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from nbtext.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+LANGUAGES = (
+    "arabic", "catalan", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi", "hungarian",
+    "indonesian", "italian", "norwegian", "persian", "polish", "portuguese", "romanian", "russian", "spanish", "swedish", "turkish",
+)  # fmt: skip
+"""The languages for which there are both a stop list and a Snowball stemmer."""
+
+SNOWBALL_STEMMERS = (
+    "arabic", "armenian", "basque", "catalan", "czech", "danish", "dutch", "english", "esperanto", "estonian", "finnish", "french",
+    "german", "greek", "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "persian",
+    "polish", "portuguese", "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish",
+)  # fmt: skip
+NLTK_STEMMERS = ("porter", "lancaster", "isri", "arlstem", "arlstem2", "cistem")
+"""nltk's stemmers that need no data: English twice, Arabic three times, German."""
+
+CRITERIA = ("mutual-information", "presence", "chi2", "log-odds")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One setting: ``check`` turns a value, or the text of an option, into the canonical value or raises ValueError saying what is wanted."""
+
+    name: str
+    default: Any
+    metavar: str
+    check: Callable[[Any], Any]
+    meaning: str
+
+    @property
+    def option(self) -> str:
+        """How the command line spells it."""
+        return "--" + self.name.replace("_", "-")
+
+    def checked(self, value: object) -> Any:  # noqa: ANN401 - each parameter has a type of its own
+        """The canonical value; raises `UsageError` that names the option and what it takes."""
+        if value is None and self.default is None:
+            return None
+        try:
+            return self.check(value)
+        except (TypeError, ValueError) as problem:
+            raise UsageError(f"{self.option} must be {problem}, not {value!r}") from None
+
+
+def _one_of(*choices: str, otherwise: Callable[[Any], Any] | None = None, wanted: str = "") -> Callable[[Any], Any]:
+    listed = ", ".join(choices)
+
+    def check(value: object) -> object:
+        if isinstance(value, str) and value in choices:
+            return value
+        if otherwise is not None:
+            try:
+                return otherwise(value)
+            except (TypeError, ValueError):
+                pass
+        raise ValueError((f"one of {listed}" if len(choices) > 1 else listed) + (f" or {wanted}" if wanted else ""))
+
+    return check
+
+
+def _number(kind: type[int | float], least: float, most: float, wanted: str) -> Callable[[Any], int | float]:
+    def check(value: Any) -> int | float:  # noqa: ANN401
+        try:
+            number = kind(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(wanted) from None
+        if isinstance(value, bool) or not isfinite(number) or not least <= number <= most or number != float(value):
+            raise ValueError(wanted)
+        return number
+
+    return check
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("a name")
+    return value
+
+
+def _whole(least: int, wanted: str) -> Callable[[Any], int | float]:
+    return _number(int, least, 2**31, wanted)
+
+
+def _names(value: object) -> str:
+    names = [name.strip().lower() for name in value.split(",")] if isinstance(value, str) else []
+    if not all(names) or not names:
+        raise ValueError("names with commas between them")
+    return ",".join(names)
+
+
+def _column(value: object) -> str:
+    text = str(value)
+    if not text or (text.isascii() and text.isdigit() and int(text) < 1):
+        raise ValueError("a column's name or its number from 1")
+    return text
+
+
+def _encoding(value: object) -> str:
+    import codecs
+
+    try:
+        return "auto" if value == "auto" else codecs.lookup(_text(value)).name
+    except (LookupError, ValueError):
+        raise ValueError("auto or the name of an encoding, such as utf-8 or latin-1") from None
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")  # noqa: TRY004 - the caller makes one error of all
+    return value
+
+
+def _delimiter(value: object) -> str:
+    text = {"tab": "\t", "\\t": "\t"}.get(str(value), str(value))
+    if len(text) != 1 or text in '\n\r"':
+        raise ValueError("one character")
+    return text
+
+
+def _smoothed(value: object) -> str:
+    kind, _, added = _text(value).partition(":")
+    if kind != "smoothed":
+        raise ValueError
+    return f"smoothed:{_number(float, 0, 1e12, '')(added):g}"
+
+
+def _prior(value: object) -> object:
+    if isinstance(value, str):
+        return _smoothed(value)
+    if not isinstance(value, dict) or not value:
+        raise TypeError
+    weights = {str(label): float(_number(float, 0, 1e12, "")(weight)) for label, weight in sorted(value.items())}
+    if not sum(weights.values()):
+        raise ValueError
+    return weights
+
+
+READING = (
+    Parameter(
+        "format", "auto", "NAME", _one_of("auto", "dir", "csv", "tsv", "lines"),
+        "How a corpus is laid out: dir (one sub-directory per class), csv (quoted), tsv (a quote is a character), lines (one document a "
+        "line, no labels). auto takes dir for directories and goes by the name for files.",
+    ),
+    Parameter(
+        "document", "text", "KIND", _one_of("text", "mail"),
+        "How one document's bytes become text: text as it is; mail: chosen headers and the text parts of a message.",
+    ),
+    Parameter("headers", "subject", "NAMES", _names, "Which headers of a mail count, with commas between them."),
+    Parameter("label_column", "1", "COLUMN", _column, "Column of the class: a name (the table has a header line) or a number from 1."),
+    Parameter("text_column", "2", "COLUMN", _column, "Column of the text: a name or a number from 1."),
+    Parameter("id_column", None, "COLUMN", _column, "Column of the document's name: a name or a number from 1; else file and line."),
+    Parameter("header", None, "", _flag, "Whether a table begins with a header line; by default if a column is given by name."),
+    Parameter("delimiter", None, "CHARACTER", _delimiter, "Between columns: by default a comma for csv, a tab for tsv."),
+    Parameter(
+        "encoding", "auto", "NAME", _encoding,
+        "Encoding of the documents; auto takes a byte order mark's word, then UTF-8, then Windows-1252 for a document that is not UTF-8.",
+    ),
+)  # fmt: skip
+"""How documents are read. A model remembers it."""
+
+TRAINING = (
+    Parameter("classifier", "multinomial", "NAME", _one_of("multinomial"), "The kind of model: multinomial naive Bayes."),
+    Parameter("language", "english", "NAME", _one_of(*LANGUAGES), "Language of stop words and stemmer."),
+    Parameter(
+        "stop_words", "default", "NAME|FILE", _text,
+        "Words to leave out: default (the language's list), another language's list, a file of words, or none.",
+    ),
+    Parameter(
+        "stemmer", "snowball", "NAME", _one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
+        "Reduces words to stems: snowball (for the language), a Snowball stemmer by name, one of nltk's, or none.",
+    ),
+    Parameter("ngrams", 1, "N", _whole(1, "a whole number from 1"), "Also count sequences of up to N adjacent terms."),
+    Parameter("min_df", 1, "N", _whole(1, "a whole number from 1"), "Leave out terms that fewer than N documents hold."),
+    Parameter("max_df", 1.0, "SHARE", _number(float, 0, 1, "a share from 0 to 1"), "Leave out terms that a larger share of documents hold."),
+    Parameter("top", None, "N", _whole(1, "a whole number from 1"), "Keep the N most informative terms."),
+    Parameter("by", "mutual-information", "CRITERION", _one_of(*CRITERIA), "What makes a term informative."),
+    Parameter(
+        "smoothing", "auto", "auto|A", _one_of("auto", otherwise=_number(float, 0, 1e12, ""), wanted="a number from 0"),
+        "Pseudo-count added to each count; auto takes the one under which the class counts are most probable (evidence).",
+    ),
+    Parameter(
+        "prior_shape", "symmetric", "SHAPE", _one_of("symmetric", "background"),
+        "Shape of the Dirichlet prior: the same for all terms, or in proportion to the whole corpus (smoothing is then its total).",
+    ),
+    Parameter("estimate", "mean", "NAME", _one_of("mean", "map", "ml"), "Posterior mean, posterior mode, or maximum likelihood."),
+    Parameter(
+        "class_prior", "empirical", "KIND|FILE",
+        _one_of("empirical", "uniform", otherwise=_prior, wanted="smoothed:A or a number of at least 0 for each class"),
+        "Class probabilities before reading: empirical, uniform, smoothed:A, or a file of lines with a class, a tab and a weight.",
+    ),
+)  # fmt: skip
+"""How a model is made. A model remembers it."""
+
+
+def checked(table: tuple[Parameter, ...], values: Mapping[str, object]) -> dict[str, Any]:
+    """Canonical values of all parameters of a table, defaults where ``values`` has none; raises `UsageError` for a wrong or unknown one."""
+    known = {parameter.name for parameter in table}
+    for name in values:
+        if name not in known:
+            raise UsageError(f"there is no parameter {name!r}", hint=f"known are {', '.join(sorted(known))}")
+    return {parameter.name: parameter.checked(values.get(parameter.name, parameter.default)) for parameter in table}

@@ -1,0 +1,45 @@
+"""An overview of a model for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nbtext.report.tables import print_lines, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def print_overview(summary: Mapping[str, Any]) -> None:
+    """Print the result of `nbtext.model.overview.overview`."""
+    terms = f"{summary['terms']:,}"
+    if summary["ngrams"]:
+        terms += f", {summary['ngrams']:,} of them n-grams"
+    if summary["selected_terms"] != summary["terms"]:
+        terms += f", {summary['selected_terms']:,} selected"
+    chosen = "by evidence" if summary["training"]["smoothing"] == "auto" and summary["training"]["estimate"] != "ml" else "given"
+    print_lines({
+        "classes": f"{len(summary['classes']):,}",
+        "documents": f"{summary['documents']:,}",
+        "tokens": f"{summary['tokens']:,}",
+        "vocabulary": f"{terms}",
+        "smoothing": f"{summary['smoothing']:g} ({chosen})",
+        "stop words": f"{summary['stop_words']:,}",
+        "training": _settings(summary["training"]),
+        "reading": _settings(summary["reading"]),
+        "written by": ", ".join(f"{name} {version}" for name, version in summary["written_by"].items()),
+    })  # fmt: skip
+    print_table(
+        None,
+        ("class", "documents", "tokens", "prior", "terms that speak most for it"),
+        (
+            (label, f"{of['documents']:,}", f"{of['tokens']:,}", f"{of['prior']:.4f}", ", ".join(of["top_terms"]))
+            for label, of in summary["classes"].items()
+        ),
+        numeric=(1, 2, 3),
+    )
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value!r}" if isinstance(value, str) else f"{name.replace('_', ' ')} {value}"
+                     for name, value in values.items() if value is not None)  # fmt: skip

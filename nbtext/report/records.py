@@ -1,0 +1,40 @@
+"""Records as TSV, CSV or JSON lines: one line each, nothing that a reader could mistake for two."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+def tsv(fields: Sequence[object]) -> str:
+    r"""One line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
+    return "\t".join(str(field).translate(_TSV_ESCAPES) for field in fields) + "\n"
+
+
+def csv_line(fields: Sequence[object]) -> str:
+    """One record of comma-separated fields, quoted where needed."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(fields)
+    return text.getvalue()
+
+
+def json_line(record: Mapping[str, Any]) -> str:
+    """One JSON object on a line; names that are no text are written with escapes."""
+    try:
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        line.encode()
+    except UnicodeEncodeError:
+        line = json.dumps(record, allow_nan=False)
+    return line + "\n"
+
+
+def number(value: float | None) -> str:
+    """Six significant digits."""
+    return "" if value is None else f"{value:.6g}"

