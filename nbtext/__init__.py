@@ -1,8 +1,8 @@
 """nbtext: text classification on the command line and from Python.
 
-    >>> from nbtext import TextClassifier
-    >>> TextClassifier().fit(["the engine stalls", "the goalkeeper saves"], ["cars", "football"]).predict(["a stalling engine"])
-    ['cars']
+>>> from nbtext import TextClassifier
+>>> TextClassifier().fit(["the engine stalls", "the goalkeeper saves"], ["cars", "football"]).predict(["a stalling engine"])
+['cars']
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ def log_posterior(joint_log_likelihood: NDArray[np.float64]) -> NDArray[np.float
     highest = joint_log_likelihood.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         shifted = joint_log_likelihood - highest
-        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        posterior: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return posterior
 
 
 def minimum_error(log_posterior: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -1,0 +1,1 @@
+"""Models of text, one file each, behind one small interface: estimate from counts, score documents."""

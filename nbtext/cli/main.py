@@ -64,9 +64,9 @@ def run(arguments: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # leave it alone where it is ignored, as under nohup
             signal.signal(number, _exit_by_signal)
+    if sys.stdout is None:
+        return _status_of(PathError("cannot write: it is closed", where="standard output"), debug=False)
     try:
-        if sys.stdout is None:
-            raise PathError("cannot write: it is closed", where="standard output")
         status = nbtext.main(arguments, prog_name="nbtext", standalone_mode=False)
         sys.stdout.flush()
     except BaseException as problem:  # noqa: BLE001 - the last place that can make a line of it
@@ -74,7 +74,7 @@ def run(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _status_of(problem: BaseException, *, debug: bool) -> int:
+def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 - a status for each kind of failure
     """Say what went wrong, in one line, and give its exit status."""
     match problem:
         case SystemExit():

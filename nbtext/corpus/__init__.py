@@ -1,0 +1,1 @@
+"""Where documents come from: one reader per format, one decoder per kind of document."""

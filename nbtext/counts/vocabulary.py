@@ -7,6 +7,7 @@ last term), sorted as pairs, so that shorter n-grams precede longer ones.
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,8 +68,8 @@ class Vocabulary:
         bounds = self.bounds.tolist()
         if self.text.isascii():
             text = self.text.decode()
-            return [text[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
-        return [self.text[start:end].decode() for start, end in zip(bounds, bounds[1:], strict=False)]
+            return [text[start:end] for start, end in pairwise(bounds)]
+        return [self.text[start:end].decode() for start, end in pairwise(bounds)]
 
     def find(self, terms: Sequence[str]) -> list[int]:
         """The id of each single term, `UNKNOWN` for terms not in the vocabulary.

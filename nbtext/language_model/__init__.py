@@ -1,0 +1,1 @@
+"""Dirichlet priors and posteriors over class language models, and their evidence."""

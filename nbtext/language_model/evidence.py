@@ -38,14 +38,16 @@ def count_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_], pr
     """The histogram of the selected terms' counts; base measure 1/V for ``symmetric``, the share of the corpus for ``background``."""
     chosen = selected[statistics.cell_terms]
     counts, classes = statistics.cell_counts[chosen], statistics.cell_classes[chosen]
-    tokens = np.bincount(classes, counts, minlength=statistics.n_classes)
+    tokens = np.bincount(classes, counts, minlength=statistics.n_classes).astype(np.float64)
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
         distinct, cells = np.unique(counts, return_counts=True)
-        return CountHistogram(distinct * 1.0, np.full(distinct.size, 1 / max(n_terms, 1)), cells * 1.0, tokens, n_terms)
+        base_measure = np.full(distinct.size, 1 / max(n_terms, 1))
+        return CountHistogram(distinct.astype(np.float64), base_measure, cells.astype(np.float64), tokens, n_terms)
     in_corpus = statistics.term_counts[statistics.cell_terms[chosen]]
     distinct, cells = np.unique(np.stack((counts, in_corpus)), axis=1, return_counts=True)
-    return CountHistogram(distinct[0] * 1.0, distinct[1] / max(tokens.sum(), 1), cells * 1.0, tokens, n_terms)
+    base_measure = distinct[1] / max(tokens.sum(), 1)
+    return CountHistogram(distinct[0].astype(np.float64), base_measure, cells.astype(np.float64), tokens, n_terms)
 
 
 def log_evidence(histogram: CountHistogram, strength: float) -> float:

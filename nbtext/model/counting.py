@@ -42,9 +42,7 @@ class DocumentCounter:
         return document_term_matrix(sequence, len(texts))
 
 
-def count_corpus(
-    labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str]
-) -> ClassStatistics:
+def count_corpus(labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str]) -> ClassStatistics:
     """The statistics of a stream of (label, text). Raises `UsageError` if there is not one document."""
     builder = StatisticsBuilder()
     counter = DocumentCounter(parameters, stop_list, builder.vocabulary)

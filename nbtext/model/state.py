@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from nbtext.ragged import offsets
 from nbtext.text.key_table import unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -76,9 +77,7 @@ def from_plain(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     _require(all(array.dtype.kind == "u" for array in arrays.values()), "its numbers are not whole")
     smoothing, written_by = settings["smoothing"], settings["written_by"]
     _require(isinstance(smoothing, (int, float)) and 0 <= smoothing < MOST, "its smoothing is no number from 0")
-    _require(
-        isinstance(written_by, dict) and all(isinstance(value, str) for value in written_by.values()), "its versions are not text"
-    )
+    _require(isinstance(written_by, dict) and all(isinstance(value, str) for value in written_by.values()), "its versions are not text")
     try:
         training, reading = (checked(table, settings[part]) for part, table in (("training", TRAINING), ("reading", READING)))
     except (UsageError, AttributeError, TypeError) as problem:
@@ -152,8 +151,7 @@ def _sorted(text: bytes, bounds: NDArray[np.int64]) -> bool:
 
 def _rows(text: bytes, bounds: NDArray[np.int64]) -> list[bytes]:
     _require(bounds[-1] == len(text), "its classes do not fit their lengths")
-    ends: Sequence[int] = bounds.tolist()
-    return [text[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(bounds.tolist())]
 
 
 def _bounds(lengths: NDArray[Any]) -> NDArray[np.int64]:

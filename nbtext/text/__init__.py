@@ -1,0 +1,1 @@
+"""Bytes to term ids: surface forms, words, stop words, stems, n-grams."""

@@ -38,9 +38,7 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise UsageError(
-            f"no stop list or file is called {path!r}", hint=f"use none, a file, or one of {', '.join(LANGUAGES)}"
-        ) from None
+        raise UsageError(f"no stop list or file is called {path!r}", hint=f"use none, a file, or one of {', '.join(LANGUAGES)}") from None
     except OSError as problem:
         raise PathError(reason(problem), where=path) from None
     except UnicodeDecodeError as problem:

@@ -1,0 +1,44 @@
+# `make test` and `make demo` need Python 3.11 or later and nothing else; both make the environment .venv first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := build/demo
+
+.PHONY: demo test lint types unit bench docs clean
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench]"
+	touch $@
+
+test: lint types unit
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+unit: $(VENV)/.ready
+	$(BIN)/python -m pytest --numprocesses auto
+
+# Each line is printed, then run.
+demo: $(VENV)/.ready
+	@mkdir -p $(DEMO)
+	$(BIN)/nbtext train corpora/service-desk/train --model $(DEMO)/nbtext.joblib --verbose
+	$(BIN)/nbtext classify corpora/service-desk/test/roads-and-lighting --model $(DEMO)/nbtext.joblib --output table
+	$(BIN)/nbtext evaluate corpora/service-desk/test --model $(DEMO)/nbtext.joblib
+	$(BIN)/nbtext select-features --top 15 --model $(DEMO)/nbtext.joblib --output table
+	$(BIN)/nbtext inspect --model $(DEMO)/nbtext.joblib
+
+bench: $(VENV)/.ready
+	$(BIN)/python bench/run.py
+
+docs: $(VENV)/.ready
+	$(BIN)/python docs/reference.py
+
+clean:
+	rm -rf $(VENV) build
