@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.corpus import directory, lines, table
+from nbtext.corpus import directory
 from nbtext.corpus.decoding import to_utf8
 from nbtext.corpus.document import Document, Notices
-from nbtext.corpus.mail import text_of_mail
 from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
@@ -44,9 +43,13 @@ def _raw(paths: Sequence[str], reading: Mapping[str, Any], notices: Notices, *, 
     elif file_format == "lines":
         if labelled:
             raise UsageError("--format lines has no classes", hint="use dir, csv or tsv")
+        from nbtext.corpus import lines
+
         for path in paths:
             yield from lines.documents(path)
     else:
+        from nbtext.corpus import table
+
         columns = table.Columns(
             reading["label_column"] if labelled else None, reading["text_column"], reading["id_column"], _has_header(reading)
         )
@@ -69,6 +72,8 @@ def _prepared(raw: RawDocument, reading: Mapping[str, Any], notices: Notices, *,
     if problem is None:
         try:
             if reading["document"] == "mail":
+                from nbtext.corpus.mail import text_of_mail
+
                 text, transcoded = text_of_mail(raw.body, reading["headers"].split(","))
             else:
                 text, transcoded = to_utf8(raw.body, reading["encoding"])

@@ -7,7 +7,8 @@ last term), sorted as pairs, so that shorter n-grams precede longer ones.
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import pairwise
+from collections import defaultdict
+from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,8 +41,9 @@ class Vocabulary:
     @classmethod
     def of(cls, terms: Sequence[str]) -> Vocabulary:
         """A vocabulary of single terms, given sorted and distinct."""
-        encoded = [term.encode() for term in terms]
-        return cls(b"".join(encoded), offsets(np.array([len(term) for term in encoded], np.int64)), np.empty(0, np.uint64))
+        text = "".join(terms)
+        lengths = map(len, terms if text.isascii() else map(str.encode, terms))
+        return cls(text.encode(), offsets(np.fromiter(lengths, np.int64, len(terms))), np.empty(0, np.uint64))
 
     def __len__(self) -> int:
         return self.n_single + len(self.pairs)
@@ -137,24 +139,23 @@ class GrowingVocabulary:
     """Ids for terms as they come: even ones for single terms, odd ones for n-grams. `freeze` puts them in order."""
 
     def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
+        self._ids: defaultdict[str, int] = defaultdict(count(step=2).__next__)
         self._pairs = KeyTable()
 
     def find(self, terms: Sequence[str]) -> list[int]:
         """The id of each single term, new terms included."""
-        ids = self._ids
-        return [2 * ids.setdefault(term, len(ids)) for term in terms]
+        return list(map(self._ids.__getitem__, terms))
 
     def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
         """The id of each n-gram, given the ids of its parts, new n-grams included."""
-        return 2 * self._pairs.intern(pair(left, last)) + 1
+        return 2 * self._pairs.intern(pair(left, last)).astype(np.int64) + 1
 
     def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
         """The vocabulary, and for every id handed out the id there, shape (highest id + 1,)."""
         terms = sorted(self._ids)
         single = Vocabulary.of(terms)
         final = np.full(2 * max(len(terms), len(self._pairs)), UNKNOWN, np.int64)
-        final[2 * np.array([self._ids[term] for term in terms], np.int64)] = np.arange(len(terms))
+        final[np.fromiter(map(self._ids.__getitem__, terms), np.int64, len(terms))] = np.arange(len(terms))
         left, last = unpair(self._pairs.keys)
         pending = np.arange(left.size)
         sorted_pairs = [single.pairs]

@@ -24,14 +24,13 @@ if TYPE_CHECKING:
 
 
 def maximum_likelihood(counts: Floats, tokens: Floats) -> Floats:
-    """φ_jk = m_jk / N_k; a term not seen in a class has probability zero there, the "black swan". Undefined (nan) for a class of no tokens."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return counts / tokens
+    """φ_jk = m_jk / N_k; a term not seen in a class has probability zero there, the "black swan"."""
+    return _share(counts, tokens)
 
 
 def maximum_a_posteriori(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float, n_terms: int) -> Floats:
     """φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior; every α_j at least 1."""
-    return (counts + (alpha - 1)) / (tokens + (alpha_0 - n_terms))
+    return _share(counts + (alpha - 1), tokens + (alpha_0 - n_terms))
 
 
 def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float) -> Floats:
@@ -40,7 +39,13 @@ def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_
     >>> float(posterior_mean(np.array(5.0), np.array(8.0), 1, 6)) == (5 + 1) / (8 + 6)  # IIR example 13.1, P(Chinese | yes)
     True
     """
-    return (counts + alpha) / (tokens + alpha_0)
+    return _share(counts + alpha, tokens + alpha_0)
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """part / whole; 0 where the whole is 0: a class of no tokens and no pseudo-counts has seen no term."""
+    shares: Floats = np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
+    return shares
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ class TextClassifier:
         self._statistics: ClassStatistics | None = None
         self._learnt: Learnt | None = None
         self._stop_list: list[str] | None = None
-        self.written_by = _versions(self.parameters)
+        self.written_by: dict[str, str] = {}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
         """The parameters by name."""
@@ -176,6 +176,7 @@ class TextClassifier:
 
     def _estimate(self, statistics: ClassStatistics) -> TextClassifier:
         learnt = learn(statistics, self.parameters)
+        self.written_by = _versions(self.parameters)
         for made in ("classifier", "_counter"):
             self.__dict__.pop(made, None)
         self._statistics, self._learnt = statistics, learnt

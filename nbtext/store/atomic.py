@@ -43,7 +43,7 @@ def replace_file(path: str, write: Callable[[IO[bytes]], None]) -> None:
 
     target = check_replaceable(path)
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent)
     except OSError as problem:
         raise PathError(reason(problem), where=str(target.parent)) from None
     try:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 DTYPES = ("|u1", "<u2", "<u4", "<u8", "<f8")
 """The element types a model file may hold: unsigned whole numbers and float64, little-endian."""
 
-MAX_INDEX_BYTES = 1 << 24
+MAX_INDEX_BYTES = 1 << 22
+"""JSON can take some 25 times its size in memory, so there is little of it."""
+
 MAX_FRAMING = 1 << 12
 """Bytes of joblib's own between two arrays, or around them, beside the settings; in truth about 200."""
 
@@ -60,12 +62,12 @@ def decode_index(text: bytes, payload_length: int) -> tuple[dict[str, Any], dict
 
 def _place(name: str, entry: object) -> ArrayPlace:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "offset"}:
-        raise ModelError(f"array {name!r} is not described by dtype, shape and offset")
+        raise ModelError(f"array {name[:40]!r} is not described by dtype, shape and offset")
     dtype, shape, offset = entry["dtype"], entry["shape"], entry["offset"]
     if dtype not in DTYPES:
-        raise ModelError(f"array {name!r} has a type that models do not use")
+        raise ModelError(f"array {name[:40]!r} has a type that models do not use")
     if not isinstance(shape, list) or len(shape) != 1 or not _is_count(shape[0]) or not shape[0] or not _is_count(offset):
-        raise ModelError(f"array {name!r} has an impossible shape or offset")
+        raise ModelError(f"array {name[:40]!r} has an impossible shape or offset")
     return ArrayPlace(dtype, shape[0], offset)
 
 
@@ -79,7 +81,7 @@ def _check_layout(places: Mapping[str, ArrayPlace], payload_length: int, index_l
     allowed = MAX_FRAMING + 2 * index_length  # the settings lie before the first array, once more
     for name, place in sorted(places.items(), key=lambda item: item[1].offset):
         if not position <= place.offset <= position + allowed or place.end > payload_length:
-            raise ModelError(f"array {name!r} lies outside the file, over another array, or behind a gap")
+            raise ModelError(f"array {name[:40]!r} lies outside the file, over another array, or behind a gap")
         position, allowed = place.end, MAX_FRAMING
     if payload_length > position + MAX_FRAMING + 2 * index_length:
         raise ModelError("there are bytes that belong to no array")

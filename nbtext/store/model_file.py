@@ -23,14 +23,13 @@ import json
 import os
 import stat
 import struct
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.errors import ModelError, reason
 from nbtext.store.atomic import replace_file
-from nbtext.store.index import MAX_INDEX_BYTES, ArrayPlace, decode_index, encode_index
+from nbtext.store.index import DTYPES, MAX_INDEX_BYTES, ArrayPlace, decode_index, encode_index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,8 +54,12 @@ _POP = b"0"
 def write_model_file(path: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write settings (plain JSON values) and arrays (one dimension, of the types in `nbtext.store.index.DTYPES`) as one file, atomically.
 
-    The same contents give the same bytes. Empty arrays are left out. Raises `PathError` if it cannot be written.
+    The same contents give the same bytes. Empty arrays are left out. Raises `PathError` if it cannot be written, and `ValueError` for
+    contents that a reader would refuse.
     """
+    for name, array in arrays.items():
+        if array.ndim != 1 or array.dtype.str not in DTYPES:
+            raise ValueError(f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go into a model file")
     arrays = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items()) if array.size}
     replace_file(path, lambda file: _write(file, settings, arrays))
 
@@ -67,6 +70,8 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
     canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
     furthest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
     room = len(encode_index(canonical, furthest))
+    if room + ALIGNMENT > MAX_INDEX_BYTES:
+        raise ValueError(f"the settings take {room} bytes; a model file has room for {MAX_INDEX_BYTES}")
     room += -(_HEAD + room + len(_POP)) % ALIGNMENT
     begin = _HEAD + room + len(_POP)
     file.write(_head(b" " * room, 0) + b" " * room + _POP)
@@ -113,20 +118,20 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 def _read(path: str) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(path, "rb", opener=_open_without_waiting) as file:  # noqa: PTH123 - Path.open takes no opener
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ModelError("not a model: it is no regular file")
+            start = file.read(len(_START))
+            file.seek(0)
+            return file.read() if start == _START else start  # no more memory for what is no model
     except FileNotFoundError:
         raise ModelError("there is no model", hint="make one with nbtext train, or name one with --model") from None
     except OSError as problem:
         raise ModelError(f"cannot read the model: {reason(problem)}") from None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ModelError("not a model but no regular file" if not Path(path).is_dir() else "not a model but a directory")
-        try:
-            start = file.read(len(_START))
-            file.seek(0)
-            return file.read() if start == _START else start  # no more memory for what is no model
-        except OSError as problem:
-            raise ModelError(f"cannot read the model: {reason(problem)}") from None
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe without a writer must not block
 
 
 def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

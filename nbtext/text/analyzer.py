@@ -45,6 +45,7 @@ class Analyzer:
         self._term_ids = term_ids
         self._table = SurfaceTable()
         self._meaning = np.full(1 << 16, _NEW, np.int32)
+        self._meaning[TOO_LONG] = _DROPPED  # each of these is analysed where it stands
         self._several: list[NDArray[np.int64]] = []
 
     def sequence(self, texts: Sequence[bytes]) -> TermSequence:
@@ -69,11 +70,18 @@ class Analyzer:
     def terms(self, forms: list[bytes]) -> tuple[list[str], list[int]]:
         """The terms of some surface forms one after the other, and how many each form has."""
         stop_words = self._stop_words
-        found = [[word for word in words(form.decode()) if word not in stop_words] for form in forms]
-        return self._stem([word for row in found for word in row]), [len(row) for row in found]
+        kept: list[str] = []
+        sizes = []
+        for form in forms:
+            text = form.decode()
+            found = [text] if len(text) > 1 and form.isalnum() else words(text)  # most forms are ASCII letters and digits, folded already
+            found = [word for word in found if word not in stop_words]
+            kept += found
+            sizes.append(len(found))
+        return self._stem(kept), sizes
 
     def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64]) -> NDArray[np.int32]:
-        terms, sizes = self.terms([surfaces.form(position) for position in positions.tolist()])
+        terms, sizes = self.terms(surfaces.forms(positions))
         ids = np.asarray(self._term_ids(terms), np.int64)
         size = np.array(sizes)
         end = np.cumsum(size)

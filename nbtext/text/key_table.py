@@ -7,7 +7,7 @@ nothing can collide unnoticed. The multiplier is random: it decides how many pro
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ EMPTY = np.uint64(0)
 """The one key that cannot be stored: it marks a free slot."""
 
 
-def pair(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.uint64]:
+def pair(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
     """One non-zero key for two ids below 2**31, ordered as the pairs are."""
     return ((left.astype(np.uint64) + np.uint64(1)) << np.uint64(32)) | right.astype(np.uint64)
 
@@ -51,7 +51,7 @@ class KeyTable:
         """The keys in the order of their ids, shape (n_keys,)."""
         return self._stored[: self._size]
 
-    def intern(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def intern(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The id of each key, new keys included; shape (n,). No key may be `EMPTY`."""
         slots = self._home(keys)
         ids = self._ids[slots]
@@ -60,8 +60,8 @@ class KeyTable:
             ids[missed] = self._intern_missed(keys[missed], slots[missed])
         return ids
 
-    def _intern_missed(self, keys: NDArray[np.uint64], slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        ids = np.empty(keys.size, np.int64)
+    def _intern_missed(self, keys: NDArray[np.uint64], slots: NDArray[np.int64]) -> NDArray[np.int32]:
+        ids = np.empty(keys.size, np.int32)
         pending = np.arange(keys.size)
         new = []
         while pending.size:
@@ -73,8 +73,13 @@ class KeyTable:
             pending, slots = pending[walk], (slots[walk] + 1) & self._mask
         unknown = np.concatenate(new)
         if unknown.size:
-            distinct, inverse = np.unique(keys[unknown], return_inverse=True)
-            ids[unknown] = self._append(distinct) + inverse
+            keys = keys[unknown]
+            representative = representatives(keys)
+            distinct = np.flatnonzero(representative == np.arange(keys.size))
+            first = self._append(keys[distinct])
+            number = np.empty(keys.size, np.int32)
+            number[distinct] = np.arange(first, first + distinct.size)
+            ids[unknown] = number[representative]
         return ids
 
     def _append(self, keys: NDArray[np.uint64]) -> int:
@@ -94,7 +99,11 @@ class KeyTable:
         return first
 
     def _place(self, keys: NDArray[np.uint64], ids: NDArray[np.int64]) -> None:
-        """Write distinct keys into free slots; where several want one slot, all but one walk on."""
+        """Write distinct keys into free slots; where several want one slot, all but one walk on.
+
+        The last one written stays, so keys go in backwards: those met early are the frequent ones and should be found at the first probe.
+        """
+        keys, ids = keys[::-1], ids[::-1]
         slots = self._home(keys)
         while keys.size:
             free = self._keys[slots] == EMPTY
@@ -109,7 +118,7 @@ class KeyTable:
 
     def _allocate(self, bits: int) -> None:
         self._keys = np.zeros(1 << bits, np.uint64)
-        self._ids = np.empty(1 << bits, np.int64)
+        self._ids = np.empty(1 << bits, np.int32)
         self._mask = (1 << bits) - 1
         self._shift = np.uint64(64 - bits)
 
@@ -118,22 +127,28 @@ def group(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64
     """Where each distinct key stands, and how often it occurs.
 
     Returns positions of one representative of every distinct key, ascending, and the number of its occurrences, both of shape
-    (n_distinct,). Four times as fast as sorting: equal keys always meet in the same slot, and the keys that lost a slot try another.
+    (n_distinct,).
     """
-    bits = max(int(keys.size).bit_length() + 1, 4)
-    shift = np.uint64(64 - bits)
-    slot_holder = np.empty(1 << bits, np.int32)
-    representative = np.empty(keys.size, np.int32)
-    pending = np.arange(keys.size, dtype=np.int32)
-    pending_keys = keys
-    while pending.size:
-        slots = ((pending_keys * random_multiplier()) >> shift).view(np.int64)
-        slot_holder[slots] = pending
-        holder = slot_holder[slots]
-        settled = keys[holder] == pending_keys
-        representative[pending[settled]] = holder[settled]
-        pending = pending[~settled]
-        pending_keys = keys[pending]
-    occurrences = np.bincount(representative, minlength=keys.size)
+    occurrences = np.bincount(representatives(keys), minlength=keys.size)
     positions = np.flatnonzero(occurrences)
     return positions, occurrences[positions]
+
+
+def representatives(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """For every key the position of one equal to it, the same for all of its equals; shape (n,).
+
+    Four times as fast as sorting: equal keys always meet in the same slot of a table, and the keys that lost a slot try another.
+    """
+    shift = np.uint64(64 - max(int(keys.size).bit_length() + 1, 4))
+    holder = np.empty(1 << (64 - int(shift)), np.int32)  # never read where it was not written
+    found = np.empty(keys.size, np.int32)
+    pending, pending_keys = np.arange(keys.size, dtype=np.int32), keys
+    while pending.size:
+        slots = ((pending_keys * random_multiplier()) >> shift).view(np.int64)
+        holder[slots] = pending
+        winners = holder[slots]
+        settled = keys[winners] == pending_keys
+        found[pending[settled]] = winners[settled]
+        pending = pending[~settled]
+        pending_keys = keys[pending]
+    return found

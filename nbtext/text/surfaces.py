@@ -23,8 +23,8 @@ WORD = 8
 MAX_INTERNED = 64
 """Forms longer than this many bytes are too rare to repeat (or are sentences of a script without spaces): they get no id."""
 
-TOO_LONG = -1
-"""In place of an id, for a form longer than `MAX_INTERNED`."""
+TOO_LONG = 0
+"""The id that all forms longer than `MAX_INTERNED` share."""
 
 _SEPARATOR = 0
 _FOLD = bytes(
@@ -43,10 +43,10 @@ class Surfaces(NamedTuple):
     lengths: NDArray[np.int64]
     documents: NDArray[np.int64]
 
-    def form(self, position: int) -> bytes:
-        """The bytes of one form."""
-        start = int(self.starts[position])
-        return self.text[start : start + int(self.lengths[position])]
+    def forms(self, positions: NDArray[np.int64]) -> list[bytes]:
+        """The bytes of the forms at some positions."""
+        text, starts = self.text, self.starts[positions]
+        return [text[start:end] for start, end in zip(starts.tolist(), (starts + self.lengths[positions]).tolist(), strict=True)]
 
 
 def find_surfaces(texts: Sequence[bytes]) -> Surfaces:
@@ -71,13 +71,15 @@ class SurfaceTable:
     @property
     def limit(self) -> int:
         """A number above every id handed out so far."""
-        return 2 * max(len(self._words), len(self._chains))
+        return 2 * max(len(self._words), len(self._chains)) + 2
 
-    def intern(self, surfaces: Surfaces) -> NDArray[np.int64]:
-        """The id of each form, shape (n_forms,); even for a form of one word, odd for a chain, `TOO_LONG` for forms beyond the limit."""
+    def intern(self, surfaces: Surfaces) -> NDArray[np.int32]:
+        """The id of each form, shape (n_forms,): from 2 on, even for a form of one word, odd for a chain; `TOO_LONG` beyond the limit."""
         text, starts, lengths, _ = surfaces
-        words = np.ndarray((len(text) - WORD + 1,), "<u8", buffer=text, strides=(1,))  # a 64-bit load at every byte offset
-        ids = 2 * self._words.intern(words[starts] & _KEEP[np.minimum(lengths, WORD)])
+        words = np.ndarray(
+            (len(text) - WORD + 1,), "<u8", buffer=text, strides=(1,)
+        )  # a 64-bit load at every byte offset; take() copies it, [] does not
+        ids = 2 + 2 * self._words.intern(words.take(starts) & _KEEP[np.minimum(lengths, WORD)])
         long = np.flatnonzero(lengths > WORD)
         done = WORD
         while long.size:
@@ -85,7 +87,7 @@ class SurfaceTable:
                 ids[long] = TOO_LONG
                 break
             word = words[starts[long] + done] & _KEEP[np.minimum(lengths[long] - done, WORD)]
-            ids[long] = 2 * self._chains.intern(pair(ids[long], self._words.intern(word))) + 1
+            ids[long] = 2 * self._chains.intern(pair(ids[long], self._words.intern(word))) + 3
             done += WORD
             long = long[lengths[long] > done]
         return ids
