@@ -72,18 +72,18 @@ class Evaluation:
         return table
 
     def summary(self) -> dict[str, Any]:
-        """All figures as plain values; a figure that is not finite (an impossible class was the true one) is None."""
+        """All figures as plain values; a figure that is not finite (an impossible class was the true one, or there are no documents) is None."""
         table = self.confusion()
         hits, support, answered = np.diag(table).astype(float), table.sum(axis=1), table.sum(axis=0)
         precision, recall, f1 = _ratio(hits, answered), _ratio(hits, support), _ratio(2 * hits, support + answered)
         judged = (support + answered) > 0
-        n = max(self.n, 1)
+        n = self.n or np.nan
         accuracy = float(hits.sum()) / n
         figures = {
             "accuracy": accuracy,
-            "macro_precision": float(precision[judged].mean()),
-            "macro_recall": float(recall[judged].mean()),
-            "macro_f1": float(f1[judged].mean()),
+            "macro_precision": float(precision[judged].sum() / (judged.sum() or np.nan)),
+            "macro_recall": float(recall[judged].sum() / (judged.sum() or np.nan)),
+            "macro_f1": float(f1[judged].sum() / (judged.sum() or np.nan)),
             "log_loss": self._log_loss / n,
             "brier": self._brier / n,
             "ece": float(np.abs(self._bins[:, 1] - self._bins[:, 2]).sum()) / n,
@@ -109,7 +109,8 @@ def wilson_interval(hits: int, n: int) -> tuple[float, float]:
     z, p = NORMAL_95, hits / n
     centre = p + z * z / (2 * n)
     half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max((centre - half) / (1 + z * z / n), 0.0), min((centre + half) / (1 + z * z / n), 1.0)
+    low, high = (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
+    return low if hits else 0.0, high if hits < n else 1.0  # where rounding would miss the end
 
 
 def _ratio(part: NDArray[np.float64], whole: NDArray[np.int64]) -> NDArray[np.float64]:

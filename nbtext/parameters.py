@@ -171,29 +171,30 @@ READING = (
 
 TRAINING = (
     Parameter("classifier", "multinomial", "NAME", _one_of("multinomial"), "The kind of model: multinomial naive Bayes."),
-    Parameter("language", "english", "NAME", _one_of(*LANGUAGES), "Language of stop words and stemmer."),
+    Parameter("language", "english", "NAME", _one_of(*LANGUAGES), f"Language of stop words and stemmer: {', '.join(LANGUAGES)}."),
     Parameter(
         "stop_words", "default", "NAME|FILE", _text,
         "Words to leave out: default (the language's list), another language's list, a file of words, or none.",
     ),
     Parameter(
         "stemmer", "snowball", "NAME", _one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
-        "Reduces words to stems: snowball (for the language), a Snowball stemmer by name, one of nltk's, or none.",
+        f"Reduces words to stems: snowball (that of the language), none, Snowball's for another language by its name, or one of nltk's: {', '.join(NLTK_STEMMERS)}.",
     ),
     Parameter("ngrams", 1, "N", _whole(1, "a whole number from 1"), "Also count sequences of up to N adjacent terms."),
     Parameter("min_df", 1, "N", _whole(1, "a whole number from 1"), "Leave out terms that fewer than N documents hold."),
     Parameter("max_df", 1.0, "SHARE", _number(float, 0, 1, "a share from 0 to 1"), "Leave out terms that a larger share of documents hold."),
     Parameter("top", None, "N", _whole(1, "a whole number from 1"), "Keep the N most informative terms."),
-    Parameter("by", "mutual-information", "CRITERION", _one_of(*CRITERIA), "What makes a term informative."),
+    Parameter("by", "mutual-information", "CRITERION", _one_of(*CRITERIA), f"What makes a term informative: {', '.join(CRITERIA)}."),
     Parameter(
         "smoothing", "auto", "auto|A", _one_of("auto", otherwise=_number(float, 0, 1e12, ""), wanted="a number from 0"),
-        "Pseudo-count added to each count; auto takes the one under which the class counts are most probable (evidence).",
+        "Pseudo-count added to each count; auto takes the one under which the class counts are most probable (evidence), at most 1 per term.",
     ),
     Parameter(
         "prior_shape", "symmetric", "SHAPE", _one_of("symmetric", "background"),
-        "Shape of the Dirichlet prior: the same for all terms, or in proportion to the whole corpus (smoothing is then its total).",
+        "Shape of the Dirichlet prior: symmetric (the same for all terms) or background (in proportion to the whole corpus; smoothing is then its "
+        "total).",
     ),
-    Parameter("estimate", "mean", "NAME", _one_of("mean", "map", "ml"), "Posterior mean, posterior mode, or maximum likelihood."),
+    Parameter("estimate", "mean", "NAME", _one_of("mean", "map", "ml"), "Estimate of term probabilities: mean of the posterior, map (its mode), or ml (maximum likelihood)."),
     Parameter(
         "class_prior", "empirical", "KIND|FILE",
         _one_of("empirical", "uniform", otherwise=_prior, wanted="smoothed:A or a number of at least 0 for each class"),

@@ -37,18 +37,27 @@ class Classifier(ABC):
 
         Sums weight × count over the entries of each document, for as many distinct terms at a time as fit in `CELLS_AT_ONCE`.
         """
-        matrix = matrix.of_terms(self.known())
+        known = self.known()
+        if not known.all():
+            matrix = matrix.of_terms(known)
         scores = np.tile(self.bias, (matrix.n_documents, 1))
-        if not matrix.terms.size:
-            return scores
-        distinct, entry_term = np.unique(matrix.terms, return_inverse=True)
+        distinct, entry_term = _distinct(matrix.terms, known.size)
         documents = np.repeat(np.arange(matrix.n_documents), matrix.entries)
-        step = max(CELLS_AT_ONCE // max(scores.shape[1], 1), 1)
+        step = max(CELLS_AT_ONCE // scores.shape[1], 1)
         for begin in range(0, distinct.size, step):
             weights = self.weights(distinct[begin : begin + step])
             here = slice(None) if distinct.size <= step else np.flatnonzero((entry_term >= begin) & (entry_term < begin + step))
             _add_products(scores, documents[here], entry_term[here] - begin, matrix.counts[here], weights, step)
         return scores
+
+
+def _distinct(terms: NDArray[np.int64], n_terms: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct terms, ascending, and the place of each term among them; as `numpy.unique` has it, but without sorting."""
+    place = np.zeros(n_terms, np.int64)
+    place[terms] = 1
+    distinct = np.flatnonzero(place)
+    place[distinct] = np.arange(distinct.size)
+    return distinct, place[terms]
 
 
 def _add_products(
@@ -64,5 +73,6 @@ def _add_products(
         part = slice(begin, begin + step)
         products = weights[terms[part]]
         products *= counts[part, np.newaxis]
-        rows, starts = np.unique(documents[part], return_index=True)
-        scores[rows] += np.add.reduceat(products, starts, axis=0)
+        rows = documents[part]
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        scores[rows[starts]] += np.add.reduceat(products, starts, axis=0)

@@ -31,6 +31,8 @@ def class_prior(kind: str | Mapping[str, float], statistics: ClassStatistics) ->
         if missing:
             raise UsageError(f"the class prior has no number for class {missing[0]!r}", hint="give one for every class")
         weights = np.array([kind[label] for label in statistics.classes])
+    if not weights.sum():
+        raise UsageError("the class prior leaves no class possible", hint="give a class that there is a weight above 0")
     prior: NDArray[np.float64] = weights / weights.sum()
     return prior
 

@@ -32,13 +32,13 @@ def model_option(command: Command) -> Command:
 
 
 def reading_options(command: Command) -> Command:
-    """The parameters of `READING`; those not given stay out of the command's keywords ``reading``."""
-    return _table_options(READING, command)
+    """The parameters of `READING` for a command with a model, which knows how its training documents were read."""
+    return _table_options(READING, command, defaults=False)
 
 
 def training_options(command: Command) -> Command:
-    """The parameters of `TRAINING`."""
-    return _table_options(TRAINING, command)
+    """The parameters of `READING` and `TRAINING` for a command that makes a model."""
+    return _table_options(READING, _table_options(TRAINING, command, defaults=True), defaults=True)
 
 
 def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]:
@@ -65,9 +65,9 @@ def messages(options: dict[str, Any]) -> Messages:
     return Messages(options["verbose"], options["quiet"])
 
 
-def _table_options(table: tuple[Parameter, ...], command: Command) -> Command:
+def _table_options(table: tuple[Parameter, ...], command: Command, *, defaults: bool) -> Command:
     for parameter in reversed(table):
-        default = "" if parameter.default is None else f"  [default: {parameter.default}]"
+        default = "" if parameter.default is None or not defaults else f"  [default: {parameter.default}]"
         if parameter.metavar:
             option = click.option(parameter.option, parameter.name, metavar=parameter.metavar, help=parameter.meaning + default)
         else:

@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import corpus_argument, given, messages, messages_options, model_option, reading_options, training_options
+from nbtext.cli.options import corpus_argument, given, messages, messages_options, model_option, training_options
 
 
 @click.command("train", short_help="Learn classes from labelled documents.")
 @corpus_argument
 @model_option
-@reading_options
 @training_options
 @messages_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from nbtext.errors import DocumentError
+from nbtext.errors import DocumentError, UsageError
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -14,6 +14,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _BINARY_WITHIN = 8192
+_STRUCTURE = '\r\n\t,;|"'
 
 
 def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
@@ -44,6 +45,21 @@ def _strict(body: bytes, encoding: str) -> bytes:
         raise DocumentError(f"not valid {encoding} at byte {problem.start}", hint="see --encoding") from None
     except UnicodeError as problem:
         raise DocumentError(f"not valid {encoding} ({problem})", hint="see --encoding") from None
+    except LookupError:
+        raise UsageError(f"{encoding} is no encoding of text", hint="see --encoding") from None
+
+
+def is_ascii_compatible(encoding: str) -> bool:
+    """Whether an encoding writes ASCII as ASCII, so that lines and columns can be found before text is decoded."""
+    try:
+        return encoding == "auto" or _STRUCTURE.encode(encoding) == _STRUCTURE.encode()
+    except (LookupError, UnicodeError):
+        return False
+
+
+def is_wide(start: bytes) -> bool:
+    """Whether bytes begin with the mark of UTF-16 or UTF-32."""
+    return start.startswith(tuple(mark for mark, name in _MARKS if name != "utf-8"))
 
 
 def _refuse_binary(body: bytes) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbtext.corpus.decoding import to_utf8
 from nbtext.corpus.document import Notices, RawDocument
-from nbtext.corpus.files import MAX_DOCUMENT_BYTES, files_below, must_exist, read_file
+from nbtext.corpus.files import MAX_DOCUMENT_BYTES, files_below, is_directory, must_exist, read_file
+from nbtext.corpus.streams import standard_input
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def labelled(paths: Sequence[str], notices: Notices) -> Iterator[RawDocument]:
                 hint="for a table use --format csv or tsv",
             )
         for folder in _class_directories(path, notices):
-            label = Path(folder).name
+            label = to_utf8(os.fsencode(Path(folder).name), "auto")[0].decode()
             empty = True
             for file, problem in files_below(folder):
                 empty = False
@@ -39,7 +40,7 @@ def unlabelled(paths: Sequence[str]) -> Iterator[RawDocument]:
     for path in paths:
         if path == "-":
             yield _standard_input()
-        elif Path(path).is_dir():
+        elif os.path.isdir(path):  # noqa: PTH112 - does not raise where a folder on the way may not be searched
             for file, problem in files_below(path):
                 yield _document(file, None, problem)
         else:
@@ -52,8 +53,8 @@ def _class_directories(path: str, notices: Notices) -> list[str]:
             visible = [entry for entry in entries if not entry.name.startswith(".")]
     except OSError as problem:
         raise PathError(f"cannot read the directory: {reason(problem)}", where=path) from None
-    folders = [entry.path for entry in visible if entry.is_dir()]
-    notices.unlabelled.extend(sorted(entry.path for entry in visible if not entry.is_dir()))
+    folders = [entry.path for entry in visible if is_directory(entry)]
+    notices.unlabelled.extend(sorted({entry.path for entry in visible} - set(folders)))
     if not folders:
         raise UsageError(f"{path} has no sub-directories", hint="a corpus has one sub-directory per class, with its documents inside")
     return sorted(folders, key=os.fsencode)
@@ -69,7 +70,10 @@ def _document(path: str, label: str | None, problem: DocumentError | None) -> Ra
 
 
 def _standard_input() -> RawDocument:
-    body = sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
+    try:
+        body = standard_input().read(MAX_DOCUMENT_BYTES + 1)
+    except OSError as problem:
+        raise PathError(f"cannot read: {reason(problem)}", where="standard input") from None
     if len(body) > MAX_DOCUMENT_BYTES:
         return RawDocument("-", None, b"", DocumentError(f"larger than {MAX_DOCUMENT_BYTES >> 20} MiB"))
     return RawDocument("-", None, body)

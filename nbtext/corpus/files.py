@@ -34,10 +34,11 @@ def read_file(path: str) -> bytes:
 def _read_up_to_limit(descriptor: int, size: int) -> bytes:
     if size > MAX_DOCUMENT_BYTES:
         raise DocumentError(f"larger than {MAX_DOCUMENT_BYTES >> 20} MiB")
-    content = os.read(descriptor, size + 1)
-    while 0 < len(content) < size and (more := os.read(descriptor, size - len(content))):
+    wanted = size or MAX_DOCUMENT_BYTES  # files of /proc and the like say that they are empty
+    content = os.read(descriptor, size + 1 if size else 1 << 16)
+    while 0 < len(content) < wanted and (more := os.read(descriptor, min(wanted - len(content), 1 << 20))):
         content += more
-    return content[:size] if size else content
+    return content[:wanted]
 
 
 def files_below(folder: str) -> Iterator[tuple[str, DocumentError | None]]:
@@ -46,19 +47,30 @@ def files_below(folder: str) -> Iterator[tuple[str, DocumentError | None]]:
     What is neither file nor directory comes with a problem, and so does a symbolic link to a directory: it is not followed, since it may
     lead back.
     """
+    pending = [(folder, True)]  # no recursion: directories may be nested more deeply than Python may call
+    while pending:
+        path, is_folder = pending.pop()
+        if not is_folder:
+            yield path, None
+            continue
+        if path != folder and os.path.islink(path):  # noqa: PTH114 - faster
+            yield path, DocumentError("a symbolic link to a directory, not followed", hint="give it as a path of its own")
+            continue
+        try:
+            with os.scandir(path) as entries:
+                visible = sorted((os.fsencode(entry.name), entry) for entry in entries if not entry.name.startswith("."))
+        except OSError as problem:
+            yield path, DocumentError(f"cannot read the directory: {reason(problem)}")
+            continue
+        pending.extend((entry.path, is_directory(entry)) for _, entry in reversed(visible))
+
+
+def is_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a directory or a link to one; a link that leads nowhere or in a circle is not."""
     try:
-        with os.scandir(folder) as entries:
-            ordered = sorted((os.fsencode(entry.name), entry) for entry in entries if not entry.name.startswith("."))
-    except OSError as problem:
-        yield folder, DocumentError(f"cannot read the directory: {reason(problem)}")
-        return
-    for _, entry in ordered:
-        if entry.is_dir(follow_symlinks=False):
-            yield from files_below(entry.path)
-        elif entry.is_symlink() and entry.is_dir():
-            yield entry.path, DocumentError("a symbolic link to a directory, not followed", hint="give it as a path of its own")
-        else:
-            yield entry.path, None
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def must_exist(path: str) -> os.stat_result:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus import directory
-from nbtext.corpus.decoding import to_utf8
+from nbtext.corpus.decoding import is_ascii_compatible, to_utf8
 from nbtext.corpus.document import Document, Notices
 from nbtext.errors import DocumentError, UsageError
 
@@ -40,6 +40,8 @@ def _raw(paths: Sequence[str], reading: Mapping[str, Any], notices: Notices, *, 
     file_format = resolve_format(paths, reading["format"])
     if file_format == "dir":
         yield from directory.labelled(paths, notices) if labelled else directory.unlabelled(paths)
+    elif not is_ascii_compatible(reading["encoding"]):
+        raise UsageError(f"lines and tables in {reading['encoding']} cannot be read", hint="make them UTF-8 first, as with iconv -t UTF-8")
     elif file_format == "lines":
         if labelled:
             raise UsageError("--format lines has no classes", hint="use dir, csv or tsv")
@@ -50,11 +52,10 @@ def _raw(paths: Sequence[str], reading: Mapping[str, Any], notices: Notices, *, 
     else:
         from nbtext.corpus import table
 
-        columns = table.Columns(
-            reading["label_column"] if labelled else None, reading["text_column"], reading["id_column"], _has_header(reading)
-        )
+        label = reading["label_column"] if labelled else None
+        layout = table.Layout(label, reading["text_column"], reading["id_column"], _has_header(reading), reading["encoding"])
         for path in paths:
-            yield from table.documents(path, file_format, reading["delimiter"], columns)
+            yield from table.documents(path, file_format, reading["delimiter"], layout)
 
 
 def _has_header(reading: Mapping[str, Any]) -> bool:

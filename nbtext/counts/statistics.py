@@ -127,9 +127,11 @@ class ClassStatistics:
         counts, cell_documents = np.zeros(key.size, np.int64), np.zeros(key.size, np.int64)
         np.add.at(counts, inverse, np.concatenate((self.cell_counts, sign * other.cell_counts)))
         np.add.at(cell_documents, inverse, np.concatenate((self.cell_documents, sign * other.cell_documents)))
-        if min(documents.min(initial=0), counts.min(initial=0), cell_documents.min(initial=0)) < 0:
-            raise UsageError("cannot take away documents that were never counted")
         left = counts > 0
+        of_class = documents[unpair(key)[1]]
+        possible = (cell_documents <= counts) & (cell_documents <= of_class) & ((cell_documents > 0) == left) & (counts >= 0)
+        if documents.min(initial=0) < 0 or not possible.all():
+            raise UsageError("cannot take away documents that were never counted")
         return _from_cells(vocabulary, classes, documents, key[left], counts[left], cell_documents[left])
 
     def _over_classes(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -186,7 +188,7 @@ class StatisticsBuilder:
         self._class_documents = _grown(self._class_documents, len(self._classes))
         np.add.at(self._class_documents, classes, 1)
         cells = self._cells.intern(pair(matrix.terms, np.repeat(classes, matrix.entries)))
-        self._counts, self._documents = _grown(self._counts, len(self._cells)), _grown(self._documents, len(self._cells))
+        self._counts, self._documents = _grown(self._counts, len(self._cells) + 1), _grown(self._documents, len(self._cells) + 1)
         np.add.at(self._counts, cells, matrix.counts)
         np.add.at(self._documents, cells, 1)
 
@@ -200,8 +202,9 @@ class StatisticsBuilder:
         terms, labels = unpair(self._cells.keys)
         keys = pair(final_term[terms], final_class[labels])
         order = np.argsort(keys)
+        cells = order + 1  # their ids
         return _from_cells(
-            vocabulary, classes, self._class_documents[first_order], keys[order], self._counts[order], self._documents[order]
+            vocabulary, classes, self._class_documents[first_order], keys[order], self._counts[cells], self._documents[cells]
         )
 
 

@@ -151,10 +151,10 @@ class GrowingVocabulary:
         return 2 * self._pairs.intern(pair(left, last)).astype(np.int64) + 1
 
     def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
-        """The vocabulary, and for every id handed out the id there, shape (highest id + 1,)."""
+        """The vocabulary, and for every id handed out the id there, shape (highest id + 2,)."""
         terms = sorted(self._ids)
         single = Vocabulary.of(terms)
-        final = np.full(2 * max(len(terms), len(self._pairs)), UNKNOWN, np.int64)
+        final = np.full(2 * max(len(terms), len(self._pairs)) + 2, UNKNOWN, np.int64)
         final[np.fromiter(map(self._ids.__getitem__, terms), np.int64, len(terms))] = np.arange(len(terms))
         left, last = unpair(self._pairs.keys)
         pending = np.arange(left.size)
@@ -165,7 +165,7 @@ class GrowingVocabulary:
             level = pending[ready]
             keys = pair(final[left[level]], final[last[level]])
             order = np.argsort(keys)
-            final[2 * level[order] + 1] = begin + np.arange(level.size)
+            final[2 * level[order] + 3] = begin + np.arange(level.size)
             sorted_pairs.append(keys[order])
             begin += level.size
             pending = pending[~ready]

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 STRONGEST, WEAKEST = 1e6, 1e-6
 """The evidence can grow without end towards no prior or nothing but the prior; the strength per term stays between these."""
 
+MOST_SMOOTHING = 1.0
+"""Pseudo-counts per term, on average, that smoothing adds at most. Under the prior that a handful of documents makes most probable, every
+class may have nearly the same language model, and every question would get the same answer."""
+
 PRECISION = 1e-9
-"""Relative precision of the strength. Six digits are kept of the smoothing: more would be noise of the platform's arithmetic."""
+"""Relative precision of the strength."""
 
 
 class CountHistogram(NamedTuple):
@@ -83,7 +87,11 @@ def most_evident_strength(histogram: CountHistogram) -> float:
 
 
 def smoothing_by_evidence(statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str) -> float:
-    """The pseudo-count per term (``symmetric``) or μ (``background``) under which the class counts are most probable."""
+    """The pseudo-count per term (``symmetric``) or μ (``background``) under which the class counts are most probable.
+
+    At most `MOST_SMOOTHING` per term, with six digits: more would be noise of the platform's arithmetic.
+    """
     histogram = count_histogram(statistics, selected, prior_shape)
-    strength = most_evident_strength(histogram)
-    return float(f"{strength / max(histogram.n_terms, 1) if prior_shape == 'symmetric' else strength:.6g}")
+    n_terms = max(histogram.n_terms, 1)
+    strength = min(most_evident_strength(histogram), MOST_SMOOTHING * n_terms)
+    return float(f"{strength / n_terms if prior_shape == 'symmetric' else strength:.6g}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.class_prior import class_prior
 from nbtext.counts.statistics import ClassStatistics
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.errors import ModelError, UsageError
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from nbtext.parameters import Parameter
 
 MOST = 2**53
 """Counts stay below this, so that sums are exact in int64 and in float64."""
@@ -76,14 +80,13 @@ def from_plain(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     _require(set(settings) == SETTINGS and set(arrays) <= ARRAYS, "it has not the parts of a model")
     _require(all(array.dtype.kind == "u" for array in arrays.values()), "its numbers are not whole")
     smoothing, written_by = settings["smoothing"], settings["written_by"]
-    _require(isinstance(smoothing, (int, float)) and 0 <= smoothing < MOST, "its smoothing is no number from 0")
+    _require(type(smoothing) in (int, float) and 0 <= smoothing < MOST, "its smoothing is no number from 0")
     _require(isinstance(written_by, dict) and all(isinstance(value, str) for value in written_by.values()), "its versions are not text")
-    try:
-        training, reading = (checked(table, settings[part]) for part, table in (("training", TRAINING), ("reading", READING)))
-    except (UsageError, AttributeError, TypeError) as problem:
-        raise ModelError(f"the model has settings that this nbtext does not know: {problem}") from None
+    training, reading = _parameters(settings, TRAINING, "training"), _parameters(settings, READING, "reading")
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS}
     statistics = _statistics(part)
+    _require(_has_prior(training, statistics), "its class prior does not fit its classes")
+    _require(_longest_ngram(statistics.vocabulary) <= training["ngrams"], "its n-grams are longer than its settings say")
     selected = np.ones(statistics.n_terms, np.bool_)
     if part["selected"].size:
         _require(part["selected"].size == statistics.n_terms and part["selected"].max() <= 1, "its selection does not fit its terms")
@@ -91,9 +94,28 @@ def from_plain(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     return State(training, reading, _text(part["stop_words"]).split(), statistics, Learnt(selected, float(smoothing)), written_by)
 
 
+def _parameters(settings: Mapping[str, Any], table: tuple[Parameter, ...], name: str) -> dict[str, Any]:
+    """The settings called ``name``, canonical; text is UTF-8 or, as in names of files and columns, bytes that Python carries as such."""
+    try:
+        json.dumps(settings[name], ensure_ascii=False).encode("utf-8", "surrogateescape")
+        return checked(table, settings[name])
+    except (UsageError, AttributeError, TypeError, OverflowError, UnicodeEncodeError) as problem:
+        raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None
+
+
+def _has_prior(training: Mapping[str, Any], statistics: ClassStatistics) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            return bool(np.all(class_prior(training["class_prior"], statistics) >= 0))  # nan is not
+    except UsageError:
+        return False
+
+
 def _statistics(part: Mapping[str, NDArray[Any]]) -> ClassStatistics:
     vocabulary = _vocabulary(part)
-    classes = [label.decode() for label in _rows(_text(part["classes"]).encode(), _bounds(part["class_lengths"]))]
+    labels, bounds = _text(part["classes"]).encode(), _bounds(part["class_lengths"])
+    _require(_fit(labels, bounds), "its classes do not fit their lengths")
+    classes = [labels[start:end].decode() for start, end in pairwise(bounds.tolist())]
     class_documents, cells, counts, documents = (
         _whole(part[name]) for name in ("class_documents", "term_cells", "cell_counts", "cell_documents")
     )
@@ -116,14 +138,22 @@ def _vocabulary(part: Mapping[str, NDArray[Any]]) -> Vocabulary:
     text, bounds = _text(part["terms"]).encode(), _bounds(part["term_lengths"])
     pairs = part["ngrams"].astype(np.uint64)
     single = bounds.size - 1
-    _require(bounds[-1] == len(text), "its terms do not fit their lengths")
-    starts = np.frombuffer(text, np.uint8)[bounds[:-1]]
-    _require(not np.any((starts & 0xC0) == 0x80), "a term begins inside a character")
+    _require(_fit(text, bounds), "its terms do not fit their lengths")
     _require(_sorted(text, bounds), "its terms are not sorted and distinct")
     left, last = unpair(pairs)
     _require(bool(np.all(pairs[1:] > pairs[:-1])), "its n-grams are not sorted and distinct")
     _require(bool(np.all((left >= 0) & (left < single + np.arange(left.size)) & (last < single))), "an n-gram has parts that are no terms")
     return Vocabulary(text, bounds, pairs)
+
+
+def _longest_ngram(vocabulary: Vocabulary) -> int:
+    """Number of terms in the longest n-gram: shorter ones stand before longer ones, which refer to them."""
+    left, _ = unpair(vocabulary.pairs)
+    order, known = 1, vocabulary.n_single
+    while known < len(vocabulary):
+        known = vocabulary.n_single + int(np.searchsorted(left, known))
+        order += 1
+    return order
 
 
 def _sorted(text: bytes, bounds: NDArray[np.int64]) -> bool:
@@ -149,9 +179,9 @@ def _sorted(text: bytes, bounds: NDArray[np.int64]) -> bool:
     return True
 
 
-def _rows(text: bytes, bounds: NDArray[np.int64]) -> list[bytes]:
-    _require(bounds[-1] == len(text), "its classes do not fit their lengths")
-    return [text[start:end] for start, end in pairwise(bounds.tolist())]
+def _fit(text: bytes, bounds: NDArray[np.int64]) -> bool:
+    """Whether rows of UTF-8 end where it ends, and none begins inside a character."""
+    return bool(bounds[-1] == len(text) and not np.any((np.frombuffer(text, np.uint8)[bounds[:-1]] & 0xC0) == 0x80))
 
 
 def _bounds(lengths: NDArray[Any]) -> NDArray[np.int64]:

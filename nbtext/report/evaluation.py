@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtext.report.tables import print_lines, print_table
+from nbtext.report.tables import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,7 @@ def print_evaluation(summary: Mapping[str, Any]) -> None:
         "Brier score": _figure(summary["brier"]),
         "calibration error": _figure(summary["ece"]),
     })  # fmt: skip
+    print_blank()
     print_table(
         None,
         ("class", "precision", "recall", "F1", "documents"),
@@ -34,6 +35,7 @@ def print_evaluation(summary: Mapping[str, Any]) -> None:
     )
     mistakes = _mistakes(summary)
     if mistakes:
+        print_blank()
         print_table("most frequent confusions", ("true class", "answer", "documents"), mistakes[:CONFUSION_SHOWN], numeric=[2])
 
 

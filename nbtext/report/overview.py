@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtext.report.tables import print_lines, print_table
+from nbtext.report.tables import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,7 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         "reading": _settings(summary["reading"]),
         "written by": ", ".join(f"{name} {version}" for name, version in summary["written_by"].items()),
     })  # fmt: skip
+    print_blank()
     print_table(
         None,
         ("class", "documents", "tokens", "prior", "terms that speak most for it"),

@@ -25,14 +25,23 @@ def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequen
         table.add_column(name, justify="right" if place in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
-    _console().print(table)
+    console = _console()
+    with console.capture() as printed:
+        console.print(table)
+    lines = [line.rstrip() for line in printed.get().splitlines()]
+    sys.stdout.write("\n".join(lines).strip("\n") + "\n")
 
 
 def print_lines(pairs: Mapping[str, object]) -> None:
     """Print names and values, one pair a line."""
-    width = max(map(len, pairs))
+    width = max(map(len, pairs), default=0)
     for name, value in pairs.items():
         sys.stdout.write(f"{name.ljust(width)}  {visible(str(value))}\n")
+
+
+def print_blank() -> None:
+    """Print an empty line between two parts."""
+    sys.stdout.write("\n")
 
 
 def _plain(text: str) -> Any:  # noqa: ANN401 - a rich.text.Text, which must not be imported at start

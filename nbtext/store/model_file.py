@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.errors import ModelError, reason
+from nbtext.errors import ModelError, UsageError, reason
 from nbtext.store.atomic import replace_file
 from nbtext.store.index import DTYPES, MAX_INDEX_BYTES, ArrayPlace, decode_index, encode_index
 
@@ -54,8 +54,8 @@ _POP = b"0"
 def write_model_file(path: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write settings (plain JSON values) and arrays (one dimension, of the types in `nbtext.store.index.DTYPES`) as one file, atomically.
 
-    The same contents give the same bytes. Empty arrays are left out. Raises `PathError` if it cannot be written, and `ValueError` for
-    contents that a reader would refuse.
+    The same contents give the same bytes. Empty arrays are left out. Raises `PathError` if it cannot be written, `UsageError` for
+    settings beyond `MAX_INDEX_BYTES`, `ValueError` for arrays of another kind.
     """
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype.str not in DTYPES:
@@ -71,7 +71,7 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
     furthest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
     room = len(encode_index(canonical, furthest))
     if room + ALIGNMENT > MAX_INDEX_BYTES:
-        raise ValueError(f"the settings take {room} bytes; a model file has room for {MAX_INDEX_BYTES}")
+        raise UsageError(f"the settings take {room:,} bytes; a model file has room for {MAX_INDEX_BYTES:,}")
     room += -(_HEAD + room + len(_POP)) % ALIGNMENT
     begin = _HEAD + room + len(_POP)
     file.write(_head(b" " * room, 0) + b" " * room + _POP)
@@ -118,7 +118,7 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb", opener=_open_without_waiting) as file:  # noqa: PTH123 - Path.open takes no opener
+        with open(path, "rb", opener=_open_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ModelError("not a model: it is no regular file")
             start = file.read(len(_START))

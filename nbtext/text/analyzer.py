@@ -8,7 +8,7 @@ import numpy as np
 
 from nbtext.ragged import flat_indices
 from nbtext.text.surfaces import TOO_LONG, SurfaceTable, find_surfaces
-from nbtext.text.words import words
+from nbtext.text.words import MAX_BYTES, MIN_CHARACTERS, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -73,11 +73,17 @@ class Analyzer:
         kept: list[str] = []
         sizes = []
         for form in forms:
-            text = form.decode()
-            found = [text] if len(text) > 1 and form.isalnum() else words(text)  # most forms are ASCII letters and digits, folded already
-            found = [word for word in found if word not in stop_words]
-            kept += found
-            sizes.append(len(found))
+            word = form.decode()
+            if form.isalnum() and MIN_CHARACTERS <= len(form) <= MAX_BYTES:  # ASCII letters and digits, in lower case: a word as it is
+                if word in stop_words:
+                    sizes.append(0)
+                else:
+                    kept.append(word)
+                    sizes.append(1)
+            else:
+                found = [word for word in words(word) if word not in stop_words]
+                kept += found
+                sizes.append(len(found))
         return self._stem(kept), sizes
 
     def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64]) -> NDArray[np.int32]:

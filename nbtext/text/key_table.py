@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EMPTY = np.uint64(0)
-"""The one key that cannot be stored: it marks a free slot."""
+"""The one key that cannot be stored: it stands at id 0, which marks a free slot."""
 
 
 def pair(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
@@ -35,11 +35,14 @@ def random_multiplier() -> np.uint64:
 
 
 class KeyTable:
-    """Hands out ids 0, 1, 2, … to 64-bit keys and finds them again."""
+    """Hands out ids 1, 2, 3, … to 64-bit keys and finds them again.
+
+    The table holds ids alone; the keys stand in the order of their ids, so those of frequent keys, which came first, lie close together.
+    """
 
     def __init__(self, bits: int = 12) -> None:
         self._multiplier = random_multiplier()
-        self._stored = np.empty(1 << (bits - 1), np.uint64)
+        self._stored = np.full((1 << (bits - 1)) + 1, EMPTY)
         self._size = 0
         self._allocate(bits)
 
@@ -48,77 +51,68 @@ class KeyTable:
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """The keys in the order of their ids, shape (n_keys,)."""
-        return self._stored[: self._size]
+        """The keys in the order of their ids, that with id 1 first; shape (n_keys,)."""
+        return self._stored[1 : self._size + 1]
 
     def intern(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The id of each key, new keys included; shape (n,). No key may be `EMPTY`."""
         slots = self._home(keys)
         ids = self._ids[slots]
-        missed = np.flatnonzero(self._keys[slots] != keys)
+        missed = np.flatnonzero(self._stored[ids] != keys)
         if missed.size:
-            ids[missed] = self._intern_missed(keys[missed], slots[missed])
+            ids[missed] = self._intern_missed(keys[missed], slots[missed], ids[missed])
         return ids
 
-    def _intern_missed(self, keys: NDArray[np.uint64], slots: NDArray[np.int64]) -> NDArray[np.int32]:
-        ids = np.empty(keys.size, np.int32)
-        pending = np.arange(keys.size)
-        new = []
-        while pending.size:
-            found = self._keys[slots]
-            known, free = found == keys[pending], found == EMPTY
-            ids[pending[known]] = self._ids[slots[known]]
-            new.append(pending[free])
-            walk = ~(known | free)
-            pending, slots = pending[walk], (slots[walk] + 1) & self._mask
-        unknown = np.concatenate(new)
+    def _intern_missed(self, keys: NDArray[np.uint64], slots: NDArray[np.int64], ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        walking = np.flatnonzero(ids)  # slots taken by other keys
+        while walking.size:
+            slots[walking] = (slots[walking] + 1) & self._mask
+            ids[walking] = found = self._ids[slots[walking]]
+            walking = walking[(found != 0) & (self._stored[found] != keys[walking])]
+        unknown = np.flatnonzero(ids == 0)
         if unknown.size:
-            keys = keys[unknown]
-            representative = representatives(keys)
-            distinct = np.flatnonzero(representative == np.arange(keys.size))
-            first = self._append(keys[distinct])
-            number = np.empty(keys.size, np.int32)
-            number[distinct] = np.arange(first, first + distinct.size)
-            ids[unknown] = number[representative]
+            ids[unknown] = self._intern_new(keys[unknown])
         return ids
 
-    def _append(self, keys: NDArray[np.uint64]) -> int:
-        """Store distinct new keys; return the id of the first."""
-        first, self._size = self._size, self._size + keys.size
-        if self._size > self._stored.size:
+    def _intern_new(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+        representative = representatives(keys)
+        distinct = np.flatnonzero(representative == np.arange(keys.size))
+        ids = np.empty(keys.size, np.int32)
+        ids[distinct] = np.arange(self._size + 1, self._size + 1 + distinct.size)
+        self._append(keys[distinct])
+        return ids[representative]
+
+    def _append(self, keys: NDArray[np.uint64]) -> None:
+        """Store distinct new keys; the table is never more than half full."""
+        first, self._size = self._size + 1, self._size + keys.size
+        if self._size >= self._stored.size:
             bits = int(self._size * 2 - 1).bit_length()
-            stored = np.empty(1 << (bits - 1), np.uint64)
-            stored[:first] = self._stored[:first]
-            stored[first : self._size] = keys
-            self._stored = stored
+            grown = np.full((1 << (bits - 1)) + 1, EMPTY)
+            grown[:first] = self._stored[:first]
+            self._stored = grown
             self._allocate(bits)
-            self._place(self.keys, np.arange(self._size))
-        else:
-            self._stored[first : self._size] = keys
-            self._place(keys, np.arange(first, self._size))
-        return first
+            self._place(self._stored[1:first], 1)
+        self._stored[first : self._size + 1] = keys
+        self._place(keys, first)
 
-    def _place(self, keys: NDArray[np.uint64], ids: NDArray[np.int64]) -> None:
-        """Write distinct keys into free slots; where several want one slot, all but one walk on.
+    def _place(self, keys: NDArray[np.uint64], first: int) -> None:
+        """Write the ids from ``first`` on of distinct keys into free slots; where several want one slot, all but one walk on.
 
-        The last one written stays, so keys go in backwards: those met early are the frequent ones and should be found at the first probe.
+        The last one written stays, so they go in backwards: early keys are the frequent ones and should be found at the first probe.
         """
-        keys, ids = keys[::-1], ids[::-1]
-        slots = self._home(keys)
-        while keys.size:
-            free = self._keys[slots] == EMPTY
-            self._keys[slots[free]] = keys[free]
-            placed = self._keys[slots] == keys
-            self._ids[slots[placed]] = ids[placed]
-            walk = ~placed
-            keys, ids, slots = keys[walk], ids[walk], (slots[walk] + 1) & self._mask
+        ids = np.arange(first, first + keys.size, dtype=np.int32)[::-1]
+        slots = self._home(keys[::-1])
+        while ids.size:
+            free = self._ids[slots] == 0
+            self._ids[slots[free]] = ids[free]
+            walk = self._ids[slots] != ids
+            ids, slots = ids[walk], (slots[walk] + 1) & self._mask
 
     def _home(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         return ((keys * self._multiplier) >> self._shift).view(np.int64)
 
     def _allocate(self, bits: int) -> None:
-        self._keys = np.zeros(1 << bits, np.uint64)
-        self._ids = np.empty(1 << bits, np.int32)
+        self._ids = np.zeros(1 << bits, np.int32)
         self._mask = (1 << bits) - 1
         self._shift = np.uint64(64 - bits)
 

@@ -33,7 +33,8 @@ def stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
     snowball = Stemmer(language if name == "snowball" else name, 0)  # no cache: each word comes once
 
     def stems(words: list[str]) -> list[str]:
-        return [stem or word for stem, word in zip(snowball.stemWords(words), words, strict=True)]
+        found: list[str] = snowball.stemWords(words)
+        return found if all(found) else [stem or word for stem, word in zip(found, words, strict=True)]
 
     return stems
 

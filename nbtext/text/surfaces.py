@@ -74,12 +74,12 @@ class SurfaceTable:
         return 2 * max(len(self._words), len(self._chains)) + 2
 
     def intern(self, surfaces: Surfaces) -> NDArray[np.int32]:
-        """The id of each form, shape (n_forms,): from 2 on, even for a form of one word, odd for a chain; `TOO_LONG` beyond the limit."""
+        """The id of each form, shape (n_forms,): even for a form of one word, odd for a chain; `TOO_LONG` beyond the limit."""
         text, starts, lengths, _ = surfaces
         words = np.ndarray(
             (len(text) - WORD + 1,), "<u8", buffer=text, strides=(1,)
         )  # a 64-bit load at every byte offset; take() copies it, [] does not
-        ids = 2 + 2 * self._words.intern(words.take(starts) & _KEEP[np.minimum(lengths, WORD)])
+        ids = 2 * self._words.intern(words.take(starts) & _KEEP[np.minimum(lengths, WORD)])
         long = np.flatnonzero(lengths > WORD)
         done = WORD
         while long.size:
@@ -87,7 +87,7 @@ class SurfaceTable:
                 ids[long] = TOO_LONG
                 break
             word = words[starts[long] + done] & _KEEP[np.minimum(lengths[long] - done, WORD)]
-            ids[long] = 2 * self._chains.intern(pair(ids[long], self._words.intern(word))) + 3
+            ids[long] = 2 * self._chains.intern(pair(ids[long], self._words.intern(word))) + 1
             done += WORD
             long = long[lengths[long] > done]
         return ids

@@ -1,0 +1,75 @@
+"""From documents as lists of terms to nbtext's tables, and back to dictionaries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.counts.document_term import DocumentTermMatrix, document_term_matrix
+from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
+from nbtext.counts.vocabulary import Vocabulary
+from nbtext.language_model.dirichlet import LanguageModels
+from nbtext.ragged import offsets
+from nbtext.text.analyzer import TermSequence
+from nbtext.text.ngrams import with_ngrams
+from tests import oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.counts.vocabulary import GrowingVocabulary
+    from tests.oracle import Labelled
+
+
+def matrix_of(sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | GrowingVocabulary, order: int = 1) -> DocumentTermMatrix:
+    """The counts of documents given as terms."""
+    terms = np.array([number for sequence in sequences for number in vocabulary.find(sequence)], np.int64)
+    documents = np.repeat(np.arange(len(sequences)), [len(sequence) for sequence in sequences])
+    return document_term_matrix(with_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs), len(sequences))
+
+
+def statistics_of(documents: Sequence[Labelled], order: int = 1, block: int = 1000) -> ClassStatistics:
+    """The statistics of labelled documents, counted ``block`` at a time."""
+    builder = StatisticsBuilder()
+    for begin in range(0, len(documents), block):
+        part = documents[begin : begin + block]
+        builder.add(matrix_of([terms for _, terms in part], builder.vocabulary, order), [label for label, _ in part])
+    return builder.freeze()
+
+
+def plain(statistics: ClassStatistics) -> oracle.Counts:
+    """The statistics as dictionaries."""
+    cells = [
+        (statistics.classes[k], statistics.vocabulary.term(j))
+        for j, k in zip(statistics.cell_terms.tolist(), statistics.cell_classes.tolist(), strict=True)
+    ]
+    return oracle.Counts(
+        dict(zip(statistics.classes, statistics.class_documents.tolist(), strict=True)),
+        dict(zip(cells, statistics.cell_counts.tolist(), strict=True)),
+        dict(zip(cells, statistics.cell_documents.tolist(), strict=True)),
+    )
+
+
+def statistics_from_table(counts: Sequence[Sequence[int]], documents: Sequence[int], holding: Sequence[Sequence[int]]) -> ClassStatistics:
+    """Statistics from tables of shape (n_terms, n_classes) with classes c0, c1, … and terms t0000, t0001, …"""
+    table = np.array(counts, np.int64).reshape(-1, len(documents))
+    terms, classes = np.nonzero(table)
+    return ClassStatistics(
+        Vocabulary.of([f"t{number:04d}" for number in range(len(table))]),
+        tuple(f"c{number}" for number in range(len(documents))),
+        np.array(documents, np.int64),
+        offsets(np.bincount(terms, minlength=len(table))),
+        classes,
+        table[terms, classes],
+        np.array(holding, np.int64).reshape(table.shape)[terms, classes],
+    )
+
+
+def language_models(
+    statistics: ClassStatistics, smoothing: float = 1.0, shape: str = "symmetric", estimate: str = "mean", over: Sequence[str] | None = None
+) -> LanguageModels:
+    """Models over all terms, or over some."""
+    terms = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
+    selected = np.array([over is None or term in over for term in terms], np.bool_)
+    return LanguageModels(statistics, selected, smoothing, shape, estimate)

@@ -1,0 +1,60 @@
+"""Document-term counts, against counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.counts.vocabulary import Vocabulary
+from nbtext.ragged import flat_indices, offsets
+from tests import oracle, strategies
+from tests.building import matrix_of, statistics_of
+
+if TYPE_CHECKING:
+    from nbtext.counts.document_term import DocumentTermMatrix
+
+documents = st.lists(strategies.sequences, max_size=6)
+
+
+def rows(matrix: DocumentTermMatrix, vocabulary: Vocabulary) -> list[dict[str, int]]:
+    bounds = matrix.offsets.tolist()
+    cells = [(vocabulary.term(term), count) for term, count in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)]
+    found = [cells[begin:end] for begin, end in pairwise(bounds)]
+    assert all(len(dict(row)) == len(row) for row in found)
+    return [dict(row) for row in found]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@given(held=documents, asked=documents)
+def test_each_document_has_its_counts_and_what_is_unknown_is_counted_apart(
+    order: int, held: list[list[str]], asked: list[list[str]]
+) -> None:
+    vocabulary = statistics_of([("class", row) for row in held], order).vocabulary
+    known = {vocabulary.term(number) for number in range(len(vocabulary))}
+    matrix = matrix_of(asked, vocabulary, order)
+    terms = [oracle.ngrams(row, order) for row in asked]
+    assert rows(matrix, vocabulary) == [Counter(term for term in row if term in known) for row in terms]
+    assert matrix.unknown.tolist() == [sum(term not in known for term in row) for row in terms]
+    assert matrix.lengths.tolist() == [sum(term in known for term in row) for row in terms]
+    assert matrix.n_documents == len(asked)
+    assert matrix.entries.tolist() == [len({term for term in row if term in known}) for row in terms]
+
+
+@given(documents, st.sets(st.sampled_from(strategies.WORDS)))
+def test_some_terms_of_a_matrix_are_the_counts_of_those(asked: list[list[str]], chosen: set[str]) -> None:
+    vocabulary = Vocabulary.of(sorted(strategies.WORDS))
+    matrix = matrix_of(asked, vocabulary).of_terms(np.array([term in chosen for term in vocabulary.single_terms()]))
+    assert rows(matrix, vocabulary) == [Counter(term for term in row if term in chosen) for row in asked]
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 5))))
+def test_flat_indices_run_through_each_row(found: list[tuple[int, int]]) -> None:
+    starts, sizes = (np.array([row[side] for row in found], np.int64) for side in (0, 1))
+    assert flat_indices(starts, sizes).tolist() == [start + i for start, size in found for i in range(size)]
+    assert offsets(sizes).tolist() == [sum(sizes.tolist()[:i]) for i in range(len(found) + 1)]

@@ -1,0 +1,95 @@
+"""Terms to ids and back."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
+from nbtext.text.analyzer import UNKNOWN
+from tests import oracle, strategies
+from tests.building import statistics_of
+
+terms = st.lists(st.text(st.characters(codec="utf-8", exclude_characters=" "), min_size=1, max_size=4), unique=True)
+documents = st.lists(strategies.sequences, max_size=5)
+
+
+def vocabulary_of(sequences: list[list[str]], order: int) -> Vocabulary:
+    return statistics_of([("class", sequence) for sequence in sequences], order).vocabulary
+
+
+def names(vocabulary: Vocabulary) -> list[str]:
+    return [vocabulary.term(number) for number in range(len(vocabulary))]
+
+
+def in_order(found: set[str]) -> list[str]:
+    return oracle.Counts({}, {("class", term): 1 for term in found}, {}).terms
+
+
+@given(terms)
+def test_a_growing_vocabulary_freezes_in_the_order_of_utf8_bytes(found: list[str]) -> None:
+    growing = GrowingVocabulary()
+    ids = growing.find(found)
+    assert growing.find(found[::-1]) == ids[::-1]
+    vocabulary, final = growing.freeze()
+    assert vocabulary.single_terms() == names(vocabulary) == sorted(found, key=str.encode)
+    assert [vocabulary.term(int(final[number])) for number in ids] == found
+
+
+@given(terms, terms)
+def test_a_few_terms_found_by_bisection_are_found_as_many_in_a_dictionary(held: list[str], asked: list[str]) -> None:
+    filler = [f"\ue000{number:05d}" for number in range(400)]
+    listed = sorted({*held, *filler})
+    number = {term: i for i, term in enumerate(listed)}
+    few, many = Vocabulary.of(listed), Vocabulary.of(listed)
+    assert many.find(listed) == list(range(len(listed)))
+    wanted = [number.get(term, UNKNOWN) for term in [*held, *asked]]
+    assert many.find([*held, *asked]) == wanted
+    assert [found for term in [*held, *asked] for found in few.find([term])] == wanted
+
+
+@pytest.mark.parametrize("order", range(1, 5))
+@given(found=documents)
+def test_ngrams_follow_single_terms_shorter_ones_first(order: int, found: list[list[str]]) -> None:
+    vocabulary = vocabulary_of(found, order)
+    assert names(vocabulary) == in_order({term for sequence in found for term in oracle.ngrams(sequence, order)})
+    assert vocabulary.n_single == len({term for sequence in found for term in sequence})
+
+
+@pytest.mark.parametrize("order", range(1, 5))
+@given(mine=documents, theirs=documents)
+def test_a_union_holds_both_and_tells_where_each_term_went(order: int, mine: list[list[str]], theirs: list[list[str]]) -> None:
+    left, right = vocabulary_of(mine, order), vocabulary_of(theirs, order)
+    union, of_left, of_right = left.union(right)
+    assert union == vocabulary_of([*mine, *theirs], order)
+    assert [union.term(number) for number in of_left.tolist()] == names(left)
+    assert [union.term(number) for number in of_right.tolist()] == names(right)
+
+
+@pytest.mark.parametrize("order", range(1, 5))
+@given(all_of=documents, some=st.sets(st.integers(0, 4)))
+def test_restricting_to_the_terms_of_some_documents_leaves_their_vocabulary(order: int, all_of: list[list[str]], some: set[int]) -> None:
+    vocabulary = vocabulary_of(all_of, order)
+    part = vocabulary_of([sequence for number, sequence in enumerate(all_of) if number in some], order)
+    kept = np.array([term in names(part) for term in names(vocabulary)], np.bool_)
+    assert vocabulary.restrict(kept) == part
+
+
+@given(documents, documents)
+def test_pairs_are_found_by_the_ids_of_their_parts(held: list[list[str]], asked: list[list[str]]) -> None:
+    vocabulary = vocabulary_of(held, 2)
+    number = {term: i for i, term in enumerate(names(vocabulary))}
+    pairs = [(a, b) for row in asked for a, b in pairwise(row) if a in number and b in number]
+    left, last = (np.array([number[p[side]] for p in pairs], np.int64) for side in (0, 1))
+    assert vocabulary.find_pairs(left, last).tolist() == [number.get(f"{a} {b}", UNKNOWN) for a, b in pairs]
+
+
+def test_vocabularies_differ_in_terms_bounds_or_ngrams() -> None:
+    assert Vocabulary.of(["ab", "c"]) != Vocabulary.of(["a", "bc"])
+    assert Vocabulary.of(["ab", "c"]) == Vocabulary.of(["ab", "c"])
+    assert vocabulary_of([["ab", "c"]], 2) != vocabulary_of([["ab", "c"]], 1)
+    assert Vocabulary.of([]) != []

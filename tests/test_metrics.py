@@ -1,0 +1,131 @@
+"""Figures of merit, against the slow twin and scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from sklearn import metrics as reference
+
+from nbtext.metrics import BINS, NORMAL_95, Evaluation, wilson_interval
+from tests import oracle_metrics as oracle
+
+CLASSES = ["a", "b", "c"]
+Judged = list[tuple[str, tuple[float, float, float]]]
+
+probabilities = st.tuples(*[st.integers(0, 1000)] * 3).filter(any).map(lambda row: tuple(part / sum(row) for part in row))
+certain = probabilities.map(lambda row: tuple((p + 0.01) / 1.03 for p in row))
+
+
+def judged(labels: list[str], rows: st.SearchStrategy[Any]) -> st.SearchStrategy[Judged]:
+    return st.lists(st.tuples(st.sampled_from(labels), rows), min_size=1, max_size=25)
+
+
+def log(rows: list[tuple[float, float, float]]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    table = np.array(rows, float).reshape(-1, 3)
+    logarithms: np.ndarray[tuple[int, int], np.dtype[np.float64]] = np.log(table, out=np.full_like(table, -np.inf), where=table > 0)
+    return logarithms
+
+
+def evaluate(documents: Judged, block: int = 100) -> Evaluation:
+    evaluation = Evaluation(CLASSES)
+    for begin in range(0, len(documents), block):
+        labels, rows = zip(*documents[begin : begin + block], strict=True)
+        evaluation.add(labels, log(list(rows)))
+    return evaluation
+
+
+def answers(documents: Judged) -> list[str]:
+    return [CLASSES[row.index(max(row))] for row in np.exp(log([row for _, row in documents])).tolist()]
+
+
+@settings(max_examples=200)
+@given(judged([*CLASSES, "unknown", "other"], probabilities))
+def test_all_figures_are_the_slow_twins(documents: Judged) -> None:
+    summary = evaluate(documents).summary()
+    truth, answered = [label for label, _ in documents], answers(documents)
+    given_probabilities = [dict(zip(CLASSES, row, strict=True)) for _, row in documents]
+    assert summary["n"] == len(documents)
+    assert summary["accuracy"] == sum(t == a for t, a in zip(truth, answered, strict=True)) / len(truth)
+    assert summary["brier"] == pytest.approx(oracle.brier(truth, given_probabilities), rel=1e-12, abs=1e-15)
+    log_loss = oracle.log_loss(truth, given_probabilities)
+    assert summary["log_loss"] == (pytest.approx(log_loss, rel=1e-12, abs=1e-15) if math.isfinite(log_loss) else None)
+    for label, figures in summary["per_class"].items():
+        wanted = oracle.precision_recall_f1(truth, answered, label)
+        assert (figures["precision"], figures["recall"], figures["f1"]) == pytest.approx(wanted, rel=1e-15)
+        assert figures["support"] == truth.count(label)
+    table = summary["confusion"]
+    pairs = list(zip(truth, answered, strict=True))
+    assert table == [[pairs.count((t, a)) for a in summary["classes"]] for t in summary["classes"]]
+    assert summary["unknown_labels"] == list(dict.fromkeys(label for label in truth if label not in CLASSES))
+    assert summary["classes"] == CLASSES + summary["unknown_labels"]
+
+
+@given(judged(CLASSES, probabilities))
+def test_calibration_error_is_the_slow_twins(documents: Judged) -> None:
+    confidence = np.exp(log([row for _, row in documents])).max(axis=1).tolist()
+    right = [label == answer for (label, _), answer in zip(documents, answers(documents), strict=True)]
+    wanted = oracle.expected_calibration_error(right, confidence, BINS)
+    assert evaluate(documents).summary()["ece"] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+
+
+@settings(max_examples=50)
+@given(judged(CLASSES, certain))
+def test_scikit_learn_finds_the_same(documents: Judged) -> None:
+    summary = evaluate(documents).summary()
+    truth, answered = [label for label, _ in documents], answers(documents)
+    rows = np.array([row for _, row in documents])
+    assert summary["confusion"] == reference.confusion_matrix(truth, answered, labels=CLASSES).tolist()
+    for average, key in ((None, ""), ("macro", "macro_")):
+        labels = CLASSES if average is None else None
+        found = reference.precision_recall_fscore_support(truth, answered, labels=labels, average=average, zero_division=0)
+        for name, wanted in zip(("precision", "recall", "f1"), found, strict=False):
+            mine = summary[key + name] if key else [summary["per_class"][label][name] for label in CLASSES]
+            assert mine == pytest.approx(wanted, rel=1e-14)
+    assert summary["accuracy"] == reference.accuracy_score(truth, answered)
+    assert summary["log_loss"] == pytest.approx(reference.log_loss(truth, rows, labels=CLASSES), rel=1e-12)
+    assert summary["brier"] == pytest.approx(reference.brier_score_loss(truth, rows, labels=CLASSES, scale_by_half=False), rel=1e-12)
+
+
+@given(judged(CLASSES, certain), st.integers(1, 5))
+def test_figures_do_not_depend_on_blocks(documents: Judged, block: int) -> None:
+    together, apart = (evaluate(documents, size).summary() for size in (100, block))
+    for name in ("log_loss", "brier", "ece"):
+        assert apart.pop(name) == pytest.approx(together.pop(name), rel=1e-12, abs=1e-15)
+    assert apart == together
+
+
+def test_sure_and_right_is_perfect_sure_and_wrong_is_as_bad_as_can_be() -> None:
+    right = evaluate([("a", (1, 0, 0)), ("b", (0, 1, 0))]).summary()
+    assert (right["accuracy"], right["log_loss"], right["brier"], right["ece"]) == (1, 0, 0, 0)
+    wrong = evaluate([("a", (0, 1, 0)), ("b", (1, 0, 0))]).summary()
+    assert (wrong["accuracy"], wrong["log_loss"], wrong["brier"], wrong["ece"]) == (0, None, 2, 1)
+
+
+def test_knowing_nothing_costs_the_logarithm_of_the_number_of_classes() -> None:
+    summary = evaluate([("a", (1 / 3, 1 / 3, 1 / 3))] * 4).summary()
+    assert summary["log_loss"] == pytest.approx(math.log(3))
+    assert summary["brier"] == pytest.approx((2 / 3) ** 2 + 2 * (1 / 3) ** 2)
+
+
+@given(st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_is_wilsons(case: tuple[int, int]) -> None:
+    hits, n = case
+    low, high = wilson_interval(hits, n)
+    assert (low, high) == pytest.approx(oracle.wilson(hits, n, NORMAL_95), rel=1e-9, abs=1e-12)
+    wanted = binomtest(hits, n).proportion_ci(0.95, method="wilson")
+    assert (low, high) == pytest.approx((wanted.low, wanted.high), rel=1e-9, abs=1e-12)
+    assert 0 <= low <= hits / n <= high <= 1
+
+
+def test_of_no_documents_nothing_is_known() -> None:
+    assert wilson_interval(0, 0) == (0, 1)
+    assert Evaluation(CLASSES).n == 0
+    summary = Evaluation(CLASSES).summary()
+    figures = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "log_loss", "brier", "ece")
+    assert {name: summary[name] for name in figures} == dict.fromkeys(figures)

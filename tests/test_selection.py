@@ -1,0 +1,147 @@
+"""What makes a term informative: the textbook's table, the slow twin, scipy and scikit-learn."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+from sklearn.metrics import mutual_info_score
+
+from nbtext.classifiers.class_prior import class_prior
+from nbtext.parameters import CRITERIA as NAMES
+from nbtext.selection import CELLS_AT_ONCE, CRITERIA, Ranking, rank
+from tests import oracle, strategies
+from tests.building import language_models, statistics_from_table, statistics_of
+from tests.textbook import POULTRY
+
+ALL = pytest.mark.parametrize("by", CRITERIA)
+Scores = dict[str, float]
+
+
+def ranked(corpus: list[oracle.Labelled], by: str, top: int | None = None, smoothing: float = 0.5, estimate: str = "mean") -> Ranking:
+    statistics = statistics_of(corpus)
+    return rank(language_models(statistics, smoothing, estimate=estimate), class_prior("empirical", statistics), by, top)
+
+
+def scores(corpus: list[oracle.Labelled], by: str, smoothing: float = 0.5, estimate: str = "mean") -> Scores:
+    ranking = ranked(corpus, by, smoothing=smoothing, estimate=estimate)
+    terms = oracle.count(corpus).terms
+    return {terms[j]: score for j, score in zip(ranking.terms.tolist(), ranking.scores.tolist(), strict=True)}
+
+
+def poultry(by: str) -> Ranking:
+    """The ranking of the one term "export"; class 0 is poultry."""
+    documents = [POULTRY[k, True] + POULTRY[k, False] for k in ("poultry", "other")]
+    holding = [[POULTRY["poultry", True], POULTRY["other", True]]]
+    statistics = statistics_from_table(holding, documents, holding)
+    return rank(language_models(statistics), class_prior("empirical", statistics), by)
+
+
+def test_export_tells_as_much_of_poultry_as_in_example_13_3() -> None:
+    assert float(poultry("presence").scores[0]) == pytest.approx(0.0001105 * math.log(2), rel=5e-4)
+    assert poultry("presence").classes.tolist() == [0]
+
+
+def test_export_and_poultry_are_as_dependent_as_in_example_13_4() -> None:
+    assert float(poultry("chi2").scores[0]) == pytest.approx(284, abs=0.5)
+    assert poultry("chi2").classes.tolist() == [0]
+
+
+def test_criteria_are_the_ones_that_can_be_chosen() -> None:
+    assert sorted(CRITERIA) == sorted(NAMES)
+
+
+@given(strategies.corpora)
+def test_presence_is_the_slow_twins_and_scikit_learns_mutual_information(corpus: list[oracle.Labelled]) -> None:
+    found, counts = scores(corpus, "presence"), oracle.count(corpus)
+    labels = [label for label, _ in corpus]
+    for term in counts.terms:
+        assert found[term] == pytest.approx(oracle.presence(counts, term), rel=1e-11, abs=1e-14)
+        assert found[term] == pytest.approx(mutual_info_score(labels, [term in terms for _, terms in corpus]), rel=1e-9, abs=1e-14)
+
+
+@given(strategies.corpora)
+def test_chi2_is_the_slow_twins_and_scipys(corpus: list[oracle.Labelled]) -> None:
+    found, counts = scores(corpus, "chi2"), oracle.count(corpus)
+    for term in counts.terms:
+        assert found[term] == pytest.approx(oracle.chi2(counts, term), rel=1e-11, abs=1e-14)
+        table = oracle.document_table(counts, term)
+        with_and_without = [[table[k, present] for k in counts.classes] for present in (True, False)]
+        if sum(with_and_without[1]):
+            assert found[term] == pytest.approx(chi2_contingency(with_and_without, correction=False).statistic, rel=1e-9, abs=1e-13)
+
+
+@pytest.mark.parametrize("estimate", ["mean", "ml"])
+@given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 30.0]))
+def test_mutual_information_and_the_class_that_a_term_speaks_for_are_the_slow_twins(
+    estimate: str, corpus: list[oracle.Labelled], smoothing: float
+) -> None:
+    counts = oracle.count(corpus)
+    models, prior = oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate), oracle.class_prior(counts)
+    ranking = ranked(corpus, "mutual-information", smoothing=smoothing, estimate=estimate)
+    for j, score, k in zip(ranking.terms.tolist(), ranking.scores.tolist(), ranking.classes.tolist(), strict=True):
+        summands = oracle.mutual_information(models, prior, counts.terms[j])
+        assert score == pytest.approx(math.fsum(summands.values()), rel=1e-11, abs=1e-14)
+        assert summands[counts.classes[k]] == pytest.approx(max(summands.values()), rel=1e-11, abs=1e-14)
+
+
+@pytest.mark.parametrize("estimate", ["mean", "ml"])
+@given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 30.0]))
+def test_log_odds_are_the_slow_twins(estimate: str, corpus: list[oracle.Labelled], smoothing: float) -> None:
+    counts = oracle.count(corpus)
+    models, prior = oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate), oracle.class_prior(counts)
+    ranking = ranked(corpus, "log-odds", smoothing=smoothing, estimate=estimate)
+    for j, score, k in zip(ranking.terms.tolist(), ranking.scores.tolist(), ranking.classes.tolist(), strict=True):
+        odds = oracle.log_odds(models, prior, counts.terms[j])
+        assert score == pytest.approx(max(odds.values()), rel=1e-9, abs=1e-12)
+        assert odds[counts.classes[k]] == pytest.approx(max(odds.values()), rel=1e-9, abs=1e-12)
+
+
+@ALL
+@given(corpus=strategies.corpora, top=st.integers(1, 15))
+def test_a_ranking_falls_keeps_equals_in_order_and_its_top_is_its_beginning(by: str, corpus: list[oracle.Labelled], top: int) -> None:
+    ranking, best = ranked(corpus, by), ranked(corpus, by, top)
+    keys = list(zip((-ranking.scores).tolist(), ranking.terms.tolist(), strict=True))
+    assert keys == sorted(keys)
+    assert sorted(ranking.terms.tolist()) == list(range(len(oracle.count(corpus).terms)))
+    assert [part.tolist() for part in best] == [part[:top].tolist() for part in ranking]
+
+
+@ALL
+def test_a_term_that_only_one_class_has_speaks_for_it(by: str) -> None:
+    corpus = [("a", ["ant", "both"]), ("a", ["ant"]), ("b", ["bee", "both"]), ("b", ["bee"])]
+    ranking = ranked(corpus, by)
+    assert [oracle.count(corpus).terms[j] for j in ranking.terms.tolist()] == ["ant", "bee", "both"]
+    assert ranking.classes.tolist()[:2] == [0, 1]
+
+
+@pytest.mark.parametrize("by", ["mutual-information", "presence", "chi2"])
+def test_terms_that_are_alike_in_all_classes_carry_nothing(by: str) -> None:
+    found = scores([("a", ["ant", "bee"]), ("b", ["ant", "bee"]), ("b", ["ant", "bee"])], by, estimate="ml")
+    assert found == {"ant": pytest.approx(0, abs=1e-15), "bee": pytest.approx(0, abs=1e-15)}
+
+
+@ALL
+def test_a_criterion_scores_each_term_alike_whichever_terms_are_beside_it(by: str) -> None:
+    """More terms times classes than are held at once."""
+    n_classes, n_terms = 60, CELLS_AT_ONCE // 60 + 500
+    random = np.random.default_rng(2)
+    counts = random.integers(0, 2, (n_terms, n_classes))
+    counts[:, 0] = 1
+    statistics = statistics_from_table(counts.tolist(), [5] * n_classes, counts.tolist())
+    models, prior = language_models(statistics), class_prior("empirical", statistics)
+    ranking = rank(models, prior, by)
+    some = np.array([0, n_terms - 501, n_terms - 1])
+    alone = [float(CRITERIA[by](models, prior, some[i : i + 1])[1][0]) for i in range(3)]
+    place = {term: i for i, term in enumerate(ranking.terms.tolist())}
+    assert [float(ranking.scores[place[term]]) for term in some.tolist()] == alone
+
+
+def test_only_selected_terms_are_ranked() -> None:
+    statistics = statistics_of([("a", ["ant", "cat"]), ("b", ["bee", "cat"])])
+    models = language_models(statistics, over=["bee", "cat"])
+    assert sorted(rank(models, class_prior("empirical", statistics), "presence").terms.tolist()) == [1, 2]
