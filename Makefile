@@ -3,14 +3,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH := .venv-bench
 DEMO := build/demo
 
-.PHONY: demo test lint types unit bench docs clean
+.PHONY: demo test lint types unit bench corpora-given docs clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
 
 test: lint types unit
@@ -34,11 +35,22 @@ demo: $(VENV)/.ready
 	$(BIN)/nbtext select-features --top 15 --model $(DEMO)/nbtext.joblib --output table
 	$(BIN)/nbtext inspect --model $(DEMO)/nbtext.joblib
 
-bench: $(VENV)/.ready
-	$(BIN)/python bench/run.py
+# CORPORA is a folder with the unpacked 20 Newsgroups, see bench/README.md; the other tools go into an environment of their own.
+$(BENCH)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	echo '*' > $(BENCH)/.gitignore
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	touch $@
+
+corpora-given:
+	@test -d "$(CORPORA)" || { echo "make bench CORPORA=folder, where the unpacked 20 Newsgroups are" >&2; exit 2; }
+
+bench: corpora-given $(BENCH)/.ready
+	$(BENCH)/bin/python bench/run.py "$(CORPORA)" --write
 
 docs: $(VENV)/.ready
 	$(BIN)/python docs/reference.py
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) $(BENCH) build

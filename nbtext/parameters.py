@@ -48,9 +48,10 @@ class Parameter:
         if value is None and self.default is None:
             return None
         try:
-            return self.check(value)
+            canonical = self.check(value)
         except (TypeError, ValueError) as problem:
             raise UsageError(f"{self.option} must be {problem}, not {value!r}") from None
+        return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
 
 
 def _one_of(*choices: str, otherwise: Callable[[Any], Any] | None = None, wanted: str = "") -> Callable[[Any], Any]:

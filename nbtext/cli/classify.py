@@ -34,6 +34,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext classify messages.txt --format lines --output jsonl
     """
     from nbtext.cli.corpus import Corpus
+    from nbtext.cli.messages import counted
     from nbtext.model import TextClassifier
     from nbtext.model.answers import answers
     from nbtext.parameters import READING
@@ -43,7 +44,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     documents = Corpus(corpus, {**model.reading, **given(READING, options)}, say, labelled=False)
     without_terms = 0
 
-    def counted() -> Iterable[Answer]:
+    def noticed() -> Iterable[Answer]:
         nonlocal without_terms
         for answer in answers(model, documents):
             without_terms += answer.notice is not None
@@ -51,10 +52,10 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
                 say.document_failed(answer.id, answer.problem)
             yield answer
 
-    write_answers(counted(), output or ("table" if sys.stdout.isatty() else "tsv"))
+    write_answers(noticed(), output or ("table" if sys.stdout.isatty() else "tsv"))
     documents.say_notices()
     if without_terms:
-        say.notice(f"{without_terms} documents hold no term that the model knows; the answer is the class prior's")
+        say.notice(f"no term that the model knows, so the answer is the class prior's: {counted(without_terms)}")
     return say.finish()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import corpus_argument, given, messages, messages_options, model_option, output_option, reading_options
 
 
@@ -37,7 +38,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     summary = judge(model, documents.readable()).summary()
     documents.say_notices()
     if summary["unknown_labels"]:
-        say.warn(f"the model does not know the labels {', '.join(summary['unknown_labels'])}")
+        unknown = summary["unknown_labels"]
+        say.warn(f"the model does not know the labels {', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}")
     if output == "json":
         from nbtext.report.records import json_line
 

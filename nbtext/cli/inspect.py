@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import messages_options, model_option, output_option
+from nbtext.cli.options import messages, messages_options, model_option, output_option
 
 
 @click.command("inspect", short_help="Show what is in a model.")
@@ -23,7 +23,7 @@ def command(model_path: str, top: int, output: str | None, **options: Any) -> in
       nbtext inspect
       nbtext inspect --model topics.joblib --output json
     """
-    del options
+    messages(options)
     from nbtext.model import TextClassifier
     from nbtext.model.overview import overview
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
@@ -55,12 +57,19 @@ def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
 
 def main() -> NoReturn:
     """Run the command line and end the process with the exit status of the contract."""
-    sys.exit(run(sys.argv[1:]))
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads for dense algebra, of which there is none
+    gc.set_threshold(100_000)  # many strings, few cycles
+    status = run(sys.argv[1:])
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.flush()
+    os._exit(status)  # all is flushed; tidying up a hundred thousand strings would cost a tenth of a second
 
 
 def run(arguments: list[str]) -> int:
     """Run the command line; return the exit status."""
     _prepare_streams()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # what packages tell developers
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # leave it alone where it is ignored, as under nohup
             signal.signal(number, _exit_by_signal)
@@ -70,13 +79,20 @@ def run(arguments: list[str]) -> int:
         status = nbtext.main(arguments, prog_name="nbtext", standalone_mode=False)
         sys.stdout.flush()
     except BaseException as problem:  # noqa: BLE001 - the last place that can make a line of it
-        return _status_of(problem, debug="--debug" in arguments)
+        status = _status_of(problem, debug="--debug" in arguments)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _abandon_standard_output()
     return status if isinstance(status, int) else 0
 
 
 def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 - a status for each kind of failure
     """Say what went wrong, in one line, and give its exit status."""
     match problem:
+        case BrokenPipeError() | SystemExit(__context__=BrokenPipeError()):  # click and rich make an exit of it
+            _abandon_standard_output()
+            return 128 + signal.SIGPIPE
         case SystemExit():
             return problem.code if isinstance(problem.code, int) else INTERNAL_ERROR
         case KeyboardInterrupt() | click.Abort():
@@ -89,15 +105,13 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
             command = context.command_path if context else "nbtext"
             say(f"{problem.format_message().rstrip('.')}; see {command} --help".replace("\n", " "))
             return problem.exit_code
-        case BrokenPipeError():
-            _abandon_standard_output()
-            return 128 + signal.SIGPIPE
         case NbtextError():
             say(str(problem))
             return problem.exit_status
         case OSError():
             _abandon_standard_output()
-            say(f"{problem.filename or 'standard output'}: cannot write: {reason(problem)}")
+            what = f"{problem.filename}: cannot use it" if problem.filename else "standard output: cannot write"
+            say(f"{what}: {reason(problem)}")
             return PathError.exit_status
         case MemoryError():
             say("out of memory")

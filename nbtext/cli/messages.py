@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from dataclasses import dataclass, field
 
@@ -33,21 +34,27 @@ class Messages:
     def document_failed(self, identity: str, problem: Exception) -> None:
         """A document that could not be read."""
         self.failed += 1
-        if self._shown < SHOWN and not self.quiet:
+        if self._shown < SHOWN:
             self._shown += 1
             say(f"{identity}: {problem}")
 
     def finish(self) -> int:
         """Count what was not shown; the exit status: 1 if a document could not be read."""
-        if self.failed > self._shown and not self.quiet:
-            say(f"{self.failed - self._shown} more documents could not be read")
+        if self.failed > self._shown:
+            say(f"could not be read besides: {counted(self.failed - self._shown)}")
         return 1 if self.failed else 0
+
+
+def counted(documents: int) -> str:
+    """The number with its noun."""
+    return f"{documents:,} {'document' if documents == 1 else 'documents'}"
 
 
 def say(text: str) -> None:
     """One line on standard error, if there is one."""
     if sys.stderr is not None:
-        print(f"nbtext: {visible(text)}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # there is nowhere to say that nothing can be said
+            print(f"nbtext: {visible(text)}", file=sys.stderr)
 
 
 def _is_terminal() -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import messages_options, model_option, output_option
+from nbtext.cli.options import messages, messages_options, model_option, output_option
 from nbtext.parameters import CRITERIA
 
 
@@ -28,7 +28,7 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
       nbtext select-features --top 500
       nbtext select-features --by chi2 --output csv
     """
-    del options
+    messages(options)
     from nbtext.model import TextClassifier
     from nbtext.report.features import write_features
     from nbtext.selection import rank

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ def resolve_format(paths: Sequence[str], file_format: str) -> str:
     """What ``auto`` means for these paths: ``dir`` unless the first is a file named like a table."""
     if file_format != "auto":
         return file_format
-    first = Path(paths[0]) if paths else Path()
-    return "dir" if first.is_dir() else BY_SUFFIX.get(first.suffix.lower(), "dir")
+    first = paths[0] if paths else "."
+    return "dir" if os.path.isdir(first) else BY_SUFFIX.get(Path(first).suffix.lower(), "dir")  # noqa: PTH112 - never raises
 
 
 def read_corpus(paths: Sequence[str], reading: Mapping[str, Any], notices: Notices, *, labelled: bool) -> Iterator[Document]:

@@ -178,7 +178,7 @@ class StatisticsBuilder:
         self.vocabulary = GrowingVocabulary()
         self._classes: dict[str, int] = {}
         self._class_documents = np.zeros(16, np.int64)
-        self._cells = KeyTable(bits=16)
+        self._cells = KeyTable(bits=18)
         self._counts = np.zeros(1 << 16, np.int64)
         self._documents = np.zeros(1 << 16, np.int64)
 

@@ -152,10 +152,11 @@ class GrowingVocabulary:
 
     def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
         """The vocabulary, and for every id handed out the id there, shape (highest id + 2,)."""
-        terms = sorted(self._ids)
-        single = Vocabulary.of(terms)
+        terms = list(self._ids)  # the term with id 2n is the n-th
+        order = sorted(range(len(terms)), key=terms.__getitem__)
+        single = Vocabulary.of([terms[place] for place in order])
         final = np.full(2 * max(len(terms), len(self._pairs)) + 2, UNKNOWN, np.int64)
-        final[np.fromiter(map(self._ids.__getitem__, terms), np.int64, len(terms))] = np.arange(len(terms))
+        final[2 * np.array(order, np.int64)] = np.arange(len(terms))
         left, last = unpair(self._pairs.keys)
         pending = np.arange(left.size)
         sorted_pairs = [single.pairs]
@@ -164,9 +165,9 @@ class GrowingVocabulary:
             ready = final[left[pending]] != UNKNOWN
             level = pending[ready]
             keys = pair(final[left[level]], final[last[level]])
-            order = np.argsort(keys)
-            final[2 * level[order] + 3] = begin + np.arange(level.size)
-            sorted_pairs.append(keys[order])
+            rising = np.argsort(keys)
+            final[2 * level[rising] + 3] = begin + np.arange(level.size)
+            sorted_pairs.append(keys[rising])
             begin += level.size
             pending = pending[~ready]
         return Vocabulary(single.text, single.bounds, np.concatenate(sorted_pairs)), final

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.report import records
@@ -15,7 +16,7 @@ Feature = tuple[int, str, float, str]
 
 
 def write_features(rows: Sequence[Feature], output: str) -> None:
-    """Print rank, term, score and class of each row."""
+    """Print rank, term, score and class of each row; JSON has null for a score that is infinite."""
     texts = [(str(place), term, records.number(score), label) for place, term, score, label in rows]
     if output == "table":
         from nbtext.report.tables import print_table
@@ -23,7 +24,7 @@ def write_features(rows: Sequence[Feature], output: str) -> None:
         print_table(None, COLUMNS, texts, numeric=[0, 2])
     elif output == "jsonl":
         for place, term, score, label in rows:
-            sys.stdout.write(records.json_line({"rank": place, "term": term, "score": score, "class": label}))
+            sys.stdout.write(records.json_line({"rank": place, "term": term, "score": score if isfinite(score) else None, "class": label}))
     else:
         if output == "csv":
             sys.stdout.write(records.csv_line(COLUMNS))

@@ -7,6 +7,8 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
+from nbtext.report.visible import escaped_json, visible_on_terminal
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -15,24 +17,19 @@ _TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r
 
 def tsv(fields: Sequence[object]) -> str:
     r"""One line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
-    return "\t".join(str(field).translate(_TSV_ESCAPES) for field in fields) + "\n"
+    return "\t".join(visible_on_terminal(str(field).translate(_TSV_ESCAPES)) for field in fields) + "\n"
 
 
 def csv_line(fields: Sequence[object]) -> str:
     """One record of comma-separated fields, quoted where needed."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(fields)
+    csv.writer(text, lineterminator="\n").writerow([visible_on_terminal(str(field)) for field in fields])
     return text.getvalue()
 
 
 def json_line(record: Mapping[str, Any]) -> str:
-    """One JSON object on a line; names that are no text are written with escapes."""
-    try:
-        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
-        line.encode()
-    except UnicodeEncodeError:
-        line = json.dumps(record, allow_nan=False)
-    return line + "\n"
+    """One JSON object on a line; control characters and bytes that are no text are written with escapes."""
+    return escaped_json(json.dumps(record, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def number(value: float | None) -> str:

@@ -1,10 +1,12 @@
-"""Text from others made safe to look at: what would move a cursor, ring a bell or reverse a line is shown as its code."""
+"""Text from others made safe to look at: what would move a cursor, ring a bell, break or reverse a line is shown as its code."""
 
 from __future__ import annotations
 
 import re
+import sys
+from functools import cache
 
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
@@ -14,6 +16,21 @@ def visible(text: str) -> str:
     a\x1b[31mb
     """
     return _UNSAFE.sub(_code, text)
+
+
+def visible_on_terminal(text: str) -> str:
+    """The text, as `visible` if standard output is a terminal, else as it is."""
+    return visible(text) if _is_terminal() else text
+
+
+def escaped_json(text: str) -> str:
+    r"""JSON with the same characters written \uNNNN, which a reader of JSON takes for the characters themselves."""
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+@cache
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
 
 
 def _code(match: re.Match[str]) -> str:

@@ -23,6 +23,7 @@ import json
 import os
 import stat
 import struct
+import warnings
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +66,8 @@ def write_model_file(path: str, settings: Mapping[str, Any], arrays: Mapping[str
 
 
 def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    import joblib
+    with warnings.catch_warnings(action="ignore"):  # that it cannot make semaphores, where there is no /dev/shm: none are needed
+        import joblib
 
     canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
     furthest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}

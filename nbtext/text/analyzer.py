@@ -53,12 +53,12 @@ class Analyzer:
         surfaces = find_surfaces(texts)
         forms = self._table.intern(surfaces)
         self._grow(self._table.limit)
-        meaning = self._meaning[forms]
+        meaning = self._meaning.take(forms)
         new = np.flatnonzero(meaning == _NEW)
         if new.size:
             distinct, first = np.unique(forms[new], return_index=True)
             self._meaning[distinct] = self._analyse(surfaces, new[first])
-            meaning = self._meaning[forms]
+            meaning = self._meaning.take(forms)
         remembered = len(self._several)
         too_long = np.flatnonzero(forms == TOO_LONG)
         if too_long.size:

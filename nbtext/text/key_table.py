@@ -1,7 +1,8 @@
 """64-bit keys to dense ids, and groups of equal keys: the two hash tables under all counting, on whole arrays.
 
 Both are open addressing by multiply-shift (Dietzfelbinger et al. 1997), probed for all keys at once. Keys are exact, never digests, so
-nothing can collide unnoticed. The multiplier is random: it decides how many probes a key takes, never which answer comes out.
+nothing can collide unnoticed. The multiplier is random: it decides how many probes a key takes, never which answer comes out. Where an index is of 32 bits, numpy's
+`take` is twice as fast as brackets.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class KeyTable:
 
     def __init__(self, bits: int = 12) -> None:
         self._multiplier = random_multiplier()
-        self._stored = np.full((1 << (bits - 1)) + 1, EMPTY)
+        self._stored = np.zeros((1 << (bits - 1)) + 1, np.uint64)  # EMPTY: memory that is not touched costs nothing
         self._size = 0
         self._allocate(bits)
 
@@ -58,7 +59,7 @@ class KeyTable:
         """The id of each key, new keys included; shape (n,). No key may be `EMPTY`."""
         slots = self._home(keys)
         ids = self._ids[slots]
-        missed = np.flatnonzero(self._stored[ids] != keys)
+        missed = np.flatnonzero(self._stored.take(ids) != keys)
         if missed.size:
             ids[missed] = self._intern_missed(keys[missed], slots[missed], ids[missed])
         return ids
@@ -68,7 +69,7 @@ class KeyTable:
         while walking.size:
             slots[walking] = (slots[walking] + 1) & self._mask
             ids[walking] = found = self._ids[slots[walking]]
-            walking = walking[(found != 0) & (self._stored[found] != keys[walking])]
+            walking = walking[(found != 0) & (self._stored.take(found) != keys[walking])]
         unknown = np.flatnonzero(ids == 0)
         if unknown.size:
             ids[unknown] = self._intern_new(keys[unknown])
@@ -80,14 +81,14 @@ class KeyTable:
         ids = np.empty(keys.size, np.int32)
         ids[distinct] = np.arange(self._size + 1, self._size + 1 + distinct.size)
         self._append(keys[distinct])
-        return ids[representative]
+        return ids.take(representative)
 
     def _append(self, keys: NDArray[np.uint64]) -> None:
         """Store distinct new keys; the table is never more than half full."""
         first, self._size = self._size + 1, self._size + keys.size
         if self._size >= self._stored.size:
             bits = int(self._size * 2 - 1).bit_length()
-            grown = np.full((1 << (bits - 1)) + 1, EMPTY)
+            grown = np.zeros((1 << (bits - 1)) + 1, np.uint64)
             grown[:first] = self._stored[:first]
             self._stored = grown
             self._allocate(bits)
@@ -141,8 +142,8 @@ def representatives(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         slots = ((pending_keys * random_multiplier()) >> shift).view(np.int64)
         holder[slots] = pending
         winners = holder[slots]
-        settled = keys[winners] == pending_keys
+        settled = keys.take(winners) == pending_keys
         found[pending[settled]] = winners[settled]
-        pending = pending[~settled]
-        pending_keys = keys[pending]
+        lost = np.flatnonzero(~settled)
+        pending, pending_keys = pending[lost], pending_keys[lost]
     return found

@@ -65,8 +65,8 @@ class SurfaceTable:
     """Exact ids for surface forms. A form of up to eight bytes is its own key; a longer one is a chain of pairs (prefix, next eight bytes)."""
 
     def __init__(self) -> None:
-        self._words = KeyTable(bits=17)
-        self._chains = KeyTable(bits=15)
+        self._words = KeyTable(bits=19)
+        self._chains = KeyTable(bits=16)
 
     @property
     def limit(self) -> int:

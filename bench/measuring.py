@@ -1,0 +1,81 @@
+"""Running commands as whole processes, in turn, and what they took."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MEBIBYTE = 1 << 20
+
+
+class CommandError(Exception):
+    """A measured command ended with a status other than 0."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    seconds: float
+    peak: float  # MiB
+    output: bytes
+
+
+@dataclass
+class Series:
+    """What one command took, round by round, or why there is nothing."""
+
+    runs: list[Measured] = field(default_factory=list)
+    problem: str = ""
+
+    def seconds(self) -> float:
+        return statistics.median(run.seconds for run in self.runs)
+
+    def peak(self) -> float:
+        return max(run.peak for run in self.runs)
+
+    def ratio(self, base: Series) -> float:
+        return statistics.median(mine.seconds / theirs.seconds for mine, theirs in zip(self.runs, base.runs, strict=True))
+
+
+def measure(command: list[str]) -> Measured:
+    """Run one command to its end; time it from before it is started until it has been waited for."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        if process.returncode:
+            said = err.read().decode(errors="replace").strip().splitlines() or ["nothing"]
+            raise CommandError(f"{Path(command[0]).name} {command[1]} ended with {process.returncode}, saying: {said[-1]}")
+        return Measured(seconds, usage.ru_maxrss / (MEBIBYTE if sys.platform == "darwin" else 1024), out.read())
+
+
+def in_turn(commands: dict[str, list[str]], runs: int, absent: dict[str, str] | None = None) -> dict[str, Series]:
+    """Run the commands one after the other, `runs` rounds and one before that is not counted; a failing peer is left out."""
+    series = {name: Series(problem=(absent or {}).get(name, "")) for name in commands}
+    for number in range(-1 if runs > 1 else 0, runs):
+        for name, command in commands.items():
+            if series[name].problem:
+                continue
+            try:
+                measured = measure(command)
+            except CommandError as failure:
+                if Path(command[0]).name == "nbtext":
+                    raise
+                print(f"{name}: {failure}", file=sys.stderr)
+                series[name] = Series(problem="failed")
+            else:
+                series[name].runs += [measured] if number >= 0 else []
+    return series
+
+
+def progress(text: str) -> None:
+    print(f"... {text}", file=sys.stderr, flush=True)

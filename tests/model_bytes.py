@@ -1,0 +1,77 @@
+"""The bytes of a model file taken apart and put together again, with the digest that belongs to them, so that only what was changed is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nbtext import TextClassifier
+from nbtext.errors import ModelError
+from nbtext.model.overview import overview
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPCODES, FIELDS = struct.Struct("<3sI"), struct.Struct("<8sIIQ32s")
+HEAD = OPCODES.size + FIELDS.size
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A model file by what it says and what it holds."""
+
+    index: bytes
+    payload: bytes
+
+    @property
+    def decoded(self) -> Any:
+        """The index as an object."""
+        return json.loads(self.index)
+
+
+def taken_apart(content: bytes) -> Parts:
+    """The parts of a well-formed file, by its own header."""
+    _, _, index_length, payload_length, _ = FIELDS.unpack_from(content, OPCODES.size)
+    return Parts(content[HEAD : HEAD + index_length], content[-payload_length:])
+
+
+def put_together(
+    index: object,
+    payload: bytes,
+    *,
+    version: int = 1,
+    header_length: int | None = None,
+    index_length: int | None = None,
+    payload_length: int | None = None,
+) -> bytes:
+    """A file with this index (bytes as they are, else as JSON) and payload; lengths as given, else true; the digest always true."""
+    text = index if isinstance(index, bytes) else json.dumps(index).encode()
+    text += b" " * (-(HEAD + len(text) + 1) % 64)
+    fields = FIELDS.size + len(text)
+    before = OPCODES.pack(b"\x80\x04B", fields if header_length is None else header_length) + FIELDS.pack(
+        b"nbtext\r\n",
+        version,
+        len(text) if index_length is None else index_length,
+        len(payload) if payload_length is None else payload_length,
+        b"",
+    )
+    after = text + b"0" + payload
+    return before[:-32] + hashlib.sha256(before[:-32] + after).digest() + after
+
+
+def outcome(path: Path, content: bytes) -> str:
+    """What comes of a file: the message with which it is refused, or "" for a model that works. Anything else is raised."""
+    path.write_bytes(content)
+    try:
+        model = TextClassifier.load(str(path))
+    except ModelError as problem:
+        message = str(problem)
+        assert len(message) < 1000 + len(str(path)), message
+        return message
+    model.predict(["the cat sat on the dog", "nothing of it", ""])
+    model.predict_proba([b"cats and dogs"])
+    overview(model, 3)
+    return ""

@@ -1,0 +1,35 @@
+"""Reading a corpus as the commands do, with the result in short."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nbtext.corpus.document import Notices
+from nbtext.corpus.reading import read_corpus, resolve_format
+from nbtext.parameters import READING, checked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nbtext.corpus.document import Document
+
+
+def documents(*paths: str | Path, labelled: bool = True, notices: Notices | None = None, **reading: Any) -> list[Document]:
+    """All documents of some paths."""
+    names = [str(path) for path in paths]
+    settings = checked(READING, reading)
+    settings["format"] = resolve_format(names, settings["format"])
+    return list(read_corpus(names, settings, notices or Notices(), labelled=labelled))
+
+
+def texts(*paths: str | Path, labelled: bool = True, **reading: Any) -> list[tuple[str | None, str]]:
+    """Label and text of all documents, none of which may have a problem."""
+    found = documents(*paths, labelled=labelled, **reading)
+    assert [document.problem for document in found] == [None] * len(found)
+    return [(document.label, document.text.decode()) for document in found]
+
+
+def problems(*paths: str | Path, labelled: bool = True, **reading: Any) -> dict[str, str]:
+    """What is wrong with which document."""
+    found = documents(*paths, labelled=labelled, **reading)
+    return {document.id: str(document.problem) for document in found if document.problem is not None}

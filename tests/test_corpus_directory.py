@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from nbtext.corpus.document import Notices
+from nbtext.corpus.files import MAX_DOCUMENT_BYTES
+from nbtext.errors import PathError, UsageError
+from tests.process import HOUSE, corpus, run
+from tests.reading import documents, problems, texts
+
+
+def test_a_class_is_a_directory_with_its_documents_at_any_depth(tmp_path: Path) -> None:
+    corpus(tmp_path, {"b/2": "four", "a/z/deep/1": "two", "a/b": "one", "b/10": "three"})
+    assert texts(tmp_path) == [("a", "one"), ("a", "two"), ("b", "three"), ("b", "four")]
+    assert [document.id for document in documents(tmp_path)] == [f"{tmp_path}/{name}" for name in ("a/b", "a/z/deep/1", "b/10", "b/2")]
+
+
+def test_several_directories_are_read_as_one(tmp_path: Path) -> None:
+    corpus(tmp_path, {"one/a/1": "x", "two/a/1": "y", "two/b/1": "z"})
+    assert texts(tmp_path / "two", tmp_path / "one") == [("a", "y"), ("b", "z"), ("a", "x")]
+
+
+def test_hidden_files_and_files_outside_classes_are_passed_over(tmp_path: Path) -> None:
+    notices = Notices()
+    corpus(tmp_path, {"a/1": "x", "a/.hidden": "h", "a/.git/config": "h", ".cache/1": "h", "README": "r"})
+    assert [document.id for document in documents(tmp_path, notices=notices)] == [str(tmp_path / "a/1")]
+    assert notices.unlabelled == [str(tmp_path / "README")]
+
+
+def test_an_empty_class_is_warned_of(tmp_path: Path) -> None:
+    notices = Notices()
+    corpus(tmp_path, {"a/1": "x"})
+    (tmp_path / "b/deeper").mkdir(parents=True)
+    assert len(documents(tmp_path, notices=notices)) == 1
+    assert notices.warnings == [f"{tmp_path / 'b'}: no documents in this class"]
+
+
+def test_what_is_no_corpus_is_told(tmp_path: Path) -> None:
+    corpus(tmp_path, {"flat/1": "x"})
+    for path, kind, why in (
+        (tmp_path / "none", PathError, "none: cannot read: no such file or directory"),
+        (tmp_path / "flat", UsageError, "has no sub-directories; a corpus has one sub-directory per class"),
+        (tmp_path / "flat/1", UsageError, "for a table use --format csv or tsv"),
+        ("-", UsageError, "for a table use --format csv or tsv"),
+    ):
+        with pytest.raises(kind, match=why):
+            documents(path)
+
+
+def test_what_cannot_be_read_has_a_problem_and_the_others_are_read(tmp_path: Path) -> None:
+    corpus(tmp_path, {"a/1": "x", "a/z": "y", "elsewhere/inside": "e"})
+    os.mkfifo(tmp_path / "a/fifo")
+    (tmp_path / "a/dangling").symlink_to("nowhere")
+    (tmp_path / "a/loop").symlink_to("loop")
+    (tmp_path / "a/up").symlink_to("..")
+    (tmp_path / "a/device").symlink_to("/dev/zero")
+    (tmp_path / "a/linked").symlink_to("../elsewhere/inside")
+    (tmp_path / "top-loop").symlink_to("top-loop")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(tmp_path / "a/socket"))
+        found = problems(tmp_path)
+    (tmp_path / "a/huge").touch()
+    os.truncate(tmp_path / "a/huge", MAX_DOCUMENT_BYTES + 1)
+    found |= problems(tmp_path)
+    assert {name.removeprefix(f"{tmp_path}/a/"): why for name, why in found.items()} == {
+        "fifo": "not a regular file",
+        "dangling": "cannot read: no such file or directory",
+        "loop": "cannot read: too many levels of symbolic links",
+        "up": "a symbolic link to a directory, not followed; give it as a path of its own",
+        "device": "not a regular file",
+        "socket": "cannot read: no such device or address",
+        "huge": "larger than 64 MiB",
+    }
+    assert [text for _, text in ((d.label, d.text) for d in documents(tmp_path) if d.problem is None)] == [b"x", b"e", b"y", b"e"]
+
+
+def test_a_file_that_vanishes_has_a_problem(tmp_path: Path) -> None:
+    corpus(tmp_path, {"a/1": "x", "a/2": "y"})
+    from nbtext.corpus.reading import read_corpus
+    from nbtext.parameters import READING, checked
+
+    stream = read_corpus([str(tmp_path)], checked(READING, {}), Notices(), labelled=True)
+    assert next(stream).problem is None
+    (tmp_path / "a/2").unlink()
+    assert str(next(stream).problem) == "cannot read: no such file or directory"
+
+
+def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> None:
+    code = (
+        "import os\n"
+        "from nbtext.corpus.files import files_below\n"
+        "for _ in range(1900):\n    os.mkdir('d'); os.chdir('d')\n"
+        "open('leaf', 'w').close()\n"
+        "os.chdir('/'); import sys; os.chdir(sys.argv[1])\n"
+        "print([(path[-7:], problem) for path, problem in files_below('d')])\n"
+    )
+    done = run([sys.executable, "-c", code, tmp_path], cwd=tmp_path, env=HOUSE)
+    run(["rm", "-rf", tmp_path / "d"])
+    assert (done.status, done.out) == (0, b"[('/d/leaf', None)]\n"), done
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_what_may_not_be_read_has_a_problem(shared_folder: Path) -> None:
+    tmp_path = corpus(shared_folder, {"a/1": "x", "a/secret": "s", "a/shut/1": "t", "b/1": "y"})
+    (tmp_path / "a/secret").chmod(0)
+    (tmp_path / "a/shut").chmod(0)
+    os.seteuid(65534)
+    try:
+        found = problems(tmp_path)
+        as_documents = documents(tmp_path / "a/shut/1", labelled=False)
+    finally:
+        os.seteuid(0)
+    assert found == {
+        f"{tmp_path}/a/secret": "cannot read: permission denied",
+        f"{tmp_path}/a/shut": "cannot read the directory: permission denied",
+    }
+    assert str(as_documents[0].problem) == "cannot read: permission denied"
+
+
+def test_names_of_any_bytes(tmp_path: Path) -> None:
+    names = [b"\xff", b"new\nline", b"tab\t", b"\x1b[31m", b" ", "語".encode()]
+    for name in names:
+        path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+        path.mkdir()
+        (path / os.fsdecode(name)).write_text("x")
+    found = documents(tmp_path)
+    assert sorted(os.fsencode(document.id) for document in found) == sorted(os.fsencode(tmp_path) + b"/" + n + b"/" + n for n in names)
+    assert {document.label for document in found} == {"ÿ", "new\nline", "tab\t", "\x1b[31m", " ", "語"}
+
+
+def test_without_labels_files_and_directories_are_taken_as_given(tmp_path: Path) -> None:
+    corpus(tmp_path, {"in/b": "1", "in/a/c": "2", "x": "3"})
+    paths = [tmp_path / name for name in ("x", "in", "none", "x")]
+    found = documents(*paths, labelled=False)
+    assert [Path(document.id).name for document in found] == ["x", "c", "b", "none", "x"]
+    assert [document.text for document in found] == [b"3", b"2", b"1", b"", b"3"]
+    assert [str(document.problem) for document in found if document.problem] == ["cannot read: no such file or directory"]
+
+
+def test_files_that_say_they_are_empty_are_read(tmp_path: Path) -> None:
+    assert documents("/proc/self/status", labelled=False)[0].text.startswith(b"Name:\t")
+    assert documents("/dev/null", labelled=False)[0].problem is not None

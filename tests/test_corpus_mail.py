@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import base64
+import contextlib
+import sys
+from email.message import EmailMessage
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.corpus.mail import text_of_mail
+from nbtext.errors import DocumentError
+from tests.process import HOUSE, run
+
+
+def text(body: bytes, *headers: str) -> str:
+    return text_of_mail(body, headers or ("subject",))[0].decode()
+
+
+def words(body: bytes, *headers: str) -> list[str]:
+    return text(body, *headers).split()
+
+
+def test_chosen_headers_then_the_body() -> None:
+    body = b"From: Ann <ann@example.org>\nsubject: Hello\n there\nReceived: x\nSUBJECT: Again\n\nBody: text\n"
+    assert words(body) == ["Hello", "there", "Again", "Body:", "text"]
+    assert words(body, "from", "subject") == ["Ann", "<ann@example.org>", "Hello", "there", "Again", "Body:", "text"]
+    assert words(body, "none") == ["Body:", "text"]
+
+
+def test_a_newsgroup_message_as_it_was_sent() -> None:
+    body = b"Newsgroups: sci.space\nPath: a!b\nSubject: Re: Moon\nLines: 2\n\nIn article <1@x> he says:\n> the moon\nNo \xa3.\n"
+    assert words(body, "subject") == ["Re:", "Moon", "In", "article", "<1@x>", "he", "says:", ">", "the", "moon", "No", "£."]
+    assert text_of_mail(body, ["subject"])[1]
+
+
+def test_a_message_without_headers_or_without_a_body() -> None:
+    assert words(b"just some words\nand more\n") == ["just", "some", "words", "and", "more"]
+    assert words(b"Subject: only\nFrom: a\n") == ["only"]
+    assert words(b"") == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        (b"=?utf-8?b?Y2Fmw6k=?=", "café"), (b"=?utf-8?b?Y2Fmw6k?=", "café"), (b"=?ISO-8859-1?Q?caf=E9_au_lait?=", "café au lait"),
+        (b"=?utf-8?q?caf?= =?utf-8?q?=C3=A9?=", "café"), (b"a =?utf-8?q?b?= c", "a b c"), (b"=?utf-8*en?q?b?=", "b"),
+        (b"=?klingon?q?caf=C3=A9?=", "café"), (b"=?base64?q?abc?=", "abc"), (b"=?utf-8?b?a?=", "a"), (b"=?utf-8?q?caf=E9?=", "café"),
+        (b"caf\xe9", "café"), ("café".encode(), "café"), (b"caf\xe9 =?utf-8?q?=C3=A9?=", "café é"), (b"=?utf-8?x?abc?=", "=?utf-8?x?abc?="),
+    ],
+)  # fmt: skip
+def test_encoded_headers(raw: bytes, read: str) -> None:
+    assert text(b"Subject: " + raw + b"\n\n").strip() == read
+
+
+@pytest.mark.parametrize("encoding", ["7bit", "8bit", "quoted-printable", "base64"])
+@pytest.mark.parametrize("charset", ["utf-8", "iso-8859-15", "cp1252"])
+def test_transfer_encodings_and_charsets(encoding: str, charset: str) -> None:
+    message = EmailMessage()
+    message["Subject"] = "Größe"
+    message.set_content("naïve café €\n" if encoding != "7bit" else "plain\n", charset=charset, cte=encoding)
+    assert words(message.as_bytes()) == ["Größe", *(["naïve", "café", "€"] if encoding != "7bit" else ["plain"])]
+
+
+def test_mail_in_utf_16() -> None:
+    body = base64.encodebytes("naïve".encode("utf-16"))
+    assert words(b"Content-Type: text/plain; charset=utf-16\nContent-Transfer-Encoding: base64\n\n" + body) == ["naïve"]
+
+
+@pytest.mark.parametrize("charset", [b"klingon", b"base64", b"us-ascii", b'"', b"utf-8", b"=?x?="])
+def test_a_charset_that_is_unknown_or_wrong_goes_by_the_looks(charset: bytes) -> None:
+    assert words(b"Content-Type: text/plain; charset=" + charset + b"\n\ncaf\xe9") == ["café"]
+
+
+def test_of_alternatives_the_plain_one_counts() -> None:
+    message = EmailMessage()
+    message.set_content("plain words")
+    message.add_alternative("<p>html words</p>", subtype="html")
+    message.add_attachment(b"attached words", maintype="text", subtype="plain", filename="a.txt")
+    message.add_attachment(b"\0\1", maintype="application", subtype="octet-stream", filename="b")
+    assert words(message.as_bytes()) == ["plain", "words"]
+    empty = EmailMessage()
+    empty.set_content(" \n")
+    empty.add_alternative("<p>html words</p>", subtype="html")
+    assert words(empty.as_bytes()) == ["html", "words"]
+
+
+def test_a_message_inside_a_message_counts() -> None:
+    inner, outer = EmailMessage(), EmailMessage()
+    inner["Subject"] = "inner subject"
+    inner.set_content("inner words")
+    outer["Subject"] = "outer"
+    outer.set_content("see below")
+    outer.add_attachment(inner, disposition="inline")
+    assert words(outer.as_bytes()) == ["outer", "see", "below", "inner", "words"]
+
+
+@pytest.mark.parametrize(
+    ("markup", "read"),
+    [
+        ("one<br>two<p>three</p>four", "one two three four"), ("b<b>ol</b>d V<!-- x -->iagra", "bold V iagra"), ("&lt;a&gt; &eacute;&#233;", "<a> éé"),
+        ("a<style>p {}</style>b<script>if (a<b) alert('</p>')</SCRIPT >c", "a b c"), ("<!DOCTYPE html><?xml?>x", "x"), ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+        ("<a href='x'>link</a>ed", "linked"), ("open <b", "open <b"), ("a<script>open", "a"), ("a<!-- open", "a"), ("<x-y>custom</x-y>", "<x-y>custom</x-y>"),
+    ],
+)  # fmt: skip
+def test_html_as_a_person_sees_it(markup: str, read: str) -> None:
+    assert words(b"Content-Type: text/html\n\n" + markup.encode()) == read.split()
+
+
+def test_mail_that_takes_long_elsewhere_takes_no_time_here() -> None:
+    code = (
+        "from nbtext.corpus.mail import text_of_mail\n"
+        "for piece in '<a ', '<!--', '<script>', '</script ', '<', '&#', '<a b=\"', '=?', '=?a?q?':\n"
+        "    text_of_mail(f'Subject: {piece * 20_000}\\nContent-Type: text/html\\n\\n{piece * 200_000}'.encode(), ['subject'])\n"
+    )
+    assert run([sys.executable, "-c", code], env=HOUSE).status == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Content-Type: message/rfc822\n\n" * 3000 + b"x",
+        b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(3000)),
+    ],
+    ids=["messages", "multiparts"],
+)
+def test_mail_nested_without_end_is_a_problem(body: bytes) -> None:
+    with pytest.raises(DocumentError, match="too many parts within parts"):
+        text(body)
+
+
+fragments = st.sampled_from([
+    b"Subject: ", b"Content-Type: ", b"multipart/mixed; boundary=x", b"multipart/alternative; boundary=x", b"text/html", b"text/plain; charset=",
+    b"Content-Transfer-Encoding: base64", b"Content-Transfer-Encoding: quoted-printable", b"Content-Transfer-Encoding: x-uuencode",
+    b"Content-Disposition: attachment", b"--x", b"--x--", b"\n", b"\n\n", b"\r\n", b"message/rfc822", b"=?utf-8?b?", b"?=", b"=E9", b"\xff", b"begin 644 a\n",
+    b"<b>", b"&amp;", b"utf-16", b"idna", b"charset*=utf-8''%E9", b"; ", b'"', b"abc ", b"\0",
+])  # fmt: skip
+
+
+@given(st.lists(fragments | st.binary(max_size=6), max_size=20).map(b"".join))
+def test_any_bytes_are_mail_or_a_problem(body: bytes) -> None:
+    with contextlib.suppress(DocumentError):
+        text_of_mail(body, ["subject", "content-type"])[0].decode()

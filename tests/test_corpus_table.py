@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.errors import PathError, UsageError
+from tests.process import corpus
+from tests.reading import documents, problems, texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def table(tmp_path: Path, content: str | bytes, name: str = "t.csv") -> Path:
+    return corpus(tmp_path, {name: content}) / name
+
+
+def test_columns_by_number_and_by_name(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,text,topic\n7,hello,a\n8,bye,b\n")
+    assert texts(path, label_column="topic", text_column="text") == [("a", "hello"), ("b", "bye")]
+    assert texts(path, label_column="3", text_column="2", header=True) == [("a", "hello"), ("b", "bye")]
+    assert texts(path, label_column="topic", text_column="2") == [("a", "hello"), ("b", "bye")]
+    assert texts(path, label_column=3, text_column=2)[0] == ("topic", "text")
+    assert [d.id for d in documents(path, label_column="topic", text_column="text")] == [f"{path}:2", f"{path}:3"]
+    assert [d.id for d in documents(path, label_column="topic", text_column="text", id_column="id")] == ["7", "8"]
+
+
+def test_without_labels_the_label_column_is_not_needed_but_its_name_tells_of_a_header(tmp_path: Path) -> None:
+    path = table(tmp_path, "text\nhello\n\nbye\n")
+    assert texts(path, labelled=False, text_column="text", label_column="topic") == [(None, "hello"), (None, "bye")]
+    assert texts(path, labelled=False, text_column="1", label_column="topic") == [(None, "hello"), (None, "bye")]
+
+
+@pytest.mark.parametrize(
+    ("reading", "kind", "why"),
+    [
+        ({"label_column": "x"}, PathError, r"no column is called 'x'; the header has id, text, text"),
+        ({"label_column": "text"}, PathError, "several columns are called 'text'"),
+        (
+            {"label_column": "id", "header": False},
+            UsageError,
+            "without a header line no column is called 'id'; give its number, or --header",
+        ),
+        ({"label_column": "2", "text_column": "2"}, UsageError, "are the same column"),
+        ({"label_column": "id", "text_column": "1"}, UsageError, "are the same column"),
+        ({"encoding": "utf-16"}, UsageError, "make them UTF-8 first"),
+    ],
+)
+def test_columns_that_cannot_be_told(tmp_path: Path, reading: dict[str, Any], kind: type[Exception], why: str) -> None:
+    with pytest.raises(kind, match=why):
+        documents(table(tmp_path, "id,text,text\n1,2,3\n"), **reading)
+
+
+def test_an_empty_table(tmp_path: Path) -> None:
+    assert documents(table(tmp_path, "")) == []
+    assert documents(table(tmp_path, "topic,text\n"), label_column="topic") == []
+    with pytest.raises(PathError, match="no column is called 'topic'; the table is empty"):
+        documents(table(tmp_path, ""), label_column="topic")
+
+
+def test_quoted_fields(tmp_path: Path) -> None:
+    long = "word " * 60_000
+    path = table(tmp_path, f'a,"two\nlines, and ""quotes"""\r\n\r\nb,"{long}"\nc,\u2028x\x85y\n')
+    assert texts(path) == [("a", 'two\nlines, and "quotes"'), ("b", long), ("c", "\u2028x\x85y")]
+    assert [document.id for document in documents(path)] == [f"{path}:{line}" for line in (1, 4, 5)]
+
+
+def test_tsv_takes_quotes_for_characters(tmp_path: Path) -> None:
+    path = table(tmp_path, 'a\t"open\r\nb\t5" and 6"\nc\t\u2028x\x0b\x0c\x1cy', "t.tsv")
+    assert texts(path) == [("a", '"open'), ("b", '5" and 6"'), ("c", "\u2028x\x0b\x0c\x1cy")]
+
+
+@pytest.mark.parametrize("file_format", ["csv", "tsv"])
+@pytest.mark.parametrize("delimiter", [";", "|", " ", "\udcff", "§"])
+def test_other_delimiters(tmp_path: Path, file_format: str, delimiter: str) -> None:
+    line = b"a" + delimiter.encode("utf-8", "surrogateescape") + b"x,y\n"
+    assert texts(table(tmp_path, line), format=file_format, delimiter=delimiter) == [("a", "x,y")]
+
+
+@pytest.mark.parametrize(("file_format", "comma"), [("csv", ","), ("tsv", "\t")])
+def test_rows_of_another_width_are_problems_with_their_line(tmp_path: Path, file_format: str, comma: str) -> None:
+    path = table(tmp_path, "a,1\nb,2,3\nc\n\nd,4\n,5\n".replace(",", comma))
+    assert problems(path, format=file_format) == {
+        f"{path}:2": "the row has 3 columns, not 2 as the first; see --format",
+        f"{path}:3": "the row has 1 columns, not 2 as the first; see --format",
+        f"{path}:6": "the label is empty",
+    }
+    assert [document.label for document in documents(path, format=file_format) if document.problem is None] == ["a", "d"]
+    assert problems(path, format=file_format, text_column="4")[f"{path}:1"] == "the row has 2 columns, not the 4 wanted; see --format"
+
+
+@pytest.mark.parametrize(("content", "line"), [('a,x\nb,"y\nz\n', 2), ('a,x\nb,"y"z\nc,d\n', 2), ('"', 1)])
+def test_broken_quotes_end_the_table_with_the_line(tmp_path: Path, content: str, line: int) -> None:
+    path = table(tmp_path, content)
+    with pytest.raises(PathError, match=rf"t\.csv: line {line}: not valid csv .* use --format tsv"):
+        documents(path)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_encodings_of_tables(tmp_path: Path, name: str) -> None:
+    comma = "," if name == "t.csv" else "\t"
+    text = f"thème{comma}café\nthème{comma}b\n"
+    wanted = [("thème", "café"), ("thème", "b")]
+    assert texts(table(tmp_path, text, name)) == wanted
+    assert texts(table(tmp_path, text.encode("utf-8-sig"), name)) == wanted
+    assert texts(table(tmp_path, text.encode("cp1252"), name)) == wanted
+    assert texts(table(tmp_path, text.encode("latin-1"), name), encoding="latin-1") == wanted
+    by_name = f"thème{comma}mots\nx{comma}y\n".encode("latin-1")
+    assert texts(table(tmp_path, by_name, name), encoding="latin-1", label_column="thème") == [("x", "y")]
+    assert len(problems(table(tmp_path, text.encode("latin-1"), name), encoding="utf-8")) == 2
+    mixed = b"a" + comma.encode() + b"caf\xe9\nb" + comma.encode() + b"caf\xc3\xa9\n"
+    assert texts(table(tmp_path, mixed, name)) == [("a", "café"), ("b", "café")]
+    for wide in ("utf-16", "utf-32"):
+        with pytest.raises(PathError, match="make it UTF-8 first"):
+            documents(table(tmp_path, text.encode(wide), name))
+
+
+@given(
+    st.lists(st.tuples(st.text("ab ;", min_size=1), st.text()), min_size=1, max_size=8), st.sampled_from([",", ";", "\t"]), st.booleans()
+)
+def test_what_the_csv_module_writes_is_read_exactly(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], delimiter: str, crlf: bool
+) -> None:
+    rows = [(label, text.replace("\0", "").replace("\ufeff", "")) for label, text in rows]
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if crlf else "\n").writerows(rows)
+    path = tmp_path_factory.mktemp("table") / "t.csv"
+    path.write_bytes(out.getvalue().encode())
+    assert texts(path, delimiter=delimiter) == rows
+
+
+@given(st.binary(max_size=80), st.sampled_from(["csv", "tsv"]))
+def test_any_bytes_are_rows_problems_or_one_error(tmp_path_factory: pytest.TempPathFactory, content: bytes, file_format: str) -> None:
+    path = tmp_path_factory.mktemp("table") / "t"
+    path.write_bytes(content)
+    with contextlib.suppress(PathError):
+        assert all(document.id.startswith(f"{path}:") for document in documents(path, format=file_format))
+
+
+def test_a_directory_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a directory, not a file of documents; for a directory per class use --format dir"):
+        documents(tmp_path, format="csv")
+    with pytest.raises(PathError, match="none: cannot read: no such file or directory"):
+        documents(tmp_path / "none", format="csv")
+
+
+def test_lines(tmp_path: Path) -> None:
+    path = table(tmp_path, "\ufefffirst\r\n\nthird\u2028 \x85still\x0c\nlast")
+    assert texts(path, format="lines", labelled=False) == [(None, text) for text in ("first", "", "third\u2028 \x85still\x0c", "last")]
+    assert [d.id for d in documents(path, format="lines", labelled=False)] == [f"{path}:{n}" for n in (1, 2, 3, 4)]
+    with pytest.raises(UsageError, match="--format lines has no classes"):
+        documents(path, format="lines")

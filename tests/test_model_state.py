@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.errors import ModelError
+from nbtext.model.state import ARRAYS, _sorted, from_plain
+from nbtext.ragged import offsets
+from nbtext.store import read_model_file, write_model_file
+from nbtext.text.key_table import pair
+from tests.process import HOUSE, PETS, limit_memory, run
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[Any]]
+
+LABELS = [name.partition("/")[0] for name in PETS]
+
+
+def plain(tmp_path: Path, **parameters: object) -> tuple[dict[str, Any], Arrays]:
+    path = str(tmp_path / "m")
+    TextClassifier(**parameters).fit(PETS.values(), LABELS).save(path)
+    settings, arrays = read_model_file(path)
+    return settings, {name: array.copy() for name, array in arrays.items()}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"ngrams": 3}, {"top": 3}, {"stop_words": "none"}, {"class_prior": {"cats": 0, "dogs": 1}}, {"estimate": "ml"}, {"smoothing": 0}],
+    ids=str,
+)
+def test_a_model_saved_and_loaded_is_the_same(tmp_path: Path, parameters: dict[str, Any]) -> None:
+    model = TextClassifier(**parameters).fit(PETS.values(), LABELS)
+    model.save(str(tmp_path / "m"))
+    loaded = TextClassifier.load(str(tmp_path / "m"))
+    assert loaded.statistics == model.statistics
+    assert (loaded.parameters, loaded.reading, loaded.stop_list) == (model.parameters, model.reading, model.stop_list)
+    texts = [*PETS.values(), "", "nothing known"]
+    assert np.array_equal(loaded.joint_log_likelihood(texts), model.joint_log_likelihood(texts))
+    loaded.save(str(tmp_path / "again"))
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+@pytest.mark.parametrize("texts", [[""], ["", ""], ["the"]])
+def test_a_model_without_terms_is_saved_and_loaded(tmp_path: Path, texts: list[str]) -> None:
+    model = TextClassifier().fit(texts, [str(number) for number in range(len(texts))])
+    model.save(str(tmp_path / "m"))
+    assert TextClassifier.load(str(tmp_path / "m")).predict_proba(["any"]).tolist() == model.predict_proba(["any"]).tolist()
+
+
+@given(st.lists(st.text("ab\0é", min_size=1, max_size=20), max_size=8))
+def test_sorted_is_what_python_calls_sorted(terms: list[str]) -> None:
+    for order in (terms, sorted(terms), sorted(set(terms)), sorted(set(terms), reverse=True)):
+        encoded = [term.encode() for term in order]
+        bounds = offsets(np.array([len(term) for term in encoded], np.int64))
+        assert _sorted(b"".join(encoded), bounds) == all(first < second for first, second in pairwise(encoded))
+
+
+def replaced(name: str, values: Any) -> Callable[[Arrays], None]:
+    def change(arrays: Arrays) -> None:
+        arrays[name] = np.asarray(values, np.uint64 if name == "ngrams" else np.uint8)
+
+    return change
+
+
+def at(name: str, place: int, value: int) -> Callable[[Arrays], None]:
+    def change(arrays: Arrays) -> None:
+        arrays[name] = arrays[name].astype(np.uint64) if value > 255 else arrays[name]
+        arrays[name][place] = value
+
+    return change
+
+
+def as_text(name: str, text: bytes) -> Callable[[Arrays], None]:
+    return replaced(name, list(text))
+
+
+def swapped_terms(arrays: Arrays) -> None:
+    lengths = arrays["term_lengths"].tolist()
+    first, second = lengths[0], lengths[0] + lengths[1]
+    text = arrays["terms"].tobytes()
+    arrays["terms"] = np.frombuffer(text[first:second] + text[:first] + text[second:], np.uint8)
+    arrays["term_lengths"][:2] = arrays["term_lengths"][1::-1]
+
+
+# The model: 2 classes, cats and dogs, of 2 documents each, 11 terms, the first of them bark, barks; see `plain`.
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (swapped_terms, "terms are not sorted"),
+        (at("terms", 0, 0xFF), "not UTF-8"),
+        (at("term_lengths", 0, 0), "a term or class is empty"),
+        (at("term_lengths", 0, 200), "terms do not fit"),
+        (at("term_lengths", 0, 2**64 - 1), "too large"),
+        (as_text("classes", b"dogscats"), "classes are not sorted"),
+        (as_text("classes", b"catscats"), "classes are not sorted"),
+        (as_text("classes", b"cats"), "classes do not fit"),
+        (as_text("classes", b"cat\xc3\xa9dog"), "classes do not fit"),
+        (as_text("classes", b"cat\xc3\xa9dogs"[:7] + b"\xff"), "not UTF-8"),
+        (replaced("class_lengths", [8]), "classes and documents do not fit"),
+        (replaced("class_lengths", [4, 4, 0]), "a term or class is empty"),
+        (at("class_documents", 0, 0), "classes and documents do not fit"),
+        (at("class_documents", 0, 1), "more documents than its class"),
+        (at("class_documents", 0, 2**60), "too large"),
+        (replaced("class_documents", [2]), "classes and documents do not fit"),
+        (at("term_cells", 0, 0), "terms and cells do not fit"),
+        (at("term_cells", 0, 9), "cells do not fit each other"),
+        (at("cell_classes", 0, 2), "a cell has no class"),
+        (at("cell_counts", 0, 0), "counts less than its documents"),
+        (at("cell_counts", 0, 2**63), "too large"),
+        (at("cell_documents", 0, 0), "counts less than its documents"),
+        (at("cell_documents", 0, 9), "counts less than its documents"),
+        (replaced("cell_classes", [0] * 99), "cells do not fit each other"),
+        (replaced("selected", [1]), "selection does not fit"),
+        (at("selected", 0, 2), "selection does not fit"),
+        (replaced("ngrams", [0]), "terms and cells do not fit|parts that are no terms"),
+        (replaced("stop_words", [0xFF]), "not UTF-8"),
+    ],
+)
+def test_arrays_that_no_training_makes_are_refused(tmp_path: Path, change: Callable[[Arrays], None], message: str) -> None:
+    settings, arrays = plain(tmp_path, top=4, stemmer="none")
+    change(arrays)
+    with pytest.raises(ModelError, match=message):
+        from_plain(settings, arrays)
+
+
+def test_cells_of_a_term_are_sorted_by_class(tmp_path: Path) -> None:
+    settings, arrays = plain(tmp_path, stemmer="none", stop_words="none")
+    shared = int(np.flatnonzero(arrays["term_cells"] == 2)[0])
+    first = int(arrays["term_cells"][:shared].sum())
+    arrays["cell_classes"][first : first + 2] = [1, 0]
+    with pytest.raises(ModelError, match="not sorted by class"):
+        from_plain(settings, arrays)
+
+
+def test_a_term_does_not_begin_inside_a_character(tmp_path: Path) -> None:
+    path = str(tmp_path / "m")
+    TextClassifier(stemmer="none").fit(["aaéa bbbb"], ["x"]).save(path)
+    settings, arrays = read_model_file(path)
+    with pytest.raises(ModelError, match="terms do not fit their lengths"):
+        from_plain(settings, {**arrays, "term_lengths": np.array([3, 6], np.uint8)})
+
+
+@pytest.mark.parametrize(
+    ("left", "last", "message"),
+    [([0, 0], [1, 1], "not sorted"), ([0, 90], [1, 1], "no terms"), ([0, 1], [1, 90], "no terms"), ([0, 2], [1, 0], "longer")],
+)
+def test_ngrams_refer_to_what_stands_before_them(tmp_path: Path, left: list[int], last: list[int], message: str) -> None:
+    path = str(tmp_path / "m")
+    TextClassifier(ngrams=2).fit(["aa bb", "bb aa"], ["x", "y"]).save(path)
+    settings, arrays = read_model_file(path)
+    assert arrays["ngrams"].size == len(left)
+    with pytest.raises(ModelError, match=message):
+        from_plain(settings, {**arrays, "ngrams": pair(np.array(left), np.array(last))})
+
+
+@pytest.mark.parametrize("name", sorted(ARRAYS))
+def test_every_array_holds_whole_numbers(tmp_path: Path, name: str) -> None:
+    settings, arrays = plain(tmp_path, top=4)
+    arrays[name] = arrays.get(name, np.zeros(1)).astype(np.float64)
+    with pytest.raises(ModelError, match="not whole"):
+        from_plain(settings, arrays)
+
+
+@pytest.mark.parametrize("prior", [{"cats": 1}, {"cats": 0, "dogs": 0, "else": 1}])
+def test_a_class_prior_fits_the_classes(tmp_path: Path, prior: dict[str, int]) -> None:
+    settings, arrays = plain(tmp_path)
+    settings["training"]["class_prior"] = prior
+    with pytest.raises(ModelError, match="class prior does not fit"):
+        from_plain(settings, arrays)
+
+
+CHILD = """
+import random, resource, signal, sys
+from pathlib import Path
+from tests.model_bytes import outcome, taken_apart
+from tests.test_model_state import mutated
+parts = taken_apart(Path("m").read_bytes())
+outcome(Path("x"), Path("m").read_bytes())
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limit = pages * resource.getpagesize() + len(parts.payload) + (200 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+works = refused = 0
+for seed in range(int(sys.argv[1]), int(sys.argv[1]) + 1500):
+    signal.alarm(5)
+    print(seed, end=" ", flush=True)
+    if outcome(Path("x"), mutated(parts, random.Random(seed))):
+        refused += 1
+    else:
+        works += 1
+print(works, refused)
+"""
+
+
+def mutated(parts: Any, choice: random.Random) -> bytes:
+    """The model with a few bytes of its index or of its arrays changed and a true digest."""
+    from tests.model_bytes import put_together
+
+    index, payload = bytearray(parts.index.rstrip()), bytearray(parts.payload)
+    places = [(place["offset"], np.dtype(place["dtype"]).itemsize * place["shape"][0]) for place in parts.decoded["arrays"].values()]
+    for _ in range(choice.randint(1, 4)):
+        if choice.random() < 0.3:
+            at = choice.randrange(len(index))
+            index[at : at + choice.randint(0, 2)] = choice.choice(
+                [b"0", b"9", b"-", b"", b"1e9", b'"', b"[", b"null", bytes([choice.randrange(256)])]
+            )
+        else:
+            offset, size = choice.choice(places)
+            payload[offset + choice.randrange(size)] = choice.choice([0, 1, 2, 127, 128, 255, choice.randrange(256)])
+    return put_together(bytes(index), bytes(payload))
+
+
+@pytest.mark.parametrize("first", [0, 10_000])
+def test_random_changes_make_a_model_that_works_or_is_refused(tmp_path: Path, first: int) -> None:
+    TextClassifier(ngrams=2, top=9, stop_words="none").fit(PETS.values(), LABELS).save(str(tmp_path / "m"))
+    done = run(
+        [sys.executable, "-W", "error", "-c", CHILD, str(first)],
+        cwd=tmp_path,
+        env={**HOUSE, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert (done.status, done.err) == (0, b""), (done.err, done.text.split()[-1:])
+    works, refused = map(int, done.text.split()[-2:])
+    assert min(works, refused) > 100
+
+
+def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) -> None:
+    write_model_file(str(tmp_path / "m"), {}, {"terms": np.zeros(50 << 20, np.uint8)})
+    code = "from nbtext.cli.main import run; import sys; sys.exit(run(['inspect', '-m', 'm']))"
+    done = run([sys.executable, "-c", code], cwd=tmp_path, env=HOUSE, before=limit_memory)
+    assert done.status == 3, done

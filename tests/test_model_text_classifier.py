@@ -1,0 +1,182 @@
+"""What holds of every trained classifier, whatever its settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from nbtext import TextClassifier
+from nbtext.errors import UsageError
+from nbtext.parameters import CRITERIA, TRAINING
+from tests import oracle, strategies
+from tests.building import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from random import Random
+
+TEXTS = [
+    "The engine stalls on cold mornings", "engine oil and brakes", "The brakes squeal; the engine knocks", "tyres",
+    "The goalkeeper saves a penalty", "a penalty in the last minute", "goals, goals and the goalkeeper", "the match ended",
+    "Sow the seeds in spring", "water the seedlings in spring", "seeds & roses", "",
+]  # fmt: skip
+LABELS = ["cars"] * 4 + ["football"] * 4 + ["garden"] * 4
+ASKED = ["engine penalty", "spring roses and the goalkeeper", "", "nothing known", "Seeds! Oil? brakes"]
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "trigrams": {"ngrams": 3},
+    "background": {"prior_shape": "background"},
+    "map": {"estimate": "map", "smoothing": 0.2},
+    "ml": {"estimate": "ml"},
+    "top": {"top": 5},
+    "limits": {"min_df": 2, "max_df": 0.5, "ngrams": 2},
+    "uniform": {"class_prior": "uniform"},
+    "smoothed": {"class_prior": "smoothed:0.5"},
+    "given": {"class_prior": {"cars": 1, "football": 2, "garden": 4}},
+    "porter": {"stemmer": "porter", "stop_words": "none"},
+    **{by: {"by": by, "top": 4} for by in CRITERIA},
+}
+EVERY = pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Callable[[TextClassifier], bytes]:
+    def save(model: TextClassifier) -> bytes:
+        path = tmp_path / "model.joblib"
+        model.save(str(path))
+        return path.read_bytes()
+
+    return save
+
+
+@EVERY
+def test_fitting_twice_or_another_order_of_documents_gives_the_same_file(setting: dict[str, Any], saved: Callable[..., bytes]) -> None:
+    order = [5, 11, 0, 7, 2, 9, 4, 1, 10, 3, 8, 6]
+    model = TextClassifier(**setting).fit(TEXTS, LABELS)
+    first = saved(model)
+    assert saved(model.fit(TEXTS, LABELS)) == first
+    assert saved(TextClassifier(**setting).fit([TEXTS[i] for i in order], [LABELS[i] for i in order])) == first
+
+
+@EVERY
+@pytest.mark.parametrize("cuts", [[4], [1, 2, 3], [6, 11], [4, 8]])
+def test_learning_in_parts_gives_the_same_statistics_and_the_same_file(
+    setting: dict[str, Any], cuts: list[int], saved: Callable[..., bytes]
+) -> None:
+    if "class_prior" in setting and isinstance(setting["class_prior"], dict):
+        setting = {**setting, "class_prior": {**setting["class_prior"], "unused": 1}}
+    whole, parts = TextClassifier(**setting).fit(TEXTS, LABELS), TextClassifier(**{**setting, "min_df": 1, "max_df": 1.0})
+    for begin, end in zip([0, *cuts], [*cuts, len(TEXTS)], strict=True):
+        if end == len(TEXTS):
+            parts.set_params(**setting)
+        parts.partial_fit(TEXTS[begin:end], LABELS[begin:end])
+    assert parts.statistics == whole.statistics
+    assert saved(parts) == saved(whole)
+
+
+@EVERY
+def test_a_loaded_model_answers_as_the_saved_one_and_saves_the_same_file(
+    setting: dict[str, Any], saved: Callable[..., bytes], tmp_path: Path
+) -> None:
+    model = TextClassifier(**setting).fit(TEXTS, LABELS)
+    content = saved(model)
+    loaded = TextClassifier.load(str(tmp_path / "model.joblib"))
+    assert loaded.get_params() == model.get_params()
+    assert loaded.statistics == model.statistics
+    np.testing.assert_array_equal(loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED))
+    assert saved(loaded) == content
+
+
+@EVERY
+def test_a_document_is_scored_alike_alone_and_among_others_as_text_and_as_bytes(setting: dict[str, Any]) -> None:
+    model = TextClassifier(**setting).fit(TEXTS, LABELS)
+    together = model.joint_log_likelihood(ASKED)
+    np.testing.assert_allclose(np.concatenate([model.joint_log_likelihood([text]) for text in ASKED]), together, rtol=1e-14)
+    np.testing.assert_array_equal(model.joint_log_likelihood([text.encode() for text in ASKED]), together)
+    np.testing.assert_array_equal(model.joint_log_likelihood(iter(ASKED[::-1])), together[::-1])
+
+
+@EVERY
+def test_other_names_for_the_classes_permute_the_answers(setting: dict[str, Any]) -> None:
+    names = {"cars": "z", "football": "a", "garden": "m"}
+    prior = setting.get("class_prior")
+    renamed = {**setting, "class_prior": {names[k]: w for k, w in prior.items()}} if isinstance(prior, dict) else setting
+    if "top" in setting:
+        renamed, setting = {**renamed, "top": None}, {**setting, "top": None}  # which of equal terms speak is another matter
+    model, other = (
+        TextClassifier(**given).fit(TEXTS, labels) for given, labels in ((setting, LABELS), (renamed, [names[label] for label in LABELS]))
+    )
+    columns = [other.classes_.index(names[label]) for label in model.classes_]
+    np.testing.assert_allclose(other.predict_log_proba(ASKED)[:, columns], model.predict_log_proba(ASKED), rtol=1e-12, atol=1e-14)
+
+
+@EVERY
+def test_unknown_words_are_as_if_not_there_and_an_empty_document_gets_the_class_prior(setting: dict[str, Any]) -> None:
+    model = TextClassifier(**{**setting, "ngrams": 1}).fit(TEXTS, LABELS)
+    with_unknown, without = ["engine qwertyuiop oil", "zxcvbnm", ""], ["engine oil", "", ""]
+    np.testing.assert_allclose(model.joint_log_likelihood(with_unknown), model.joint_log_likelihood(without), rtol=1e-14)
+    np.testing.assert_allclose(model.predict_proba([""])[0], model.classifier.prior, rtol=1e-12)
+
+
+@EVERY
+def test_probabilities_are_distributions_over_the_classes(setting: dict[str, Any]) -> None:
+    model = TextClassifier(**setting).fit(TEXTS, LABELS)
+    possible = model.predict_proba(ASKED)
+    possible = possible[~np.isnan(possible[:, 0])]
+    assert possible.shape[1] == len(model.classes_) == 3
+    np.testing.assert_allclose(possible.sum(axis=1), 1, rtol=1e-12)
+    assert len(possible) == len(ASKED) or setting.get("estimate") == "ml"
+
+
+@EVERY
+def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: dict[str, Any]) -> None:
+    model = TextClassifier(**setting)
+    assert sorted(model.get_params()) == sorted(parameter.name for parameter in TRAINING)
+    assert {name: model.get_params()[name] for name in setting} == setting
+    assert TextClassifier(**model.get_params()).get_params() == model.get_params()
+    assert TextClassifier().set_params(**setting).get_params() == model.get_params()
+    assert clone(model).get_params() == model.get_params()
+    assert clone(model) is not model
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    corpus=st.lists(st.tuples(strategies.labels.filter(bool), strategies.texts), min_size=1, max_size=8),
+    asked=st.lists(strategies.texts, max_size=4),
+    random=st.randoms(),
+)
+def test_any_corpus_is_counted_as_the_slow_twin_does_in_any_order(
+    corpus: list[tuple[str, str]], asked: list[str], random: Random, saved: Callable[..., bytes]
+) -> None:
+    given = {"stemmer": "none", "stop_words": "none", "ngrams": 2, "smoothing": 0.5}
+    labels, texts = [label for label, _ in corpus], [text for _, text in corpus]
+    model = TextClassifier(**given).fit(texts, labels)
+    counts = oracle.count([(label, oracle.terms(text.encode())) for label, text in corpus], 2)
+    assert plain(model.statistics) == counts
+    shuffled = random.sample(corpus, len(corpus))
+    assert saved(TextClassifier(**given).fit([text for _, text in shuffled], [label for label, _ in shuffled])) == saved(model)
+    models = oracle.language_models(counts, counts.terms, 0.5, "symmetric", "mean")
+    prior = oracle.class_prior(counts)
+    wanted = [list(oracle.joint_log_likelihood(models, prior, oracle.ngrams(oracle.terms(text.encode()), 2)).values()) for text in asked]
+    assert model.joint_log_likelihood(asked).tolist() == [pytest.approx(row, rel=1e-12) for row in wanted]
+
+
+@pytest.mark.parametrize("call", ["predict", "predict_proba", "predict_log_proba", "joint_log_likelihood"])
+def test_asking_before_training_is_wrong_usage(call: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not trained"):
+        getattr(TextClassifier(), call)(["text"])
+    with pytest.raises(UsageError, match="not trained"):
+        TextClassifier().save(str(tmp_path / "model.joblib"))
+
+
+@pytest.mark.parametrize("attribute", ["classes_", "statistics", "learnt", "classifier"])
+def test_nothing_learnt_can_be_read_before_training(attribute: str) -> None:
+    with pytest.raises(UsageError, match="not trained"):
+        getattr(TextClassifier(), attribute)

@@ -1,0 +1,119 @@
+"""Every parameter: its default, what it takes, what it refuses. A new one in the tables is tested without a new test."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from nbtext.errors import UsageError
+from nbtext.parameters import CRITERIA, LANGUAGES, READING, SNOWBALL_STEMMERS, TRAINING, Parameter, checked
+
+EVERY = pytest.mark.parametrize("parameter", READING + TRAINING, ids=lambda parameter: parameter.name)
+ALWAYS_WRONG: tuple[object, ...] = ("", [], {}, object(), b"", (), math.nan, math.inf, -math.inf, -1)
+"""No parameter takes any of these, but for those that `TAKES` tells."""
+
+TAKES: dict[str, tuple[type, ...]] = {"label_column": (object,), "text_column": (object,), "id_column": (object,)}
+"""Columns are names, and almost any text is a name."""
+
+WRONG: dict[str, tuple[object, ...]] = {
+    "format": ("zip", "DIR", 1),
+    "document": ("html", "Text", None),
+    "headers": (",", "subject,,from", " ", 3),
+    "label_column": ("", "0", 0, "00"),
+    "text_column": ("", "0", 0),
+    "id_column": ("", "0", 0),
+    "header": ("yes", 1, 0, "true"),
+    "delimiter": ("", "ab", "\n", '"', "\r"),
+    "encoding": ("utf-99", 8, "utf\0"),
+    "classifier": ("svm", 0),
+    "language": ("klingon", "English", "en"),
+    "stop_words": (0, True),
+    "stemmer": ("snow", "Porter", True),
+    "ngrams": (0, "0", 1.5, "1.5", True, "two", None, 2**40),
+    "min_df": (0, "-1", 2.5, False, "x", None),
+    "max_df": (1.01, "-0.1", "nan", True, "half", None),
+    "top": (0, "0", 2.5, True, "all"),
+    "by": ("magic", "CHI2"),
+    "smoothing": (-0.1, "-1", "nan", "inf", True, "none", 1e13, None),
+    "prior_shape": ("flat", 0),
+    "estimate": ("mode", 1),
+    "class_prior": ("smoothed", "smoothed:", "smoothed:-1", "smoothed:x", "smoothed:nan", {"a": -1}, {"a": "x"}, {"a": 0}, {"a": True}, 1),
+}
+
+RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
+    "headers": (("Subject, From", "subject,from"), ("x-spam", "x-spam")),
+    "label_column": ((3, "3"), ("class", "class"), ("12", "12")),
+    "delimiter": (("tab", "\t"), ("\\t", "\t"), (";", ";")),
+    "encoding": (("auto", "auto"), ("UTF8", "utf-8"), ("latin-1", "iso8859-1")),
+    "header": ((True, True), (False, False), (None, None)),
+    "ngrams": ((1, 1), ("3", 3), (2.0, 2)),
+    "min_df": (("5", 5),),
+    "max_df": (("0.5", 0.5), (1, 1.0), (0, 0.0)),
+    "top": ((None, None), ("500", 500)),
+    "smoothing": (("auto", "auto"), ("0.5", 0.5), (0, 0.0), (1, 1.0)),
+    "language": tuple((name, name) for name in LANGUAGES),
+    "stemmer": tuple((name, name) for name in ("snowball", "none", "porter", *SNOWBALL_STEMMERS)),
+    "by": tuple((name, name) for name in CRITERIA),
+    "class_prior": (("smoothed:1.50", "smoothed:1.5"), ("uniform", "uniform"), ({"b": 1, "a": "2"}, {"a": 2.0, "b": 1.0})),
+}
+
+
+def wrong_values(parameter: Parameter) -> list[object]:
+    values = [value for value in ALWAYS_WRONG if not isinstance(value, TAKES.get(parameter.name, ()))]
+    return [*values, *WRONG[parameter.name]]
+
+
+def test_tables_of_wrong_values_know_every_parameter_and_no_other() -> None:
+    names = [parameter.name for parameter in READING + TRAINING]
+    assert sorted(names) == sorted(set(names)) == sorted(WRONG)
+    assert set(RIGHT) <= set(names)
+
+
+@EVERY
+def test_a_wrong_value_is_refused_by_an_error_that_names_option_and_value(parameter: Parameter) -> None:
+    for value in wrong_values(parameter):
+        if value is None and parameter.default is None:
+            continue
+        with pytest.raises(UsageError) as refused:
+            parameter.checked(value)
+        message = str(refused.value)
+        assert message.startswith(f"{parameter.option} must be ")
+        assert repr(value) in message
+        assert len(message.removeprefix(f"{parameter.option} must be ").split(", not ")[0]) > 3
+
+
+@EVERY
+def test_a_default_is_canonical(parameter: Parameter) -> None:
+    assert parameter.checked(parameter.default) == parameter.default
+    assert type(parameter.checked(parameter.default)) is type(parameter.default)
+
+
+@EVERY
+def test_every_parameter_has_a_meaning_that_is_a_sentence_and_a_default_of_plain_json(parameter: Parameter) -> None:
+    assert parameter.meaning[0].isupper() or parameter.meaning.startswith("auto")
+    assert parameter.meaning.endswith(".")
+    assert json.loads(json.dumps(parameter.default)) == parameter.default
+    assert parameter.option == "--" + parameter.name.replace("_", "-")
+
+
+@EVERY
+def test_canonical_values_stay_as_they_are(parameter: Parameter) -> None:
+    for value, canonical in RIGHT.get(parameter.name, ()):
+        found = parameter.checked(value)
+        assert (found, type(found)) == (canonical, type(canonical))
+        assert parameter.checked(found) == found
+
+
+def test_given_values_are_checked_and_others_are_defaults() -> None:
+    found = checked(TRAINING, {"top": "7", "smoothing": "1e-2"})
+    defaults: dict[str, Any] = {parameter.name: parameter.default for parameter in TRAINING}
+    assert found == {**defaults, "top": 7, "smoothing": 0.01}
+    assert checked(READING, {}) == {parameter.name: parameter.default for parameter in READING}
+
+
+def test_a_parameter_that_there_is_not_is_named_and_those_that_there_are_are_told() -> None:
+    with pytest.raises(UsageError, match=r"'alpha'.*smoothing"):
+        checked(TRAINING, {"alpha": 1})

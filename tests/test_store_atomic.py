@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.errors import PathError
+from nbtext.store.atomic import check_replaceable, replace_file
+from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, nbtext, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO
+
+
+def write(file: IO[bytes]) -> None:
+    file.write(b"new")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755])
+def test_permissions_are_kept(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "m"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    replace_file(str(path), write)
+    assert (path.read_bytes(), path.stat().st_mode & 0o777, names(tmp_path)) == (b"new", mode, ["m"])
+
+
+@pytest.mark.parametrize(("mask", "mode"), [("022", 0o644), ("077", 0o600), ("002", 0o664)])
+def test_a_new_file_has_the_permissions_of_the_umask(pets: Path, mask: str, mode: int) -> None:
+    assert bash(f"umask {mask}; $NBTEXT train pets -m new", cwd=pets).status == 0
+    assert (pets / "new").stat().st_mode & 0o777 == mode
+
+
+def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/m").write_bytes(b"old")
+    for name, target in (("link", "real/m"), ("dangling", "real/other")):
+        (tmp_path / name).symlink_to(target)
+        replace_file(str(tmp_path / name), write)
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / target).read_bytes() == b"new"
+    assert names(tmp_path / "real") == ["m", "other"]
+
+
+def test_names_of_every_length(tmp_path: Path) -> None:
+    for name in ("m", "x" * 255, "語" * 85, "\udcff\n"):
+        replace_file(str(tmp_path / name), write)
+        assert (tmp_path / name).read_bytes() == b"new"
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    for name, why in (
+        ("folder", "is a directory"),
+        ("pipe", "not a regular file"),
+        ("/dev/null", "not a regular file"),
+        ("loop", "too many levels"),
+        ("none/m", "the folder does not exist; make it first"),
+        ("pipe/m", "not a directory"),
+        ("y" * 256, "too long"),
+    ):
+        with pytest.raises(PathError, match=why):
+            check_replaceable(str(tmp_path / name))
+    assert names(tmp_path) == ["folder", "loop", "pipe"]
+
+
+def test_a_failure_of_the_writer_leaves_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "m").write_bytes(b"old")
+
+    def fail(file: IO[bytes]) -> None:
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        replace_file(str(tmp_path / "m"), fail)
+    assert ((tmp_path / "m").read_bytes(), names(tmp_path)) == (b"old", ["m"])
+
+
+def test_a_target_that_cannot_be_is_told_before_the_corpus_is_read(pets: Path) -> None:
+    os.mkfifo(pets / "endless.tsv")  # reading it would wait for ever
+    for target in ("none/m", "pets", "endless.tsv"):
+        line = error_line(nbtext("train", "endless.tsv", "-m", target, cwd=pets), 4)
+        assert target.partition("/")[0] in line
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
+    code = (
+        "import os, sys; from nbtext.cli import main, train; from nbtext import TextClassifier; import nbtext.store\n"
+        "import nbtext.cli.corpus, nbtext.classifiers.class_prior, Stemmer, joblib, tempfile\n"
+        "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['train', 'pets']))"
+    )
+    corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
+    line = error_line(run([sys.executable, "-c", code, shared_folder], env=HOUSE), 4)
+    assert "cannot write into the folder; check its permissions" in line
+    assert names(shared_folder) == ["pets"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 2000])
+def test_a_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
+    old = (pets / "nbtext.joblib").read_bytes()
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    line = error_line(nbtext("train", "pets", cwd=pets, before=limit), 4)
+    assert line == "nbtext: nbtext.joblib: cannot write: file too large; the file is as it was"
+    assert ((pets / "nbtext.joblib").read_bytes(), names(pets)) == (old, ["nbtext.joblib", "pets"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_while_training_leaves_the_old_model(pets: Path, number: signal.Signals) -> None:
+    old = (pets / "nbtext.joblib").read_bytes()
+    with subprocess.Popen(
+        [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv"],
+        cwd=pets,
+        env={**os.environ, **HOUSE},
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 - no threads here
+    ) as child:
+        assert child.stdin is not None
+        assert child.stderr is not None
+        for _ in range(200):  # more than a pipe holds, so the last write returns when the corpus is being read
+            child.stdin.write(b"label\t" + b"some words " * 200 + b"\n")
+        child.stdin.flush()
+        child.send_signal(number)
+        assert child.wait(TIME_LIMIT) == 128 + number
+        assert child.stderr.read().strip() == b""
+    assert ((pets / "nbtext.joblib").read_bytes(), names(pets)) == (old, ["nbtext.joblib", "pets"])
+
+
+def test_a_model_being_replaced_is_always_a_model(pets: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from nbtext import TextClassifier as T\nfor i in range(60): T().fit(['a bc'] * 2, 'xy').save('nbtext.joblib')",
+    ]
+    from nbtext import TextClassifier
+
+    with subprocess.Popen(command, cwd=pets, env={**os.environ, **HOUSE}) as child:
+        begin = time.monotonic()
+        while child.poll() is None and time.monotonic() < begin + TIME_LIMIT:
+            assert TextClassifier.load(str(pets / "nbtext.joblib")).classes_ in (["cats", "dogs"], ["x", "y"])
+        assert child.wait() == 0
+    assert names(pets) == ["nbtext.joblib", "pets"]

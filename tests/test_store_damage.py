@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.errors import ModelError
+from nbtext.store import read_model_file
+from tests.process import HOUSE, PETS, error_line, nbtext, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("model") / "m"
+    labels = [name.partition("/")[0] for name in PETS]
+    TextClassifier(ngrams=2, top=5, stop_words="none").fit(PETS.values(), labels).save(str(path))
+    return path.read_bytes()
+
+
+def damages(content: bytes) -> Iterator[tuple[str, bytes]]:
+    for length in range(len(content)):
+        yield f"cut to {length} bytes", content[:length]
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        yield f"bit {place % 8} of byte {place} flipped", bytes(damaged)
+    yield "one byte more", content + b"\0"
+    yield "twice", content + content
+
+
+def test_every_damage_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    for what, damaged in damages(content):
+        path.write_bytes(damaged)
+        with pytest.raises(ModelError) as raised:
+            read_model_file(str(path))
+        assert str(raised.value).startswith(f"{path}: "), what
+
+
+def test_the_command_refuses_damage_with_one_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    for damaged in (b"", content[:40], content[:-1], content[:100] + b"\xff" + content[101:], content + b"x"):
+        path.write_bytes(damaged)
+        assert str(path) in error_line(nbtext("inspect", "-m", path), 3)
+
+
+@pytest.mark.parametrize(
+    "text", [b"hello world\n", b"<!doctype html><title>404</title>", b"\x89PNG\r\n\x1a\n", b"\x80\x04N.", b"\x80\x04B"]
+)
+def test_what_is_no_model_is_called_so(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "m").write_bytes(text)
+    with pytest.raises(ModelError, match="not an nbtext model"):
+        read_model_file(str(tmp_path / "m"))
+
+
+def test_what_is_no_model_is_not_read_as_a_whole(tmp_path: Path) -> None:
+    with (tmp_path / "m").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ModelError, match="not an nbtext model"):
+        read_model_file(str(tmp_path / "m"))
+
+
+def test_reading_a_model_imports_neither_joblib_nor_pickle(pets: Path) -> None:
+    code = "import sys; from nbtext.store import read_model_file; read_model_file('nbtext.joblib'); print('joblib' in sys.modules)"
+    done = run([sys.executable, "-c", code], cwd=pets, env=HOUSE)
+    assert (done.status, done.out) == (0, b"False\n"), done

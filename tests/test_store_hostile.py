@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import sys
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import joblib
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.store import write_model_file
+from tests.model_bytes import Parts, outcome, put_together, taken_apart
+from tests.process import HOUSE, PETS, REPOSITORY, error_line, limit_memory, nbtext, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOSTILE = REPOSITORY.parent / "shared" / "hostile" / "make_hostile_models.py"
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
+    path = tmp_path_factory.mktemp("model") / "m"
+    labels = [name.partition("/")[0] for name in PETS]
+    TextClassifier(ngrams=2, stop_words="none", class_prior={"cats": 1, "dogs": 3}).fit(PETS.values(), labels).save(str(path))
+    return taken_apart(path.read_bytes())
+
+
+def test_a_file_put_together_again_is_a_model(parts: Parts, tmp_path: Path) -> None:
+    assert outcome(tmp_path / "m", put_together(parts.decoded, parts.payload)) == ""
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"index_length": 0}, {"index_length": 2**32 - 1}, {"index_length": 64}, {"payload_length": 0}, {"payload_length": 2**64 - 1},
+        {"payload_length": 2**63}, {"header_length": 0}, {"header_length": 56}, {"header_length": 2**32 - 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_lengths_that_lie_are_found(parts: Parts, tmp_path: Path, lie: dict[str, int]) -> None:
+    assert "damaged" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, **lie))
+
+
+def test_versions(parts: Parts, tmp_path: Path) -> None:
+    for version in (2, 2**32 - 1):
+        message = outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, version=version))
+        assert f"made by a newer nbtext (format {version}, this one reads 1); upgrade nbtext" in message
+    assert "malformed" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, version=0))
+
+
+def test_bytes_after_the_end_are_refused_even_with_a_true_digest(parts: Parts, tmp_path: Path) -> None:
+    content = put_together(parts.decoded, parts.payload)
+    assert "damaged" in outcome(tmp_path / "m", content + b"x")
+    assert "no array" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload + bytes(20_000)))
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        b"", b"[]", b"null", b"{}", b"\xff", b'{"settings":{}}', b'{"settings":{},"arrays":[]}', b'{"settings":[],"arrays":{}}',
+        b'{"settings":{},"arrays":{},"more":{}}', b'{"settings":{},"settings":{},"arrays":{}}', b'{"settings":{"a":NaN},"arrays":{}}',
+        b'{"settings":{"a":-Infinity},"arrays":{}}', b'{"settings":{"a":' + b"9" * 5000 + b'},"arrays":{}}',
+        b"[" * 100_000 + b"]" * 100_000, b'{"settings":{"a":' + b"[" * 12 + b"]" * 12 + b'},"arrays":{}}',
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000, b'{"settings":{},"arrays":{"' + b"long" * 10_000 + b'":1}}',
+    ],
+    ids=lambda index: repr(index[:40]),
+)  # fmt: skip
+def test_an_index_of_another_form_is_refused(parts: Parts, tmp_path: Path, index: bytes) -> None:
+    assert outcome(tmp_path / "m", put_together(index, parts.payload))
+
+
+WILD: list[Any] = [
+    -1, 0, 1, 2**31, 2**53, 2**62, 2**63, 2**64, 10**400, 0.5, 1e308, True, None, "1", [], [[]], {}, [1, 1], [-1], [0], [2**62], ["1"], [True],
+    [1.0], "O", "|O8", "<f4", "<i8", "|b1", "<U4", "V8", ">u4", "<f8", "<u8", "|u1", "\ud800",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("field", ["dtype", "shape", "offset"])
+def test_wild_places_are_refused_or_make_a_model_that_works(parts: Parts, tmp_path: Path, field: str) -> None:
+    refused = 0
+    for name in parts.decoded["arrays"]:
+        for value in WILD:
+            index = parts.decoded
+            if type(index["arrays"][name][field]) is type(value) and index["arrays"][name][field] == value:
+                continue
+            index["arrays"][name][field] = value
+            refused += bool(outcome(tmp_path / "m", put_together(index, parts.payload)))
+    assert refused > len(WILD) * len(parts.decoded["arrays"]) * 0.9
+
+
+def test_overlaps_and_gaps_are_refused(parts: Parts, tmp_path: Path) -> None:
+    index = parts.decoded
+    by_offset = sorted(index["arrays"], key=lambda name: index["arrays"][name]["offset"])
+    index["arrays"][by_offset[1]]["offset"] = index["arrays"][by_offset[0]]["offset"]
+    assert "over another array" in outcome(tmp_path / "m", put_together(index, parts.payload))
+    index = parts.decoded
+    first = index["arrays"][by_offset[0]]["offset"]
+    for place in index["arrays"].values():
+        place["offset"] += 20_000 * (place["offset"] > first)
+    spread = parts.payload[: first + 200] + bytes(20_000) + parts.payload[first + 200 :]
+    assert "behind a gap" in outcome(tmp_path / "m", put_together(index, spread))
+
+
+@pytest.mark.parametrize("change", ["renamed", "left out", "described in part", "described with more"])
+def test_every_array_is_needed_and_described_exactly(parts: Parts, tmp_path: Path, change: str) -> None:
+    for name in parts.decoded["arrays"]:
+        index = parts.decoded
+        place = index["arrays"].pop(name)
+        if change == "renamed":
+            index["arrays"][name + "_"] = place
+        elif change == "described in part":
+            index["arrays"][name] = {"dtype": place["dtype"], "shape": place["shape"]}
+        elif change == "described with more":
+            index["arrays"][name] = {**place, "order": "F"}
+        message = outcome(tmp_path / "m", put_together(index, parts.payload))
+        assert message or (change, name) == ("left out", "selected"), name
+
+
+SETTING_VALUES: list[Any] = [
+    None, [], [[]], {}, {"a": []}, {"cats": 1}, {"cats": 0, "dogs": 0}, {"cats": 0, "dogs": 0, "else": 1}, {"cats": True, "dogs": "1"},
+    10**400, 10**30, -1, 0, 1.5, 1e308, True, "", "x", "\0", "\ud800", "\udcff", "base64", "undefined", "none", "auto", "1" * 5000,
+    "smoothed:", "smoothed:nan", "smoothed:1e999", "/etc/passwd", ["auto"],
+]  # fmt: skip
+
+
+def test_every_setting_of_another_type_is_refused_or_makes_a_model_that_works(parts: Parts, tmp_path: Path) -> None:
+    works = 0
+    places = [(part, name) for part in ("training", "reading") for name in parts.decoded["settings"][part]]
+    for part, name in [*places, ("", "training"), ("", "reading"), ("", "smoothing"), ("", "written_by"), ("training", "unheard_of")]:
+        for value in SETTING_VALUES:
+            index = parts.decoded
+            (index["settings"][part] if part else index["settings"])[name] = value
+            works += not outcome(tmp_path / "m", put_together(index, parts.payload))
+    assert works
+
+
+@pytest.mark.parametrize("name", ["training", "reading", "smoothing", "written_by"])
+def test_no_part_of_the_settings_may_be_missing(parts: Parts, tmp_path: Path, name: str) -> None:
+    index = parts.decoded
+    del index["settings"][name]
+    assert "parts of a model" in outcome(tmp_path / "m", put_together(index, parts.payload))
+
+
+@pytest.mark.parametrize("smoothing", [True, -1, -1e-9, 1e999, 2**53, 10**300, "1", None, [1]])
+def test_smoothing_is_a_number_from_zero(parts: Parts, tmp_path: Path, smoothing: object) -> None:
+    index = json.dumps({**parts.decoded, "settings": {**parts.decoded["settings"], "smoothing": smoothing}})
+    assert "smoothing" in outcome(tmp_path / "m", put_together(index.replace("Infinity", "1e999").encode(), parts.payload))
+
+
+class Payload:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("touch PWNED",)
+
+
+def test_code_in_a_file_does_not_run(tmp_path: Path) -> None:
+    joblib.dump({"terms": Payload()}, tmp_path / "joblib")
+    joblib.dump({"terms": np.array([Payload()], dtype=object)}, tmp_path / "objects")
+    (tmp_path / "pickle").write_bytes(pickle.dumps(Payload()))
+    (tmp_path / "bomb").write_bytes(zlib.compress(pickle.dumps(bytes(10**8))))
+    (tmp_path / "frame").write_bytes(b"\x80\x04\x95" + struct.pack("<Q", 3 * 10**9) + b"N.")
+    for name in ("joblib", "objects", "pickle", "bomb", "frame"):
+        assert "not an nbtext model" in error_line(nbtext("inspect", "-m", name, cwd=tmp_path, before=limit_memory), 3)
+    assert not (tmp_path / "PWNED").exists()
+
+
+def test_code_after_a_true_header_does_not_run(parts: Parts, tmp_path: Path) -> None:
+    joblib.dump({"terms": Payload()}, tmp_path / "joblib")
+    (tmp_path / "m").write_bytes(put_together(parts.decoded, (tmp_path / "joblib").read_bytes()))
+    error_line(nbtext("inspect", "-m", "m", cwd=tmp_path, before=limit_memory), 3)
+    (tmp_path / "m").write_bytes(put_together(parts.decoded, parts.payload.replace(b"numpy_pickle", b"numpy_pickl3")))
+    assert nbtext("inspect", "-m", "m", cwd=tmp_path, before=limit_memory).status == 0  # joblib's part is not even looked at
+    assert not (tmp_path / "PWNED").exists()
+
+
+@pytest.mark.parametrize("filling", [b"{},", b"[],", b"1.5,", b'"ab",', b"-9,"])
+def test_a_large_index_does_not_ask_for_much_memory(tmp_path: Path, filling: bytes) -> None:
+    write_model_file(str(tmp_path / "m"), {}, {"x": np.zeros(10, np.uint8)})
+    head = b'{"settings":{"a":['
+    for size in ((1 << 22) - 200, 1 << 23):
+        index = head + filling * ((size - 100) // len(filling)) + b'1]},"arrays":{}}'
+        (tmp_path / "m").write_bytes(put_together(index, b"N."))
+        error_line(nbtext("inspect", "-m", "m", cwd=tmp_path, before=limit_memory), 3)
+
+
+@pytest.mark.skipif(not HOSTILE.exists(), reason="the collection of hostile files is not beside the repository")
+def test_hostile_files(tmp_path: Path) -> None:
+    assert run([sys.executable, HOSTILE, "files"], cwd=tmp_path).status == 0
+    files = sorted((tmp_path / "files").glob("*.joblib"))
+    assert len(files) > 30
+    code = "import sys; from nbtext.cli.main import run; print(*[run(['inspect', '-m', path]) for path in sys.argv[1:]])"
+    done = run([sys.executable, "-c", code, *files], cwd=tmp_path, env=HOUSE, before=limit_memory)
+    assert done.status == 0, done
+    assert done.text.split() == ["3"] * len(files)
+    assert [line.split(": ")[:2] for line in done.notes] == [["nbtext", str(file)] for file in files]
+    for file in files[::9]:
+        error_line(nbtext("inspect", "-m", file, cwd=tmp_path, before=limit_memory), 3)
+    assert not (tmp_path / "PWNED").exists()

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import sys
+from typing import TYPE_CHECKING, Any
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.errors import ModelError, UsageError
+from nbtext.store import FORMAT, read_model_file, write_model_file
+from nbtext.store.index import DTYPES, MAX_INDEX_BYTES
+from tests.process import HOUSE, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+SETTINGS: dict[str, Any] = {
+    "training": {"top": None, "smoothing": "auto", "max_df": 0.5},
+    "label": "naïve \udcff\x1b",
+    "list": [1, 2.5, True],
+}
+ARRAYS: dict[str, NDArray[Any]] = {
+    "bytes": np.arange(256, dtype=np.uint8),
+    "short": np.array([0, 2**16 - 1], np.uint16),
+    "middle": np.array([1, 2**32 - 1], np.uint32),
+    "long": np.array([2**64 - 1], np.uint64),
+    "real": np.array([0.1, -1e300]),
+}
+
+names = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12).filter(lambda name: name not in ("format", "settings"))
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**80), 2**80) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@st.composite
+def plain_arrays(draw: st.DrawFn) -> NDArray[Any]:
+    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+    numbers = st.floats(width=64) if dtype.kind == "f" else st.integers(0, 2 ** (8 * dtype.itemsize) - 1)
+    return np.array(draw(st.lists(numbers, max_size=40)), dtype)
+
+
+def same(first: dict[str, NDArray[Any]], second: dict[str, Any]) -> bool:
+    return set(first) == set(second) and all(
+        array.dtype == second[name].dtype and array.tobytes() == second[name].tobytes() for name, array in first.items()
+    )
+
+
+@given(st.dictionaries(st.text(), plain, max_size=4), st.dictionaries(names, plain_arrays(), max_size=6))
+def test_what_is_written_is_read_by_nbtext_and_by_joblib(
+    tmp_path_factory: pytest.TempPathFactory, settings: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> None:
+    path = str(tmp_path_factory.mktemp("model") / "m")
+    write_model_file(path, settings, arrays)
+    present = {name: array for name, array in arrays.items() if array.size}
+    read_settings, read_arrays = read_model_file(path)
+    assert read_settings == settings
+    assert same(present, read_arrays)
+    for mmap_mode in (None, "r"):
+        loaded = joblib.load(path, mmap_mode=mmap_mode)
+        assert loaded.pop("format") == FORMAT
+        assert loaded.pop("settings") == settings
+        assert same(present, loaded)
+
+
+def test_arrays_read_cannot_be_written_to(tmp_path: Path) -> None:
+    write_model_file(str(tmp_path / "m"), {}, ARRAYS)
+    _, arrays = read_model_file(str(tmp_path / "m"))
+    with pytest.raises(ValueError, match="read-only"):
+        arrays["bytes"][0] = 1
+
+
+def test_the_file_is_laid_out_as_documented(tmp_path: Path) -> None:
+    write_model_file(str(tmp_path / "m"), SETTINGS, ARRAYS)
+    content = (tmp_path / "m").read_bytes()
+    assert content[:3] == b"\x80\x04B"
+    header = content[7 : 7 + struct.unpack("<I", content[3:7])[0]]
+    magic, version, index_length, payload_length = struct.unpack("<8sIIQ", header[:24])
+    digest, index = header[24:56], header[56:]
+    payload = content[7 + len(header) + 1 :]
+    assert (magic, version, index_length, payload_length) == (b"nbtext\r\n", FORMAT, len(index), len(payload))
+    assert digest == hashlib.sha256(content[:31] + content[63:]).digest()
+    assert content[7 + len(header) :].startswith(b"0")
+    assert (len(content) - len(payload)) % 64 == 0
+    described = json.loads(index)
+    assert described["settings"] == SETTINGS
+    for name, array in ARRAYS.items():
+        place = described["arrays"][name]
+        assert (place["dtype"], place["shape"]) == (array.dtype.str, [array.size])
+        assert payload[place["offset"] :].startswith(array.tobytes())
+
+
+def test_equal_contents_give_equal_bytes(tmp_path: Path) -> None:
+    twin: dict[str, Any] = json.loads(json.dumps(dict(reversed(SETTINGS.items()))))
+    write_model_file(str(tmp_path / "a"), SETTINGS, ARRAYS)
+    write_model_file(str(tmp_path / "b"), twin, {name: array.copy() for name, array in reversed(ARRAYS.items())})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    write_model_file(str(tmp_path / "again"), *read_model_file(str(tmp_path / "a")))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    code = (
+        "import numpy as np; from nbtext.store import write_model_file\n"
+        "names = {'zeta', 'alpha', 'mu', 'omega'}\n"
+        "write_model_file('m', {name: {other: 1 for other in names} for name in names}, {name: np.arange(3, dtype='u1') for name in names})"
+    )
+    for seed in "0", "1":
+        folder = tmp_path / seed
+        folder.mkdir()
+        done = run([sys.executable, "-c", code], cwd=folder, env={"PYTHONHASHSEED": seed, **HOUSE})
+        assert done.status == 0, done
+    assert (tmp_path / "0/m").read_bytes() == (tmp_path / "1/m").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "array", [np.array([1, -1]), np.array([True]), np.array(["a"]), np.array([{}]), np.ones((2, 2)), np.float64(1), np.array([1], ">u4")]
+)
+def test_arrays_that_a_reader_would_refuse_are_not_written(tmp_path: Path, array: NDArray[Any]) -> None:
+    with pytest.raises(ValueError, match="does not go into a model file"):
+        write_model_file(str(tmp_path / "m"), {}, {"x": np.asarray(array)})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_that_a_reader_would_refuse_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has room for"):
+        write_model_file(str(tmp_path / "m"), {"long": "x" * MAX_INDEX_BYTES}, {})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_model_file(str(tmp_path / "m"), {"nan": float("nan")}, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_model_is_told_with_its_name(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"nothing: there is no model; make one with nbtext train"):
+        read_model_file(str(tmp_path / "nothing"))

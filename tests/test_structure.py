@@ -1,0 +1,153 @@
+"""The house: in which order its rooms stand, and what holds in all of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+HOUSE = Path(__file__).parents[1]
+FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
+ROOMS = (
+    ("errors", "parameters", "ragged"),
+    ("corpus",),
+    ("text",),
+    ("counts",),
+    ("language_model",),
+    ("classifiers",),
+    ("selection", "decision", "metrics"),
+    ("store",),
+    ("model",),
+    ("report",),
+    ("cli",),
+    ("__main__",),
+)
+"""From the ground up: a room imports only from rooms on lower floors, or beside or within itself."""
+
+FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+MOST_LINES = 300
+
+
+class Import(NamedTuple):
+    """What a module imports, and whether only for its types."""
+
+    module: str
+    for_types: bool
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = {name_of(path) for path in FILES}
+
+
+@cache
+def imports(path: Path) -> list[Import]:
+    """All imports of nbtext's own modules, at the top or inside functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            modules = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        else:
+            continue
+        found += [Import(module, id(node) in for_types) for module in modules if module.partition(".")[0] == "nbtext"]
+    return found
+
+
+def room(module: str) -> str:
+    """The room of a module; of `nbtext` itself and what it alone defines, none."""
+    second = module.split(".")[1] if "." in module else ""
+    return "" if second in ("", "TextClassifier", "__version__") else second
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_room_imports_only_from_rooms_below(path: Path) -> None:
+    own = room(name_of(path))
+    if own:
+        upwards = [found.module for found in imports(path) if room(found.module) and FLOOR[room(found.module)] > FLOOR[own]]
+        beside = [found.module for found in imports(path) if room(found.module) != own and FLOOR.get(room(found.module)) == FLOOR[own]]
+        assert upwards == []
+        assert [module for module in beside if room(module) != "errors"] == []
+
+
+def test_every_module_stands_in_a_room() -> None:
+    assert {room(name_of(path)) for path in FILES} - {""} == set(FLOOR)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(name_of(path)) == "report"], ids=name_of)
+def test_a_report_is_made_of_plain_values_and_knows_the_model_by_its_types_only(path: Path) -> None:
+    assert [found.module for found in imports(path) if room(found.module) == "model" and not found.for_types] == []
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(name_of(path)) == "store"], ids=name_of)
+def test_the_store_knows_nothing_but_errors(path: Path) -> None:
+    assert {room(found.module) for found in imports(path)} <= {"store", "errors"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_module_imports_itself_in_a_circle(path: Path) -> None:
+    graph = {name_of(file): {target(found.module) for found in imports(file) if not found.for_types} for file in FILES}
+    start = name_of(path)
+    seen: set[str] = set()
+    pending = graph[start] - {start, "nbtext"}
+    while pending:
+        module = pending.pop()
+        seen.add(module)
+        pending |= graph[module] - seen - {"nbtext"}
+    assert start not in seen
+
+
+def target(module: str) -> str:
+    """The module in which an imported name is found."""
+    return module if module in NAMES else module.rpartition(".")[0]
+
+
+@pytest.mark.parametrize("path", FILES + sorted((HOUSE / "tests").rglob("*.py")), ids=name_of)
+def test_files_are_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_modules_say_what_they_are_for(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree)
+    assert not re.search("util|helper|common|misc", path.stem)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(name_of(path)) not in ("cli", "__main__")], ids=name_of)
+def test_only_the_command_line_prints_and_ends_the_process(path: Path) -> None:
+    forbidden = {"print", "exit", "quit", "input", "sys.exit", "os._exit", "sys.stderr.write", "SystemExit"}
+    if room(name_of(path)) != "report":  # whose business the screen is
+        forbidden.add("sys.stdout.write")
+    calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    assert [call for call in calls if call in forbidden] == []
+
+
+def test_no_file_names_a_place_on_one_machine() -> None:
+    places = re.compile(r"(?<![\w.])/(?:home|work|Users|root|tmp|mnt|opt|var)/\w")
+    suffixes = {".py", ".md", ".toml", ".txt", ".cfg", ".yml", ".yaml", ""}
+    folders = ("nbtext", "tests", "docs", "bench", "corpora")
+    files = [*HOUSE.glob("*.*"), HOUSE / "Makefile", *(path for folder in folders for path in (HOUSE / folder).rglob("*"))]
+    found = {
+        str(path.relative_to(HOUSE)): match.group()
+        for path in files
+        if path.is_file() and path.suffix in suffixes and path != Path(__file__)
+        if (match := places.search(path.read_text(encoding="utf-8", errors="replace")))
+    }
+    assert found == {}
