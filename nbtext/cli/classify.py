@@ -7,73 +7,97 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.options import corpus_argument, given, messages, messages_options, model_option, output_option, reading_options
+from nbtext.cli.options import given, messages, messages_options, model_option, output_option, reading_options
+from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbtext.model.answers import Answer
+    from nbtext.report.answers import AnswerForm
 
 
 @click.command("classify", short_help="Answer each document with its class and probability.")
-@corpus_argument
+@click.argument("corpus", nargs=-1, metavar="[CORPUS]...")
 @model_option
 @output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, class, probability).")
+@click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
+@click.option("--scores", is_flag=True, help="Log joint probabilities, in nats, of the classes (jsonl only; all unless --top-k is given).")
+@click.option("--costs", metavar="FILE", help="Answer what is expected to cost least; a TOML file with a table [true-class] of costs.")
+@click.option("--min-probability", type=click.FloatRange(0, 1), default=0.0, metavar="P", help="No answer that is less probable.")
+@click.option("--lines", is_flag=True, help="Documents are the lines of standard input; each is answered at once.")
+@click.option("--batch", is_flag=True, help="With --lines: many at a time, for throughput.")
+@click.option("--exit-status-abstained", type=click.IntRange(1, 255), metavar="N", help="Status if a document got no answer, instead of 0.")
 @reading_options
 @messages_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Print the most probable class of each document and its probability, exactly one record per document, in order.
 
     CORPUS is any number of files and directories, or - for one document on standard input. Documents are read as the model's training
-    documents were unless options say otherwise. Where there is no answer the class is empty and the third column says why.
+    documents were unless options say otherwise. Where there is no answer the class is empty and the third column says why: impossible,
+    empty, no-known-terms, low-probability, or what went wrong.
 
     \b
     Example:
       nbtext classify letter.txt inbox/
       nbtext classify - < letter.txt
       nbtext classify messages.txt --format lines --output jsonl
+      tail -f log | nbtext classify --lines
     """
     from nbtext.cli.corpus import Corpus
     from nbtext.cli.messages import counted
+    from nbtext.costs import read_costs
+    from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
     from nbtext.model.answers import answers
     from nbtext.parameters import READING
+    from nbtext.report.answers import write_answers
+    from nbtext.text.blocks import BLOCK_DOCUMENTS
 
     say = messages(options)
+    paths, at_once = _inputs(corpus, options), 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
+    form = _form(options, flush=at_once == 1)
     model = TextClassifier.load(model_path)
-    documents = Corpus(corpus, {**model.reading, **given(READING, options)}, say, labelled=False)
-    without_terms = 0
+    reading = {**model.reading, **given(READING, options), **({"format": "lines"} if options["lines"] else {})}
+    documents = Corpus(paths, reading, say, labelled=False)
+    costs = None if options["costs"] is None else read_costs(options["costs"], model.classes_)
+    rule = DecisionRule(costs, options["min_probability"])
+    top_k = min(form.top_k, len(model.classes_))
+    abstained, without_terms = 0, 0
 
     def noticed() -> Iterable[Answer]:
-        nonlocal without_terms
-        for answer in answers(model, documents):
+        nonlocal abstained, without_terms
+        for answer in answers(model, documents, rule, top_k=top_k, at_once=at_once):
+            abstained += answer.abstained is not None
             without_terms += answer.notice is not None
             if answer.problem is not None:
                 say.document_failed(answer.id, answer.problem)
             yield answer
 
-    write_answers(noticed(), output or ("table" if sys.stdout.isatty() else "tsv"))
+    write_answers(noticed(), form._replace(top_k=top_k))
     documents.say_notices()
     if without_terms:
         say.notice(f"no term that the model knows, so the answer is the class prior's: {counted(without_terms)}")
-    return say.finish()
+    return say.finish() or (options["exit_status_abstained"] or 0 if abstained else 0)
 
 
-def write_answers(stream: Iterable[Answer], output: str) -> None:
-    """Print answers in the form wanted."""
-    from nbtext.report import records
-    from nbtext.report.answers import COLUMNS, fields, record
+def _inputs(corpus: tuple[str, ...], options: dict[str, Any]) -> tuple[str, ...]:
+    if options["batch"] and not options["lines"]:
+        raise UsageError("--batch goes with --lines")
+    if not options["lines"] and not corpus:
+        raise click.UsageError("Missing argument 'CORPUS...'.")
+    if options["lines"] and corpus:
+        raise UsageError("--lines reads standard input", hint="for files use --format lines")
+    return corpus or ("-",)
 
-    if output == "table":
-        from nbtext.report.tables import print_table
 
-        print_table(None, COLUMNS, map(fields, stream), numeric=[2])
-    elif output == "jsonl":
-        for answer in stream:
-            sys.stdout.write(records.json_line(record(answer)))
-    else:
-        line = records.tsv if output == "tsv" else records.csv_line
-        if output == "csv":
-            sys.stdout.write(line(COLUMNS))
-        for answer in stream:
-            sys.stdout.write(line(fields(answer)))
+def _form(options: dict[str, Any], *, flush: bool) -> AnswerForm:
+    from nbtext.report.answers import AnswerForm
+
+    output = options["output"] or ("table" if sys.stdout.isatty() and not flush else "tsv")
+    if options["top_k"] and output == "tsv":
+        raise UsageError("tsv always has three columns", hint="use --top-k with --output jsonl, csv or table")
+    if options["scores"] and output != "jsonl":
+        raise UsageError("--scores needs --output jsonl")
+    every_class = 1 << 31 if options["scores"] else 0
+    return AnswerForm(output, options["top_k"] or every_class, options["costs"] is not None, options["scores"], flush)

@@ -24,8 +24,11 @@ MOST_SMOOTHING = 1.0
 """Pseudo-counts per term, on average, that smoothing adds at most. Under the prior that a handful of documents makes most probable, every
 class may have nearly the same language model, and every question would get the same answer."""
 
-PRECISION = 1e-9
+PRECISION = 1e-8
 """Relative precision of the strength."""
+
+LONGEST_SUM = 1 << 20
+"""Terms up to which ψ(x + n) − ψ(x) is summed rather than taken from scipy, whose import costs more than training on a small corpus."""
 
 
 class CountHistogram(NamedTuple):
@@ -33,6 +36,7 @@ class CountHistogram(NamedTuple):
 
     counts: NDArray[np.float64]
     base_measure: NDArray[np.float64]
+    """Shape (n_distinct,), or (1,) where it is the same for all."""
     cells: NDArray[np.float64]
     class_tokens: NDArray[np.float64]
     n_terms: int
@@ -46,7 +50,7 @@ def count_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_], pr
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
         distinct, cells = np.unique(counts, return_counts=True)
-        base_measure = np.full(distinct.size, 1 / max(n_terms, 1))
+        base_measure = np.full(1, 1 / max(n_terms, 1))
         return CountHistogram(distinct.astype(np.float64), base_measure, cells.astype(np.float64), tokens, n_terms)
     in_corpus = statistics.term_counts[statistics.cell_terms[chosen]]
     distinct, cells = np.unique(np.stack((counts, in_corpus)), axis=1, return_counts=True)
@@ -72,18 +76,33 @@ def most_evident_strength(histogram: CountHistogram) -> float:
     place, but by ever smaller steps where the evidence is nearly flat. With one term, or no class of two tokens, it is flat throughout,
     and the strength is 0.1 per term.
     """
-    from scipy.special import psi
-
     counts, base, cells, tokens, n_terms = histogram
     if n_terms < 2 or tokens.max(initial=0) < 2:
         return 0.1 * max(n_terms, 1)
     low, high = WEAKEST * n_terms, STRONGEST * n_terms
     while high > low * (1 + PRECISION):
         strength = float(np.sqrt(low * high))
-        gained = float(cells @ (base * (psi(counts + strength * base) - psi(strength * base))))
-        spent = float((psi(tokens + strength) - psi(strength)).sum())
+        gained = float(cells @ (base * psi_rise(strength * base, counts)))
+        spent = float(psi_rise(np.full(1, strength), tokens).sum())
         low, high = (strength, high) if gained > spent else (low, strength)
     return high
+
+
+def psi_rise(start: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ψ(x + n) − ψ(x) = Σ_{i < n} 1/(x + i) for whole n, elementwise; ``start`` x > 0 of shape (1,) or (n,), ``steps`` n of shape (n,).
+
+    The sum is the recurrence of ψ, exact and shared by all n; H. Wallach, Structured topic models for language (2008), section 2.3.
+    """
+    if start.size == 1 and steps.max(initial=0) <= LONGEST_SUM:
+        distinct, inverse = np.unique(steps.astype(np.int64), return_inverse=True)
+        terms = 1 / (start + np.arange(max(distinct.max(initial=0), 1)))
+        parts = np.add.reduceat(terms, np.concatenate((np.zeros(1, np.int64), distinct[:-1])))
+        parts[np.diff(distinct, prepend=0) == 0] = 0.0  # a sum of no terms: n is 0
+        return np.cumsum(parts)[inverse]
+    from scipy.special import psi
+
+    rise: NDArray[np.float64] = psi(start + steps) - psi(start)
+    return rise
 
 
 def smoothing_by_evidence(statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str) -> float:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import log_posterior, minimum_error
-from nbtext.text.blocks import blocks
+from nbtext.decision import NO_ANSWER, DecisionRule, log_posterior
+from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,11 +18,23 @@ if TYPE_CHECKING:
     from nbtext.errors import DocumentError
     from nbtext.model.text_classifier import TextClassifier
 
+# Why there is no answer, or (the second and third) why it is only the class prior's.
 IMPOSSIBLE = "impossible"
-"""Why there is no answer: every class has probability zero, as maximum likelihood may have it."""
-
+"""Every class has probability zero, as maximum likelihood may have it."""
+EMPTY = "empty"
+"""The document holds nothing but white space."""
 NO_KNOWN_TERMS = "no-known-terms"
-"""Why an answer is only the class prior's: the document holds no term that the model knows."""
+"""The document holds no term that the model knows."""
+LOW_PROBABILITY = "low-probability"
+"""The best answer is less probable than was asked for, or giving none costs less."""
+
+
+class RankedClass(NamedTuple):
+    """One class for one document: p(C_k | d), and log p(d, C_k) in nats."""
+
+    label: str
+    probability: float
+    score: float
 
 
 class Answer(NamedTuple):
@@ -34,33 +46,63 @@ class Answer(NamedTuple):
     abstained: str | None = None
     problem: DocumentError | None = None
     notice: str | None = None
+    expected_cost: float | None = None
+    ranked: tuple[RankedClass, ...] = ()
+    """The most probable classes, as many as were asked for."""
 
 
 class ScoredBlock(NamedTuple):
-    """Consecutive documents with log p(C_k | d), shape (n_docs, n_classes), in nats, and their known tokens, shape (n_docs,)."""
+    """Consecutive documents with log p(d, C_k) and log p(C_k | d), both of shape (n_docs, n_classes), in nats; known tokens, shape (n_docs,)."""
 
     documents: list[Document]
+    scores: NDArray[np.float64]
     log_posterior: NDArray[np.float64]
     lengths: NDArray[np.int64]
 
 
-def scored(model: TextClassifier, documents: Iterable[Document]) -> Iterator[ScoredBlock]:
-    """Posteriors of a stream of documents, block by block; those that could not be read count as empty."""
-    for block in blocks(documents, lambda document: len(document.text)):
+def scored(model: TextClassifier, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
+    """Posteriors of a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
+    for block in blocks(documents, lambda document: len(document.text), at_once):
         scores, lengths = model.score_block([document.text for document in block])
-        yield ScoredBlock(block, log_posterior(scores), lengths)
+        yield ScoredBlock(block, scores, log_posterior(scores), lengths)
 
 
-def answers(model: TextClassifier, documents: Iterable[Document]) -> Iterator[Answer]:
-    """The most probable class of each document of a stream, exactly one answer each, in order."""
+def answers(
+    model: TextClassifier,
+    documents: Iterable[Document],
+    rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+    *,
+    top_k: int = 0,
+    at_once: int = BLOCK_DOCUMENTS,
+) -> Iterator[Answer]:
+    """The answer to each document of a stream, exactly one each, in order, with its ``top_k`` most probable classes."""
     classes = model.classes_
-    for block, posterior, lengths in scored(model, documents):
-        best = minimum_error(posterior)
-        probabilities = np.exp(posterior[np.arange(len(block)), best])
-        for document, number, probability, length in zip(block, best.tolist(), probabilities.tolist(), lengths.tolist(), strict=True):
+    for block in scored(model, documents, at_once):
+        decision = rule.decide(block.log_posterior)
+        rows = zip(
+            block.documents,
+            decision.answers.tolist(),
+            decision.probabilities.tolist(),
+            decision.expected_costs.tolist(),
+            block.lengths.tolist(),
+            strict=True,
+        )
+        for row, (document, number, probability, cost, length) in enumerate(rows):
             if document.problem is not None:
                 yield Answer(document.id, None, None, problem=document.problem)
-            elif number < 0:
-                yield Answer(document.id, None, None, abstained=IMPOSSIBLE)
+                continue
+            lacking = None if length else NO_KNOWN_TERMS if document.text.strip() else EMPTY
+            answer = Answer(document.id, None, None, expected_cost=cost if rule.costs is not None else None)
+            if top_k:
+                answer = answer._replace(ranked=_ranked(classes, block.scores[row], block.log_posterior[row], top_k))
+            if np.isnan(probability):
+                yield answer._replace(abstained=IMPOSSIBLE, expected_cost=None, ranked=())
+            elif number == NO_ANSWER:
+                yield answer._replace(abstained=lacking or LOW_PROBABILITY)
             else:
-                yield Answer(document.id, classes[number], probability, notice=None if length else NO_KNOWN_TERMS)
+                yield answer._replace(label=classes[number], probability=probability, notice=lacking)
+
+
+def _ranked(classes: list[str], scores: NDArray[np.float64], log_posterior: NDArray[np.float64], top_k: int) -> tuple[RankedClass, ...]:
+    best = np.argsort(-log_posterior, kind="stable")[:top_k].tolist()
+    return tuple(RankedClass(classes[k], float(np.exp(log_posterior[k])), float(scores[k])) for k in best)

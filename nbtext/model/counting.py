@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nbtext.counts.counted import CountedTerms
 from nbtext.counts.document_term import DocumentTermMatrix, document_term_matrix
 from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
 from nbtext.errors import UsageError
@@ -29,23 +30,28 @@ class TermIds(Protocol):
 
 
 class DocumentCounter:
-    """Texts to document-term matrices over a vocabulary."""
+    """Texts to document-term matrices over a vocabulary; with ``counted``, texts that are ``name:count name:count``."""
 
-    def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> None:
+    def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds, *, counted: bool = False) -> None:
+        self._counted = CountedTerms(vocabulary.find) if counted else None
         self._analyzer = Analyzer(stop_list, stemmer(parameters["stemmer"], parameters["language"]), vocabulary.find)
         self._order = parameters["ngrams"]
         self._vocabulary = vocabulary
 
     def count(self, texts: Sequence[bytes]) -> DocumentTermMatrix:
         """Counts of some documents in valid UTF-8, shape (n_docs, n_terms)."""
+        if self._counted is not None:
+            return self._counted.count(texts)
         sequence = with_ngrams(self._analyzer.sequence(texts), self._order, self._vocabulary.find_pairs)
         return document_term_matrix(sequence, len(texts))
 
 
-def count_corpus(labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str]) -> ClassStatistics:
-    """The statistics of a stream of (label, text). Raises `UsageError` if there is not one document."""
+def count_corpus(
+    labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str], *, counted: bool = False
+) -> ClassStatistics:
+    """The statistics of a stream of (label, text), texts as `DocumentCounter` takes them. Raises `UsageError` if there is not one document."""
     builder = StatisticsBuilder()
-    counter = DocumentCounter(parameters, stop_list, builder.vocabulary)
+    counter = DocumentCounter(parameters, stop_list, builder.vocabulary, counted=counted)
     empty = True
     for block in blocks(labelled, lambda document: len(document[1])):
         empty = False

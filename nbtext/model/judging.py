@@ -23,7 +23,7 @@ def judge(model: TextClassifier, documents: Iterable[Document]) -> Evaluation:
     A document that maximum likelihood finds impossible under every class counts as if all classes were equally probable.
     """
     evaluation = Evaluation(model.classes_)
-    for block, posterior, _ in scored(model, documents):
+    for block, _, posterior, _ in scored(model, documents):
         impossible = np.isnan(posterior[:, 0])
         posterior[impossible] = -np.log(posterior.shape[1])
         evaluation.add([document.label or "" for document in block], posterior)

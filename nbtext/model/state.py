@@ -48,8 +48,12 @@ class State(NamedTuple):
 
 
 def to_plain(state: State) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it."""
+    """Settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it.
+
+    Raises `UsageError` if a class prior was given that does not fit the classes.
+    """
     statistics = state.statistics
+    class_prior(state.training["class_prior"], statistics)  # now, rather than when the model is asked
     vocabulary = statistics.vocabulary
     classes = [label.encode() for label in statistics.classes]
     arrays = {
@@ -85,7 +89,10 @@ def from_plain(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     training, reading = _parameters(settings, TRAINING, "training"), _parameters(settings, READING, "reading")
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS}
     statistics = _statistics(part)
-    _require(_has_prior(training, statistics), "its class prior does not fit its classes")
+    try:
+        class_prior(training["class_prior"], statistics)
+    except UsageError as problem:
+        raise ModelError(f"the model is malformed: {str(problem)[:200]}") from None
     _require(_longest_ngram(statistics.vocabulary) <= training["ngrams"], "its n-grams are longer than its settings say")
     selected = np.ones(statistics.n_terms, np.bool_)
     if part["selected"].size:
@@ -101,14 +108,6 @@ def _parameters(settings: Mapping[str, Any], table: tuple[Parameter, ...], name:
         return checked(table, settings[name])
     except (UsageError, AttributeError, TypeError, OverflowError, UnicodeEncodeError) as problem:
         raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None
-
-
-def _has_prior(training: Mapping[str, Any], statistics: ClassStatistics) -> bool:
-    try:
-        with np.errstate(all="ignore"):
-            return bool(np.all(class_prior(training["class_prior"], statistics) >= 0))  # nan is not
-    except UsageError:
-        return False
 
 
 def _statistics(part: Mapping[str, NDArray[Any]]) -> ClassStatistics:

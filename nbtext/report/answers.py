@@ -1,30 +1,87 @@
-"""Answers as rows of three columns and as JSON records."""
+"""Answers as lines of every form."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nbtext.report import records
 from nbtext.report.records import number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nbtext.model.answers import Answer
 
 COLUMNS = ("id", "label", "probability")
 
 
-def fields(answer: Answer) -> tuple[str, str, str]:
-    """Document, label, probability; without an answer the label is empty and the third says why."""
-    if answer.label is None:
-        return answer.id, "", str(answer.problem or answer.abstained)
-    return answer.id, answer.label, number(answer.probability)
+class AnswerForm(NamedTuple):
+    """How answers are printed: ``output`` tsv, csv, jsonl or table; how many classes of each; costs; scores; each at once or not."""
+
+    output: str
+    top_k: int = 0
+    costs: bool = False
+    scores: bool = False
+    flush: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Heads of the columns of csv and table; tsv always has the first three."""
+        others = [f"{name}_{place}" for place in range(2, self.top_k + 1) for name in ("label", "probability")]
+        return (*COLUMNS, *others, *(["expected_cost"] if self.costs else []))
 
 
-def record(answer: Answer) -> dict[str, Any]:
-    """id, label and probability; abstained, error or notice where they apply."""
-    made: dict[str, Any] = {"id": answer.id, "label": answer.label, "probability": None}
-    if answer.probability is not None:
-        made["probability"] = float(number(answer.probability))
+def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
+    """Print a line for each answer."""
+    if form.output == "table":
+        from nbtext.report.tables import print_table
+
+        texts = ("id", "label")
+        numeric = [place for place, name in enumerate(form.columns) if not name.startswith(texts)]
+        print_table(None, form.columns, (fields(answer, form) for answer in stream), numeric=numeric)
+        return
+    if form.output == "csv":
+        sys.stdout.write(records.csv_line(form.columns))
+    for answer in stream:
+        if form.output == "jsonl":
+            sys.stdout.write(records.json_line(record(answer, form)))
+        else:
+            line = records.tsv if form.output == "tsv" else records.csv_line
+            sys.stdout.write(line(fields(answer, form)))
+        if form.flush:
+            sys.stdout.flush()
+
+
+def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
+    """Document, label, probability; without an answer the label is empty and the third says why. Then the columns that the form adds."""
+    why_not = str(answer.problem or answer.abstained)
+    first = (answer.id, answer.label or "", why_not if answer.label is None else number(answer.probability))
+    others = [text for ranked in answer.ranked[1:] for text in (ranked.label, number(ranked.probability))]
+    missing = [""] * (2 * max(form.top_k - 1, 0) - len(others))
+    return (*first, *others, *missing, *([number(answer.expected_cost)] if form.costs else []))
+
+
+def record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
+    """id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
+    made: dict[str, Any] = {"id": answer.id, "label": answer.label, "probability": _rounded(answer.probability)}
+    if form.costs:
+        made["expected_cost"] = _rounded(answer.expected_cost)
+    if form.top_k and answer.problem is None:
+        made["labels"] = [
+            {"label": label, "probability": _rounded(probability), **({"score": _finite(score)} if form.scores else {})}
+            for label, probability, score in answer.ranked
+        ]
     for name, why in (("abstained", answer.abstained), ("error", answer.problem), ("notice", answer.notice)):
         if why is not None:
             made[name] = str(why)
     return made
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(number(value))
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity; a class that is impossible has no score."""
+    return value if value > float("-inf") else None

@@ -13,14 +13,14 @@ BLOCK_BYTES = 1 << 20
 BLOCK_DOCUMENTS = 1 << 14
 
 
-def blocks(items: Iterable[Item], size: Callable[[Item], int]) -> Iterator[list[Item]]:
-    """Consecutive items, as few as reach `BLOCK_BYTES` by ``size`` or `BLOCK_DOCUMENTS` in number; never an empty block."""
+def blocks(items: Iterable[Item], size: Callable[[Item], int], at_once: int = BLOCK_DOCUMENTS) -> Iterator[list[Item]]:
+    """Consecutive items, as few as reach `BLOCK_BYTES` by ``size`` or ``at_once`` in number; never an empty block."""
     block: list[Item] = []
     total = 0
     for item in items:
         block.append(item)
         total += size(item)
-        if total >= BLOCK_BYTES or len(block) == BLOCK_DOCUMENTS:
+        if total >= BLOCK_BYTES or len(block) >= at_once:
             yield block
             block, total = [], 0
     if block:

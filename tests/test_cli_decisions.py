@@ -1,0 +1,147 @@
+"""`nbtext classify`: rules of decision, ranked classes, and answers line by line, as real processes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.process import nbtext
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CORPUS = {
+    "cats": ["purr purr sleep", "purr mouse", "sleep all day"],
+    "dogs": ["bark fetch", "bark postman bark"],
+    "fish": ["swim", "swim bubble"],
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a trained model and a few documents, one of them unreadable."""
+    home = tmp_path_factory.mktemp("decisions")
+    for label, texts in CORPUS.items():
+        for number, text in enumerate(texts):
+            (home / "corpus" / label).mkdir(parents=True, exist_ok=True)
+            (home / "corpus" / label / f"{number}.txt").write_text(text)
+    assert nbtext("train", "corpus", "--smoothing", "1", cwd=home).status == 0
+    for name, text in {"sure": "purr purr purr sleep", "torn": "purr bark", "blank": " \n", "strange": "zyzzyva"}.items():
+        (home / f"{name}.txt").write_text(text)
+    (home / "binary.txt").write_bytes(b"\0\1\2")
+    (home / "costs.toml").write_text("[dogs]\ncats = 50\n")
+    (home / "shy.toml").write_text("[cats]\nabstain = 0.3\n[dogs]\nabstain = 0.3\n[fish]\nabstain = 0.3\n")
+    return home
+
+
+def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
+    result = nbtext("classify", "--output", "jsonl", *arguments, cwd=home)
+    assert result.status in {0, 1}, result.err
+    return [json.loads(line) for line in result.text.splitlines()]
+
+
+def test_below_the_probability_asked_for_there_is_no_answer_but_a_reason(home: Path) -> None:
+    result = nbtext("classify", "sure.txt", "torn.txt", "blank.txt", "strange.txt", "--min-probability", "0.8", cwd=home)
+    assert result.status == 0
+    assert [row[1:] for row in result.rows][1:] == [["", "low-probability"], ["", "empty"], ["", "no-known-terms"]]
+    assert result.rows[0][1] == "cats"
+
+
+def test_an_exit_status_for_documents_without_an_answer(home: Path) -> None:
+    torn = ("classify", "torn.txt", "--min-probability", "0.8")
+    assert nbtext(*torn, "--exit-status-abstained", "9", cwd=home).status == 9
+    assert nbtext(*torn, cwd=home).status == 0
+    assert nbtext("classify", "sure.txt", "--exit-status-abstained", "9", cwd=home).status == 0
+    assert nbtext(*torn, "binary.txt", "--exit-status-abstained", "9", cwd=home).status == 1
+
+
+def test_costs_turn_an_answer_and_are_printed(home: Path) -> None:
+    [plain], [dear] = records(home, "torn.txt"), records(home, "torn.txt", "--costs", "costs.toml", "--top-k", "3")
+    assert plain["label"] == "cats"
+    assert dear["label"] != "cats"
+    p = {ranked["label"]: ranked["probability"] for ranked in dear["labels"]}
+    assert dear["expected_cost"] == pytest.approx(min(1 - p["dogs"], 1 - p["fish"], 50 * p["dogs"] + p["fish"]), rel=1e-4)
+    assert "expected_cost" not in plain
+
+
+def test_abstaining_that_costs_less_than_an_answer(home: Path) -> None:
+    sure, torn, blank = records(home, "sure.txt", "torn.txt", "blank.txt", "--costs", "shy.toml")
+    assert sure["label"] == "cats"
+    assert (torn["label"], torn["abstained"], torn["expected_cost"]) == (None, "low-probability", 0.3)
+    assert blank["abstained"] == "empty"
+
+
+def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -> None:
+    [answer] = records(home, "torn.txt", "--scores")
+    assert answer["labels"][0]["label"] == answer["label"]
+    assert sorted(ranked["label"] for ranked in answer["labels"]) == sorted(CORPUS)
+    assert sum(ranked["probability"] for ranked in answer["labels"]) == pytest.approx(1, abs=1e-5)
+    best, second = answer["labels"][:2]
+    assert best["probability"] / second["probability"] == pytest.approx(2.718281828 ** (best["score"] - second["score"]), rel=1e-4)
+    [two] = records(home, "torn.txt", "--top-k", "2")
+    assert [list(ranked) for ranked in two["labels"]] == [["label", "probability"]] * 2
+
+
+def test_csv_has_a_column_for_everything_asked_for(home: Path) -> None:
+    result = nbtext("classify", "sure.txt", "binary.txt", "--output", "csv", "--top-k", "2", "--costs", "costs.toml", cwd=home)
+    head, sure, binary = csv.reader(io.StringIO(result.text))
+    assert head == ["id", "label", "probability", "label_2", "probability_2", "expected_cost"]
+    assert sure[1] == "cats"
+    assert len(sure) == len(binary) == len(head)
+    assert "binary" in binary[2]
+
+
+def test_more_classes_than_there_are_are_all_of_them(home: Path) -> None:
+    [answer] = records(home, "torn.txt", "--top-k", "99")
+    assert len(answer["labels"]) == len(CORPUS)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--top-k", "2", "--output", "tsv"),
+        ("--scores",),
+        ("--batch",),
+        ("--lines",),
+        ("--min-probability", "1.5"),
+        ("--top-k", "0"),
+        ("--exit-status-abstained", "256"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_in_one_line(arguments: tuple[str, ...], home: Path) -> None:
+    result = nbtext("classify", "sure.txt", *arguments, cwd=home)
+    assert (result.status, result.out, len(result.notes)) == (2, b"", 1)
+
+
+def test_costs_of_unknown_classes_are_refused(home: Path) -> None:
+    (home / "wrong.toml").write_text("[birds]\ncats = 1\n")
+    result = nbtext("classify", "sure.txt", "--costs", "wrong.toml", cwd=home)
+    assert (result.status, len(result.notes)) == (2, 1)
+    assert "birds" in result.notes[0]
+
+
+def test_each_line_is_answered_before_the_next_is_there(home: Path) -> None:
+    command = [sys.executable, "-m", "nbtext", "classify", "--lines"]
+    with subprocess.Popen(command, cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number, (line, label) in enumerate([("purr purr purr", "cats"), ("bark bark", "dogs"), ("swim swim", "fish")], 1):
+            process.stdin.write(line.encode() + b"\n")
+            process.stdin.flush()
+            assert process.stdout.readline().decode().split("\t")[:2] == [f"-:{number}", label]
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
+
+
+def test_many_lines_at_once_get_the_answers_of_lines_one_by_one(home: Path) -> None:
+    text = "\n".join(["purr", "", "bark postman", "swim zyzzyva", "sleep"] * 50).encode()
+    one_by_one, batch = (nbtext("classify", "--lines", *extra, stdin=text, cwd=home) for extra in ((), ("--batch",)))
+    assert one_by_one.out == batch.out
+    assert len(batch.rows) == 250
