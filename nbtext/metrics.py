@@ -64,17 +64,21 @@ class Evaluation:
         """Labels that occurred and that the classifier does not know: it cannot be right about them."""
         return self.classes[self._n_known :]
 
-    def confusion(self) -> NDArray[np.int64]:
-        """Documents by true class (rows) and answer (columns), both in the order of `classes`."""
-        table = np.zeros((len(self.classes), len(self.classes)), np.int64)
-        for (truth, answer), count in self._confusion.items():
-            table[truth, answer] = count
+    def confusion(self) -> dict[str, dict[str, int]]:
+        """Documents by true class and answer, in the order of `classes`, without those that did not occur."""
+        table: dict[str, dict[str, int]] = {}
+        for (truth, answer), count in sorted(self._confusion.items()):
+            table.setdefault(self.classes[truth], {})[self.classes[answer]] = count
         return table
 
     def summary(self) -> dict[str, Any]:
         """All figures as plain values; a figure that is not finite (an impossible class was the true one, or there are no documents) is None."""
-        table = self.confusion()
-        hits, support, answered = np.diag(table).astype(float), table.sum(axis=1), table.sum(axis=0)
+        cells = np.array(list(self._confusion), np.int64).reshape(-1, 2)
+        counts = np.array(list(self._confusion.values()), np.int64)
+        support, answered, hits = (
+            np.bincount(cells[chosen, side], counts[chosen], len(self.classes)).astype(np.float64)
+            for side, chosen in ((0, slice(None)), (1, slice(None)), (0, cells[:, 0] == cells[:, 1]))
+        )
         precision, recall, f1 = _ratio(hits, answered), _ratio(hits, support), _ratio(2 * hits, support + answered)
         judged = (support + answered) > 0
         n = self.n or np.nan
@@ -97,7 +101,7 @@ class Evaluation:
                 for label, p, r, f, s in zip(self.classes, precision, recall, f1, support, strict=True)
             },
             "classes": self.classes,
-            "confusion": table.tolist(),
+            "confusion": self.confusion(),
             "unknown_labels": self.unknown_labels,
         }
 
@@ -113,6 +117,6 @@ def wilson_interval(hits: int, n: int) -> tuple[float, float]:
     return low if hits else 0.0, high if hits < n else 1.0  # where rounding would miss the end
 
 
-def _ratio(part: NDArray[np.float64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
+def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
     """part / whole, 0 where the whole is 0, as scikit-learn's zero_division=0 has it."""
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+WORTH_A_TABLE = 16
+"""Looking up one term in this many by bisection is as slow as making a table of all."""
+
+
 class Vocabulary:
     """Terms with the ids 0 to n_terms − 1. Immutable.
 
@@ -37,6 +41,8 @@ class Vocabulary:
         self.n_single = len(bounds) - 1
         self._looked_up = 0
         self._ids: dict[str, int] | None = None
+        self._pairs_looked_up = 0
+        self._pair_table: KeyTable | None = None
 
     @classmethod
     def of(cls, terms: Sequence[str]) -> Vocabulary:
@@ -79,7 +85,7 @@ class Vocabulary:
         A few terms are found by bisection, so that loading a model makes no dictionary; many are worth one.
         """
         self._looked_up += len(terms)
-        if self._ids is None and self._looked_up * 16 > self.n_single:
+        if self._ids is None and self._looked_up * WORTH_A_TABLE > self.n_single:
             self._ids = {term: number for number, term in enumerate(self.single_terms())}
         if self._ids is not None:
             ids = self._ids
@@ -91,6 +97,13 @@ class Vocabulary:
         if not self.pairs.size:
             return np.full(left.size, UNKNOWN, np.int64)
         wanted = pair(left, last)
+        self._pairs_looked_up += wanted.size
+        if self._pair_table is None and self._pairs_looked_up * WORTH_A_TABLE > self.pairs.size:
+            self._pair_table = KeyTable()
+            self._pair_table.intern(self.pairs)
+        if self._pair_table is not None:
+            found = self._pair_table.find(wanted).astype(np.int64)
+            return np.where(found != 0, self.n_single - 1 + found, UNKNOWN)
         place = np.minimum(np.searchsorted(self.pairs, wanted), self.pairs.size - 1)
         return np.where(self.pairs[place] == wanted, self.n_single + place, UNKNOWN)
 

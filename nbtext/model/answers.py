@@ -62,7 +62,7 @@ class ScoredBlock(NamedTuple):
 
 def scored(model: TextClassifier, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
     """Posteriors of a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
-    for block in blocks(documents, lambda document: len(document.text), at_once):
+    for block in blocks(documents, lambda document: len(document.text), min(at_once, model.documents_at_once)):
         scores, lengths = model.score_block([document.text for document in block])
         yield ScoredBlock(block, scores, log_posterior(scores), lengths)
 

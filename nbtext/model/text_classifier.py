@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext import __version__
+from nbtext.classifiers.base import CELLS_AT_ONCE
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.counting import DocumentCounter, count_corpus
 from nbtext.model.estimation import Learnt, classifier, learn
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.parameters import NLTK_STEMMERS, READING, TRAINING, checked
-from nbtext.text.blocks import blocks
+from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,11 +64,11 @@ class TextClassifier:
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
-        return self._estimate(count_corpus(labelled, self.parameters, self.stop_list))
+        return self._estimate(count_corpus(labelled, self.parameters, self.stop_list, counted=self._is_counted))
 
     def partial_fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Learn from more texts; new classes and terms are welcome. The result is that of one `fit` with all of them."""
-        more = count_corpus(zip(labels, map(_utf8, texts), strict=True), self.parameters, self.stop_list)
+        more = count_corpus(zip(labels, map(_utf8, texts), strict=True), self.parameters, self.stop_list, counted=self._is_counted)
         return self._estimate(more if self._statistics is None else self._statistics + more)
 
     def predict(self, texts: Iterable[Text]) -> list[str]:
@@ -85,7 +86,7 @@ class TextClassifier:
 
     def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """log p(d, C_k), shape (n_docs, n_classes), in nats."""
-        rows = [self.score_block(block)[0] for block in blocks(map(_utf8, texts), len)]
+        rows = [self.score_block(block)[0] for block in blocks(map(_utf8, texts), len, self.documents_at_once)]
         return np.concatenate(rows) if rows else np.empty((0, self.statistics.n_classes))
 
     def score_block(self, texts: Sequence[bytes]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -138,6 +139,11 @@ class TextClassifier:
         return found
 
     @property
+    def documents_at_once(self) -> int:
+        """As many documents as may be scored together: with a hundred thousand classes few."""
+        return max(min(BLOCK_DOCUMENTS, CELLS_AT_ONCE // self.statistics.n_classes), 1)
+
+    @property
     def classes_(self) -> list[str]:
         """The classes in the order of all arrays by class: sorted."""
         return list(self.statistics.classes)
@@ -172,7 +178,12 @@ class TextClassifier:
 
     @cached_property
     def _counter(self) -> DocumentCounter:
-        return DocumentCounter(self.parameters, self.stop_list, self.statistics.vocabulary)
+        return DocumentCounter(self.parameters, self.stop_list, self.statistics.vocabulary, counted=self._is_counted)
+
+    @property
+    def _is_counted(self) -> bool:
+        """Whether texts are counted already, ``name:count name:count``."""
+        return bool(self.reading["format"] == "svmlight")
 
     def _estimate(self, statistics: ClassStatistics) -> TextClassifier:
         learnt = learn(statistics, self.parameters)

@@ -40,14 +40,8 @@ def print_evaluation(summary: Mapping[str, Any]) -> None:
 
 
 def _mistakes(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    classes = summary["classes"]
-    cells = [
-        (count, classes[truth], classes[answer])
-        for truth, row in enumerate(summary["confusion"])
-        for answer, count in enumerate(row)
-        if count and truth != answer
-    ]
-    return [(truth, answer, f"{count:,}") for count, truth, answer in sorted(cells, key=lambda cell: (-cell[0], cell[1:]))]
+    cells = [(n, truth, answer) for truth, row in summary["confusion"].items() for answer, n in row.items() if truth != answer]
+    return [(truth, answer, f"{n:,}") for n, truth, answer in sorted(cells, key=lambda cell: (-cell[0], cell[1:]))]
 
 
 def _figure(value: float | None) -> str:

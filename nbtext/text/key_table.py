@@ -57,22 +57,21 @@ class KeyTable:
 
     def intern(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The id of each key, new keys included; shape (n,). No key may be `EMPTY`."""
-        slots = self._home(keys)
-        ids = self._ids[slots]
-        missed = np.flatnonzero(self._stored.take(ids) != keys)
-        if missed.size:
-            ids[missed] = self._intern_missed(keys[missed], slots[missed], ids[missed])
-        return ids
-
-    def _intern_missed(self, keys: NDArray[np.uint64], slots: NDArray[np.int64], ids: NDArray[np.int32]) -> NDArray[np.int32]:
-        walking = np.flatnonzero(ids)  # slots taken by other keys
-        while walking.size:
-            slots[walking] = (slots[walking] + 1) & self._mask
-            ids[walking] = found = self._ids[slots[walking]]
-            walking = walking[(found != 0) & (self._stored.take(found) != keys[walking])]
+        ids = self.find(keys)
         unknown = np.flatnonzero(ids == 0)
         if unknown.size:
             ids[unknown] = self._intern_new(keys[unknown])
+        return ids
+
+    def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """The id of each key, 0 for keys not there; shape (n,)."""
+        slots = self._home(keys)
+        ids = self._ids[slots]
+        walking = np.flatnonzero((self._stored.take(ids) != keys) & (ids != 0))  # other keys have their slots
+        while walking.size:
+            slots[walking] = (slots[walking] + 1) & self._mask
+            ids[walking] = found = self._ids[slots[walking]]
+            walking = walking[(self._stored.take(found) != keys[walking]) & (found != 0)]
         return ids
 
     def _intern_new(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:

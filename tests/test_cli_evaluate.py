@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_figures_are_those_of_the_answers(service_desk_model: Path) -> None:
+    said = json.loads(succeeded(nbtext("evaluate", SERVICE_DESK / "test", "-m", service_desk_model, "--output", "json")).out)
+    rows = succeeded(nbtext("classify", SERVICE_DESK / "test", "-m", service_desk_model)).rows
+    pairs = [(row[0].split("/")[-2], row[1]) for row in rows]
+    assert said["n"] == len(pairs) == 78
+    assert said["accuracy"] == pytest.approx(sum(truth == answer for truth, answer in pairs) / 78)
+    assert {(truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()} == Counter(pairs)
+    assert {"macro_f1", "log_loss", "brier", "ece", "intervals"} <= set(said)
+    for label, figures in said["per_class"].items():
+        assert figures["support"] == sum(truth == label for truth, _ in pairs)
+        assert {"precision", "recall", "f1"} <= set(figures)
+    table = succeeded(nbtext("evaluate", SERVICE_DESK / "test", "-m", service_desk_model)).text
+    assert f"{said['accuracy']:.4f}" in table
+    assert all(label in table for label in said["classes"])
+
+
+def test_labels_that_the_model_does_not_know_are_mistakes_and_named(pets: Path) -> None:
+    corpus(pets, {"test/cats/1": "a cat", **{f"test/bird{n:02}/1": "a bird" for n in range(12)}})
+    done = nbtext("evaluate", "test", "--output", "json", cwd=pets)
+    names = ", ".join(f"bird{n:02}" for n in range(10))
+    assert (done.status, done.notes) == (0, [f"nbtext: warning: the model does not know the labels {names} and others"])
+    assert json.loads(done.out)["accuracy"] == pytest.approx(1 / 13)
+    assert nbtext("evaluate", "test", "-q", cwd=pets).notes == []
+
+
+def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
+    corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
+    done = nbtext("evaluate", "test", "--output", "json", cwd=pets)
+    assert (done.status, done.notes) == (1, ["nbtext: test/dogs/2: binary, not text (a zero byte at 0)"])
+    assert json.loads(done.out)["n"] == 1
+
+
+def test_impossible_documents_count_and_are_finite(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", "--estimate", "ml", cwd=pets))
+    corpus(pets, {"test/cats/1": "cats bark", "test/dogs/1": "purrs"})
+    said = json.loads(succeeded(nbtext("evaluate", "test", "--output", "json", cwd=pets)).out)
+    assert (said["n"], said["log_loss"]) == (2, None)
+    assert b"infinite" in succeeded(nbtext("evaluate", "test", cwd=pets)).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["nothere"], 4, "nothere: cannot read: no such file or directory"),
+        (["hollow"], 2, "the corpus has no documents that can be read"),
+        (["pets/cats/1"], 2, "is not a directory with one sub-directory per class"),
+        (["-"], 2, "is not a directory with one sub-directory per class"),
+        (["pets", "--output", "tsv"], 2, "'tsv' is not one of 'table', 'json'"),
+        ([], 2, "Missing argument 'CORPUS...'; see nbtext evaluate --help"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
+    (pets / "hollow/class").mkdir(parents=True)
+    assert message in error_line(nbtext("evaluate", *arguments, cwd=pets), status)
