@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import UsageError
@@ -25,6 +24,11 @@ SNOWBALL_STEMMERS = (
 NLTK_STEMMERS = ("porter", "lancaster", "isri", "arlstem", "arlstem2", "cistem")
 """nltk's stemmers that need no data: English twice, Arabic three times, German."""
 
+FORMATS = ("dir", "csv", "tsv", "jsonl", "lines", "fasttext", "svmlight", "mbox", "maildir")
+"""How a corpus may be laid out; `nbtext.corpus.formats` has a reader for each."""
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
 CRITERIA = ("mutual-information", "presence", "chi2", "log-odds")
 
 
@@ -43,6 +47,11 @@ class Parameter:
         """How the command line spells it."""
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names among which to choose, if there are any."""
+        return self.check.choices if isinstance(self.check, _OneOf) else ()
+
     def checked(self, value: object) -> Any:  # noqa: ANN401 - each parameter has a type of its own
         """The canonical value; raises `UsageError` that names the option and what it takes."""
         if value is None and self.default is None:
@@ -54,20 +63,26 @@ class Parameter:
         return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
 
 
-def _one_of(*choices: str, otherwise: Callable[[Any], Any] | None = None, wanted: str = "") -> Callable[[Any], Any]:
-    listed = ", ".join(choices)
+class _OneOf:
+    """A check for one of some names, or what else may stand there."""
 
-    def check(value: object) -> object:
-        if isinstance(value, str) and value in choices:
+    def __init__(self, choices: tuple[str, ...], otherwise: Callable[[Any], Any] | None, wanted: str) -> None:
+        self.choices, self._otherwise, self._wanted = choices, otherwise, wanted
+
+    def __call__(self, value: object) -> object:
+        if isinstance(value, str) and value in self.choices:
             return value
-        if otherwise is not None:
+        if self._otherwise is not None:
             try:
-                return otherwise(value)
+                return self._otherwise(value)
             except (TypeError, ValueError):
                 pass
-        raise ValueError((f"one of {listed}" if len(choices) > 1 else listed) + (f" or {wanted}" if wanted else ""))
+        listed = ", ".join(self.choices)
+        raise ValueError((f"one of {listed}" if len(self.choices) > 1 else listed) + (f" or {self._wanted}" if self._wanted else ""))
 
-    return check
+
+def _one_of(*choices: str, otherwise: Callable[[Any], Any] | None = None, wanted: str = "") -> _OneOf:
+    return _OneOf(choices, otherwise, wanted)
 
 
 def _number(kind: type[int | float], least: float, most: float, wanted: str) -> Callable[[Any], int | float]:
@@ -76,7 +91,7 @@ def _number(kind: type[int | float], least: float, most: float, wanted: str) -> 
             number = kind(value)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(wanted) from None
-        if isinstance(value, bool) or not isfinite(number) or not least <= number <= most or number != float(value):
+        if isinstance(value, bool) or not least <= number <= most or number != float(value):  # nan is in no range
             raise ValueError(wanted)
         return number
 
@@ -111,7 +126,10 @@ def _encoding(value: object) -> str:
     import codecs
 
     try:
-        return "auto" if value == "auto" else codecs.lookup(_text(value)).name
+        if value == "auto":
+            return "auto"
+        b"a".decode(_text(value), "ignore")  # raises for codecs that are not of text, such as base64
+        return codecs.lookup(_text(value)).name
     except (LookupError, ValueError):
         raise ValueError("auto or the name of an encoding, such as utf-8 or latin-1") from None
 
@@ -129,11 +147,31 @@ def _delimiter(value: object) -> str:
     return text
 
 
+def _size(value: object) -> str:
+    text = str(value).upper().removesuffix("B").removesuffix("I")
+    unit = text[-1:] if text[-1:] in _UNITS else ""
+    number = text.removesuffix(unit)
+    if isinstance(value, bool) or not (number.isascii() and number.isdigit()) or not 0 < int(number) * _UNITS[unit] < 2**62:
+        raise ValueError("a number of bytes from 1, or a number with K, M or G")
+    size = int(number) * _UNITS[unit]
+    unit = next(unit for unit in reversed(_UNITS) if size % _UNITS[unit] == 0)
+    return f"{size // _UNITS[unit]}{unit}"
+
+
+def in_bytes(size: str) -> int:
+    """The bytes that a canonical size means.
+
+    >>> in_bytes("64M")
+    67108864
+    """
+    return int(size.rstrip("KMG")) * _UNITS[size.lstrip("0123456789")]
+
+
 def _smoothed(value: object) -> str:
     kind, _, added = _text(value).partition(":")
     if kind != "smoothed":
         raise ValueError
-    return f"smoothed:{_number(float, 0, 1e12, '')(added):g}"
+    return f"smoothed:{_number(float, 0, 1e12, '')(added)!r}".removesuffix(".0")
 
 
 def _prior(value: object) -> object:
@@ -149,26 +187,59 @@ def _prior(value: object) -> object:
 
 READING = (
     Parameter(
-        "format", "auto", "NAME", _one_of("auto", "dir", "csv", "tsv", "lines"),
-        "How a corpus is laid out: dir (one sub-directory per class), csv (quoted), tsv (a quote is a character), lines (one document a "
-        "line, no labels). auto takes dir for directories and goes by the name for files.",
+        "format", "auto", "NAME", _one_of("auto", *FORMATS),
+        "How a corpus is laid out: dir (one sub-directory per class), csv (quoted), tsv (a quote is a character), jsonl (one JSON object a "
+        "line), lines (one document a line, no labels), fasttext (__label__x text), svmlight (counted features), mbox or maildir (the class "
+        "is the name of the file or folder). auto goes by directory and name; for training also by the first line.",
     ),
     Parameter(
-        "document", "text", "KIND", _one_of("text", "mail"),
-        "How one document's bytes become text: text as it is; mail: chosen headers and the text parts of a message.",
+        "document", "text", "KIND", _one_of("text", "html", "mail"),
+        "How one document's bytes become text: text as it is; html: what a browser shows; mail: chosen headers and the text parts of a "
+        "message. Always mail for mbox and maildir.",
     ),
     Parameter("headers", "subject", "NAMES", _names, "Which headers of a mail count, with commas between them."),
-    Parameter("label_column", "1", "COLUMN", _column, "Column of the class: a name (the table has a header line) or a number from 1."),
-    Parameter("text_column", "2", "COLUMN", _column, "Column of the text: a name or a number from 1."),
-    Parameter("id_column", None, "COLUMN", _column, "Column of the document's name: a name or a number from 1; else file and line."),
+    Parameter("drop_quotes", False, "", _flag, "Leave out of a mail what it quotes of the one it answers."),
+    Parameter("drop_signatures", False, "", _flag, 'Leave out of a mail what follows the last line that is only "--".'),
+    Parameter(
+        "label_column", None, "COLUMN", _column,
+        "Column of the class: a name (the table has a header line) or a number from 1, by default 1; in jsonl a key, by default label.",
+    ),
+    Parameter(
+        "text_column", None, "COLUMN", _column,
+        "Column of the text: a name or a number from 1, by default 2; in jsonl a key (a.b for b inside a), by default text.",
+    ),
+    Parameter("id_column", None, "COLUMN", _column, "Column of the document's name: a name, number or key; else it is file and line."),
     Parameter("header", None, "", _flag, "Whether a table begins with a header line; by default if a column is given by name."),
     Parameter("delimiter", None, "CHARACTER", _delimiter, "Between columns: by default a comma for csv, a tab for tsv."),
     Parameter(
         "encoding", "auto", "NAME", _encoding,
-        "Encoding of the documents; auto takes a byte order mark's word, then UTF-8, then Windows-1252 for a document that is not UTF-8.",
+        "Encoding of the documents; auto takes a byte order mark's word, then UTF-8, then Windows-1252 for a document that is not UTF-8. "
+        "In mail it is that of parts that do not tell theirs.",
+    ),
+    Parameter(
+        "max_document_size", "64M", "SIZE", _size,
+        "A larger document is a problem, not read: bytes, or a number with K, M or G. Holds for files, rows, lines and messages.",
+    ),
+    Parameter(
+        "max_unpacked_size", "4G", "SIZE", _size,
+        "A compressed file (gzip, xz, bzip2) of many documents that unpacks to more is an error.",
     ),
 )  # fmt: skip
 """How documents are read. A model remembers it."""
+
+INPUT = (
+    Parameter(
+        "files_from", None, "FILE", _text,
+        "Read further CORPUS paths from a file, or from standard input for -, one a line; a line that is only - is a file of that name.",
+    ),
+    Parameter("null", False, "", _flag, "The list of --files-from has NUL instead of line ends, as find -print0 writes it."),
+    Parameter(
+        "on_error", "record", "WHAT", _one_of("record", "skip", "fail"),
+        "A document that cannot be read is told of and makes the exit status 1. record: the others are read, and classify has a record for it "
+        "that says why; skip: there is no record; fail: end at once, nothing is written.",
+    ),
+)  # fmt: skip
+"""Where documents are found, and what to do with one that cannot be read. A model does not remember it."""
 
 TRAINING = (
     Parameter("classifier", "multinomial", "NAME", _one_of("multinomial"), "The kind of model: multinomial naive Bayes."),
@@ -181,7 +252,7 @@ TRAINING = (
         "stemmer", "snowball", "NAME", _one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
         f"Reduces words to stems: snowball (that of the language), none, Snowball's for another language by its name, or one of nltk's: {', '.join(NLTK_STEMMERS)}.",
     ),
-    Parameter("ngrams", 1, "N", _whole(1, "a whole number from 1"), "Also count sequences of up to N adjacent terms."),
+    Parameter("ngrams", 1, "N", _number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent terms."),
     Parameter("min_df", 1, "N", _whole(1, "a whole number from 1"), "Leave out terms that fewer than N documents hold."),
     Parameter("max_df", 1.0, "SHARE", _number(float, 0, 1, "a share from 0 to 1"), "Leave out terms that a larger share of documents hold."),
     Parameter("top", None, "N", _whole(1, "a whole number from 1"), "Keep the N most informative terms."),

@@ -21,7 +21,8 @@ Labelled = tuple[str, list[str]]
 
 def words(text: str) -> list[str]:
     """Runs of letters, digits and marks with single apostrophes inside, of two characters or more and at most 255 bytes."""
-    folded = normalize("NFKC", normalize("NFKC", text).casefold())
+    shown = "".join(character for character in text if category(character) != "Cf")
+    folded = normalize("NFKC", normalize("NFKC", shown).casefold())
     visible = ["'" if character == "’" else character for character in folded if category(character) != "Cf"]
     found = []
     run: list[str] = []

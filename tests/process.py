@@ -124,7 +124,7 @@ def corpus(folder: Path, documents: Mapping[str, str | bytes]) -> Path:
     return folder
 
 
-PETS: dict[str, str | bytes] = {
+PETS = {
     "cats/1": "the cat purrs on the sofa",
     "cats/2": "cats climb and scratch the sofa",
     "dogs/1": "the dog barks at the postman",

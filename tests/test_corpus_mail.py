@@ -99,9 +99,9 @@ def test_a_message_inside_a_message_counts() -> None:
 @pytest.mark.parametrize(
     ("markup", "read"),
     [
-        ("one<br>two<p>three</p>four", "one two three four"), ("b<b>ol</b>d V<!-- x -->iagra", "bold V iagra"), ("&lt;a&gt; &eacute;&#233;", "<a> éé"),
+        ("one<br>two<p>three</p>four", "one two three four"), ("b<b>ol</b>d V<!-- x -->iagra", "bold Viagra"), ("&lt;a&gt; &eacute;&#233;", "<a> éé"),
         ("a<style>p {}</style>b<script>if (a<b) alert('</p>')</SCRIPT >c", "a b c"), ("<!DOCTYPE html><?xml?>x", "x"), ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
-        ("<a href='x'>link</a>ed", "linked"), ("open <b", "open <b"), ("a<script>open", "a"), ("a<!-- open", "a"), ("<x-y>custom</x-y>", "<x-y>custom</x-y>"),
+        ("<a href='x'>link</a>ed", "linked"), ("open <b", "open"), ("a<script>open", "a"), ("a<!-- open", "a"), ("<x-y>custom</x-y>", "custom"),
     ],
 )  # fmt: skip
 def test_html_as_a_person_sees_it(markup: str, read: str) -> None:

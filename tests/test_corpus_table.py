@@ -127,7 +127,9 @@ def test_encodings_of_tables(tmp_path: Path, name: str) -> None:
 def test_what_the_csv_module_writes_is_read_exactly(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], delimiter: str, crlf: bool
 ) -> None:
-    rows = [(label, text.replace("\0", "").replace("\ufeff", "")) for label, text in rows]
+    rows = [
+        (label, text.replace("\0", "").replace("\ufeff", "").replace("\r", "\n")) for label, text in rows
+    ]  # before 3.13 it leaves CR unquoted
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if crlf else "\n").writerows(rows)
     path = tmp_path_factory.mktemp("table") / "t.csv"

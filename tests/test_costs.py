@@ -24,8 +24,7 @@ cost = st.floats(-5, 20)
 
 
 def posterior_of(probabilities: Matrix) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    with np.errstate(divide="ignore"):
-        return np.log(np.array(probabilities, float))
+    return np.array([[float(np.log(p)) for p in row] for row in probabilities])
 
 
 def matrix(of_answers: Matrix, of_abstaining: list[float] | None = None) -> Costs:

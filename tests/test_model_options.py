@@ -194,3 +194,10 @@ def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> N
     assert found["classes"]["yes"]["top_terms"][0] == "chinese"
     assert [found["classes"][label]["tokens"] for label in ("no", "yes")] == [3, 8]
     assert overview(fitted(), 0)["classes"]["no"]["top_terms"] == []
+
+
+def test_parameters_set_after_training_hold_at_the_next() -> None:
+    texts, labels = ["the engines", "the keepers"], ["a", "b"]
+    model = TextClassifier().fit(texts, labels)
+    assert terms(model) == ["engin", "keeper"]
+    assert terms(model.set_params(stop_words="none", stemmer="none").fit(texts, labels)) == ["engines", "keepers", "the"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.errors import ModelError
+from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import ARRAYS, _sorted, from_plain
 from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
@@ -178,8 +178,11 @@ def test_every_array_holds_whole_numbers(tmp_path: Path, name: str) -> None:
 def test_a_class_prior_fits_the_classes(tmp_path: Path, prior: dict[str, int]) -> None:
     settings, arrays = plain(tmp_path)
     settings["training"]["class_prior"] = prior
-    with pytest.raises(ModelError, match="class prior does not fit"):
+    with pytest.raises(ModelError, match="class prior"):
         from_plain(settings, arrays)
+    with pytest.raises(UsageError, match="class prior"):
+        TextClassifier(class_prior=prior).fit(PETS.values(), LABELS).save(str(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
 
 
 CHILD = """

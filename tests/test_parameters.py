@@ -8,31 +8,36 @@ from typing import Any
 
 import pytest
 
+from nbtext import parameters
 from nbtext.errors import UsageError
-from nbtext.parameters import CRITERIA, LANGUAGES, READING, SNOWBALL_STEMMERS, TRAINING, Parameter, checked
+from nbtext.parameters import CRITERIA, INPUT, LANGUAGES, READING, SNOWBALL_STEMMERS, TRAINING, Parameter, checked
 
-EVERY = pytest.mark.parametrize("parameter", READING + TRAINING, ids=lambda parameter: parameter.name)
+TABLES = [table for table in vars(parameters).values() if isinstance(table, tuple) and table and isinstance(table[0], Parameter)]
+ALL: list[Parameter] = [parameter for table in TABLES for parameter in table]
+EVERY = pytest.mark.parametrize("parameter", ALL, ids=lambda parameter: parameter.name)
 ALWAYS_WRONG: tuple[object, ...] = ("", [], {}, object(), b"", (), math.nan, math.inf, -math.inf, -1)
-"""No parameter takes any of these, but for those that `TAKES` tells."""
+"""No parameter takes any of these, but for those that `TAKES` tells. `WRONG` adds what is near the values that one takes."""
 
 TAKES: dict[str, tuple[type, ...]] = {"label_column": (object,), "text_column": (object,), "id_column": (object,)}
 """Columns are names, and almost any text is a name."""
 
 WRONG: dict[str, tuple[object, ...]] = {
+    "drop_quotes": ("yes", 1, None),
+    "max_document_size": ("0", "64X", "1.5M", "K", "-1K", True, "99999999999G"),
     "format": ("zip", "DIR", 1),
-    "document": ("html", "Text", None),
+    "document": ("pdf", "Text", None),
     "headers": (",", "subject,,from", " ", 3),
     "label_column": ("", "0", 0, "00"),
     "text_column": ("", "0", 0),
     "id_column": ("", "0", 0),
     "header": ("yes", 1, 0, "true"),
     "delimiter": ("", "ab", "\n", '"', "\r"),
-    "encoding": ("utf-99", 8, "utf\0"),
+    "encoding": ("utf-99", 8, "utf\0", "base64"),
     "classifier": ("svm", 0),
     "language": ("klingon", "English", "en"),
     "stop_words": (0, True),
     "stemmer": ("snow", "Porter", True),
-    "ngrams": (0, "0", 1.5, "1.5", True, "two", None, 2**40),
+    "ngrams": (0, 11, "9" * 400, "0", 1.5, "1.5", True, "two", None, 2**40),
     "min_df": (0, "-1", 2.5, False, "x", None),
     "max_df": (1.01, "-0.1", "nan", True, "half", None),
     "top": (0, "0", 2.5, True, "all"),
@@ -48,6 +53,7 @@ RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
     "label_column": ((3, "3"), ("class", "class"), ("12", "12")),
     "delimiter": (("tab", "\t"), ("\\t", "\t"), (";", ";")),
     "encoding": (("auto", "auto"), ("UTF8", "utf-8"), ("latin-1", "iso8859-1")),
+    "max_document_size": (("64M", "64M"), (64 << 20, "64M"), ("1048576", "1M"), ("1000", "1000"), (1, "1"), ("2g", "2G"), ("1KiB", "1K")),
     "header": ((True, True), (False, False), (None, None)),
     "ngrams": ((1, 1), ("3", 3), (2.0, 2)),
     "min_df": (("5", 5),),
@@ -63,13 +69,14 @@ RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
 
 def wrong_values(parameter: Parameter) -> list[object]:
     values = [value for value in ALWAYS_WRONG if not isinstance(value, TAKES.get(parameter.name, ()))]
-    return [*values, *WRONG[parameter.name]]
+    return [*values, *WRONG.get(parameter.name, ())]
 
 
-def test_tables_of_wrong_values_know_every_parameter_and_no_other() -> None:
-    names = [parameter.name for parameter in READING + TRAINING]
-    assert sorted(names) == sorted(set(names)) == sorted(WRONG)
-    assert set(RIGHT) <= set(names)
+def test_every_parameter_has_a_name_of_its_own_and_examples_are_of_those_that_there_are() -> None:
+    names = [parameter.name for parameter in ALL]
+    assert len(names) == len(set(names))
+    assert {*WRONG, *RIGHT, *TAKES} <= set(names)
+    assert set(READING + INPUT + TRAINING) <= set(ALL)
 
 
 @EVERY

@@ -19,6 +19,7 @@ ROOMS = (
     ("counts",),
     ("language_model",),
     ("classifiers",),
+    ("costs",),
     ("selection", "decision", "metrics"),
     ("store",),
     ("model",),
@@ -87,7 +88,7 @@ def test_a_room_imports_only_from_rooms_below(path: Path) -> None:
 
 
 def test_every_module_stands_in_a_room() -> None:
-    assert {room(name_of(path)) for path in FILES} - {""} == set(FLOOR)
+    assert {room(name_of(path)) for path in FILES} - {""} <= set(FLOOR)
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if room(name_of(path)) == "report"], ids=name_of)

@@ -45,12 +45,14 @@ def read_class_prior(value: str | None) -> Any:  # noqa: ANN401 - what the param
     if value is None or value in ("empirical", "uniform") or value.startswith("smoothed:"):
         return value
     try:
-        lines = Path(value).read_bytes().decode("utf-8-sig").splitlines()
+        lines = Path(value).read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n") if value else None
     except FileNotFoundError:
-        raise UsageError(f"--class-prior knows no {value!r}", hint="use empirical, uniform, smoothed:A or a file") from None
+        lines = None
     except (OSError, UnicodeDecodeError) as problem:
         text = reason(problem) if isinstance(problem, OSError) else "not UTF-8"
         raise PathError(f"cannot read: {text}", where=value) from None
+    if lines is None:
+        raise UsageError(f"--class-prior knows no {value!r}", hint="use empirical, uniform, smoothed:A or a file")
     weights = {}
     for number, line in enumerate(lines, 1):
         label, tab, weight = line.rpartition("\t")

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.options import given, messages, messages_options, model_option, output_option, reading_options
+from nbtext.cli.options import (
+    corpus_argument,
+    excel_safe_option,
+    input_options,
+    messages,
+    messages_options,
+    model_option,
+    output_option,
+    reading_options,
+    require_csv,
+)
+from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,16 +29,23 @@ if TYPE_CHECKING:
 
 
 @click.command("classify", short_help="Answer each document with its class and probability.")
-@click.argument("corpus", nargs=-1, metavar="[CORPUS]...")
+@corpus_argument
 @model_option
 @output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, class, probability).")
+@excel_safe_option
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
 @click.option("--scores", is_flag=True, help="Log joint probabilities, in nats, of the classes (jsonl only; all unless --top-k is given).")
-@click.option("--costs", metavar="FILE", help="Answer what is expected to cost least; a TOML file with a table [true-class] of costs.")
+@click.option(
+    "--costs",
+    metavar="FILE",
+    shell_complete=files,
+    help="Answer what is expected to cost least; a TOML file with a table [true-class] of costs.",
+)
 @click.option("--min-probability", type=click.FloatRange(0, 1), default=0.0, metavar="P", help="No answer that is less probable.")
 @click.option("--lines", is_flag=True, help="Documents are the lines of standard input; each is answered at once.")
 @click.option("--batch", is_flag=True, help="With --lines: many at a time, for throughput.")
 @click.option("--exit-status-abstained", type=click.IntRange(1, 255), metavar="N", help="Status if a document got no answer, instead of 0.")
+@input_options
 @reading_options
 @messages_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
@@ -44,13 +62,12 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext classify messages.txt --format lines --output jsonl
       tail -f log | nbtext classify --lines
     """
-    from nbtext.cli.corpus import Corpus
+    from nbtext.cli.corpus import Corpus, on_error, reading_of
     from nbtext.cli.messages import counted
     from nbtext.costs import read_costs
     from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
     from nbtext.model.answers import answers
-    from nbtext.parameters import READING
     from nbtext.report.answers import write_answers
     from nbtext.text.blocks import BLOCK_DOCUMENTS
 
@@ -58,8 +75,8 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     paths, at_once = _inputs(corpus, options), 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
     form = _form(options, flush=at_once == 1)
     model = TextClassifier.load(model_path)
-    reading = {**model.reading, **given(READING, options), **({"format": "lines"} if options["lines"] else {})}
-    documents = Corpus(paths, reading, say, labelled=False)
+    reading = {**reading_of(model, paths, options), **({"format": "lines"} if options["lines"] else {})}
+    documents = Corpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=_leaves_room_for_progress(form))
     costs = None if options["costs"] is None else read_costs(options["costs"], model.classes_)
     rule = DecisionRule(costs, options["min_probability"])
     top_k = min(form.top_k, len(model.classes_))
@@ -81,14 +98,21 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     return say.finish() or (options["exit_status_abstained"] or 0 if abstained else 0)
 
 
+def _leaves_room_for_progress(form: AnswerForm) -> bool:
+    """Whether no answers appear on the terminal while documents are read; a table is printed when all are."""
+    return form.output == "table" or not sys.stdout.isatty()
+
+
 def _inputs(corpus: tuple[str, ...], options: dict[str, Any]) -> tuple[str, ...]:
+    from nbtext.cli.corpus import corpus_paths
+
     if options["batch"] and not options["lines"]:
         raise UsageError("--batch goes with --lines")
-    if not options["lines"] and not corpus:
-        raise click.UsageError("Missing argument 'CORPUS...'.")
-    if options["lines"] and corpus:
+    if not options["lines"]:
+        return corpus_paths(corpus, options)
+    if corpus or options["files_from"] is not None:
         raise UsageError("--lines reads standard input", hint="for files use --format lines")
-    return corpus or ("-",)
+    return ("-",)
 
 
 def _form(options: dict[str, Any], *, flush: bool) -> AnswerForm:
@@ -100,4 +124,6 @@ def _form(options: dict[str, Any], *, flush: bool) -> AnswerForm:
     if options["scores"] and output != "jsonl":
         raise UsageError("--scores needs --output jsonl")
     every_class = 1 << 31 if options["scores"] else 0
-    return AnswerForm(output, options["top_k"] or every_class, options["costs"] is not None, options["scores"], flush)
+    return AnswerForm(
+        output, options["top_k"] or every_class, options["costs"] is not None, options["scores"], flush, require_csv(options, output)
+    )

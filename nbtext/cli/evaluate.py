@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.options import corpus_argument, given, messages, messages_options, model_option, output_option, reading_options
+from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, output_option, reading_options
 
 
 @click.command("evaluate", short_help="Judge the model on documents whose classes are known.")
 @corpus_argument
 @model_option
 @output_option("table", "json", help_text="Default: table.")
+@input_options
 @reading_options
 @messages_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
@@ -25,16 +26,16 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     \b
     Example:
       nbtext evaluate corpora/service-desk/test
-      nbtext evaluate test.csv --output json
+      nbtext evaluate test.csv --model topics.joblib --output json
     """
-    from nbtext.cli.corpus import Corpus
+    from nbtext.cli.corpus import Corpus, corpus_paths, on_error, reading_of
     from nbtext.model import TextClassifier
     from nbtext.model.judging import judge
-    from nbtext.parameters import READING
 
     say = messages(options)
     model = TextClassifier.load(model_path)
-    documents = Corpus(corpus, {**model.reading, **given(READING, options)}, say, labelled=True)
+    paths = corpus_paths(corpus, options)
+    documents = Corpus(paths, reading_of(model, paths, options), say, labelled=True, on_error=on_error(options))
     summary = judge(model, documents.readable()).summary()
     documents.say_notices()
     if summary["unknown_labels"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import os
 import signal
 import sys
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from nbtext import __version__
-from nbtext.cli.messages import say
+from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
+from nbtext.cli.options import log_format_option
 from nbtext.errors import NbtextError, PathError, reason
 
 if TYPE_CHECKING:
     from types import FrameType
 
-COMMANDS = ("train", "classify", "evaluate", "select-features", "inspect")
+COMMANDS = ("train", "classify", "evaluate", "select-features", "inspect", "help", "completion")
 INTERNAL_ERROR = NbtextError.exit_status
 
 
@@ -44,6 +46,7 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="nbtext")
 @click.option("--debug", is_flag=True, help="Show a traceback for an internal error.")
+@log_format_option
 def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
     """Text classification: learn classes from labelled documents, then classify others.
 
@@ -68,6 +71,7 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run the command line; return the exit status."""
     _prepare_streams()
+    set_log_format(arguments)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # what packages tell developers
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -76,9 +80,10 @@ def run(arguments: list[str]) -> int:
     if sys.stdout is None:
         return _status_of(PathError("cannot write: it is closed", where="standard output"), debug=False)
     try:
-        status = nbtext.main(arguments, prog_name="nbtext", standalone_mode=False)
+        status = _invoke(arguments)
         sys.stdout.flush()
     except BaseException as problem:  # noqa: BLE001 - the last place that can make a line of it
+        clear_progress()
         status = _status_of(problem, debug="--debug" in arguments)
         try:
             sys.stdout.flush()
@@ -87,10 +92,21 @@ def run(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
+def _invoke(arguments: list[str]) -> object:
+    """What `nbtext.main` does, but that makes an exit of its own of a closed pipe and of Ctrl-C."""
+    if "_NBTEXT_COMPLETE" in os.environ:  # a shell asks for completions
+        return nbtext.main(arguments, prog_name="nbtext")
+    try:
+        with nbtext.make_context("nbtext", list(arguments)) as context:
+            return nbtext.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+
+
 def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 - a status for each kind of failure
     """Say what went wrong, in one line, and give its exit status."""
     match problem:
-        case BrokenPipeError() | SystemExit(__context__=BrokenPipeError()):  # click and rich make an exit of it
+        case BrokenPipeError() | SystemExit(__context__=BrokenPipeError()):  # rich makes an exit of it
             _abandon_standard_output()
             return 128 + signal.SIGPIPE
         case SystemExit():
@@ -98,30 +114,42 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
         case KeyboardInterrupt() | click.Abort():
             return 128 + signal.SIGINT
         case click.exceptions.NoArgsIsHelpError():
-            problem.show()
+            _show_usage(problem)
             return problem.exit_code
         case click.ClickException():
             context = getattr(problem, "ctx", None)
             command = context.command_path if context else "nbtext"
-            say(f"{problem.format_message().rstrip('.')}; see {command} --help".replace("\n", " "))
+            say(problem.format_message().rstrip(".").replace("\n", " "), hint=f"see {command} --help")
             return problem.exit_code
         case NbtextError():
-            say(str(problem))
+            say_problem(problem)
             return problem.exit_status
         case OSError():
             _abandon_standard_output()
-            what = f"{problem.filename}: cannot use it" if problem.filename else "standard output: cannot write"
-            say(f"{what}: {reason(problem)}")
+            where, what = (str(problem.filename), "cannot use it") if problem.filename else ("standard output", "cannot write")
+            say(f"{what}: {reason(problem)}", where=where)
             return PathError.exit_status
         case MemoryError():
             say("out of memory")
             return PathError.exit_status
     if debug:
-        import traceback
-
-        traceback.print_exception(problem)
-    say(f"internal error: {type(problem).__name__}: {problem}; please report it, with what nbtext --debug prints")
+        _say_traceback(problem)
+    say(f"internal error: {type(problem).__name__}: {problem}", hint="please report it, with what nbtext --debug prints")
     return INTERNAL_ERROR
+
+
+def _show_usage(problem: click.ClickException) -> None:
+    if log_is_json():
+        say("no command is given", hint="see nbtext --help")
+    else:
+        problem.show()
+
+
+def _say_traceback(problem: BaseException) -> None:
+    import traceback
+
+    for line in "".join(traceback.format_exception(problem)).splitlines():
+        say(line, level="notice")
 
 
 def _prepare_streams() -> None:
@@ -129,6 +157,11 @@ def _prepare_streams() -> None:
     for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline=newline)
+    if sys.stdout is not None and isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        # PYTHONUNBUFFERED: a write that takes only a part, as into a pipe that closes, would pass for a whole one
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(sys.stdout.buffer), "utf-8", "surrogateescape", "\n", bool(sys.stdout.line_buffering)
+        )
 
 
 def _abandon_standard_output() -> None:

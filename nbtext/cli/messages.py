@@ -1,15 +1,34 @@
-"""What is said beside the data: on standard error, a line each, safe to look at."""
+"""What is said beside the data: on standard error, a line each, safe to look at, for people or (`--log-format json`) for programs."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from nbtext.report.visible import visible
+from nbtext.errors import DocumentError, NbtextError
+from nbtext.report.visible import escaped_json, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 SHOWN = 10
 """Lines about single documents before they are only counted."""
+
+LOG_FORMATS = ("text", "json")
+
+
+@dataclass
+class _Writing:
+    """How lines are written now, by all who say something."""
+
+    as_json: bool = False
+    clear: Callable[[], None] | None = None
+    """Takes a progress bar off the screen before a line is written there."""
+
+
+_writing = _Writing()
 
 
 @dataclass
@@ -23,20 +42,21 @@ class Messages:
 
     def notice(self, text: str) -> None:
         """Something worth knowing that needs no action."""
-        if not self.quiet and (self.verbose or _is_terminal()):
-            say(text)
+        if not self.quiet and (self.verbose or standard_error_is_terminal()):
+            say(text, level="notice")
 
     def warn(self, text: str) -> None:
         """Something that may need action."""
         if not self.quiet:
-            say(f"warning: {text}")
+            say(text, level="warning")
 
     def document_failed(self, identity: str, problem: Exception) -> None:
         """A document that could not be read."""
         self.failed += 1
         if self._shown < SHOWN:
             self._shown += 1
-            say(f"{identity}: {problem}")
+            hint = problem.hint if isinstance(problem, NbtextError) else None
+            say(problem.message if isinstance(problem, NbtextError) else str(problem), document=identity, hint=hint)
 
     def finish(self) -> int:
         """Count what was not shown; the exit status: 1 if a document could not be read."""
@@ -50,12 +70,59 @@ def counted(documents: int) -> str:
     return f"{documents:,} {'document' if documents == 1 else 'documents'}"
 
 
-def say(text: str) -> None:
-    """One line on standard error, if there is one."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError):  # there is nowhere to say that nothing can be said
-            print(f"nbtext: {visible(text)}", file=sys.stderr)
+def say_problem(problem: NbtextError) -> None:
+    """One line for what ended the command."""
+    if isinstance(problem, DocumentError):
+        say(problem.message, document=problem.where, hint=problem.hint)
+    else:
+        say(problem.message, where=problem.where, hint=problem.hint)
 
 
-def _is_terminal() -> bool:
+def say(message: str, *, level: str = "error", where: str | None = None, document: str | None = None, hint: str | None = None) -> None:
+    """One line on standard error, if there is one: ``level`` is error, warning or notice."""
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(OSError):  # there is nowhere to say that nothing can be said
+        clear_progress()
+        if _writing.as_json:
+            import json
+
+            parts = {"level": level, "message": message, "where": where, "document": document, "hint": hint}
+            made = json.dumps({name: value for name, value in parts.items() if value is not None}, ensure_ascii=False)
+            print(escaped_json(made), file=sys.stderr)
+            return
+        place = document or where
+        text = f"{'warning: ' if level == 'warning' else ''}{f'{place}: ' if place else ''}{message}{f'; {hint}' if hint else ''}"
+        print(f"nbtext: {visible(text)}", file=sys.stderr)
+
+
+def set_log_format(arguments: Sequence[str]) -> None:
+    """Write lines as the arguments of the command line ask for, even if they turn out to be wrong."""
+    _writing.as_json = False
+    for place, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name == "--":
+            return
+        if name == "--log-format":
+            _writing.as_json = (value if equals else "".join(arguments[place + 1 : place + 2])) == "json"
+
+
+def log_is_json() -> bool:
+    """Whether every line on standard error is to be a JSON object."""
+    return _writing.as_json
+
+
+def set_progress(clear: Callable[[], None] | None) -> None:
+    """Have ``clear`` called before the next line, or nothing."""
+    _writing.clear = clear
+
+
+def clear_progress() -> None:
+    """Take a progress bar off the screen, if there is one."""
+    if _writing.clear is not None:
+        _writing.clear()
+
+
+def standard_error_is_terminal() -> bool:
+    """Whether somebody may be looking."""
     return sys.stderr is not None and sys.stderr.isatty()

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nbtext.cli.messages import Messages
+from nbtext.cli import suggestions
+from nbtext.cli.messages import LOG_FORMATS, Messages
 from nbtext.errors import UsageError
-from nbtext.parameters import READING, TRAINING
+from nbtext.parameters import INPUT, LANGUAGES, READING, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,10 @@ Command = TypeVar("Command", bound="Callable[..., Any]")
 
 DEFAULT_MODEL = "nbtext.joblib"
 
-corpus_argument = click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
+_OTHER_CHOICES = {"stop_words": ("default", "none", *LANGUAGES)}
+"""What a shell offers where the parameter itself takes any name."""
+
+corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggestions.files)
 
 
 def model_option(command: Command) -> Command:
@@ -28,7 +32,15 @@ def model_option(command: Command) -> Command:
     return click.option(
         "-m", "--model", "model_path", metavar="PATH", default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL,
         help=f"The model file; by default $NBTEXT_MODEL, else {DEFAULT_MODEL}.",
+        shell_complete=suggestions.files,
     )(command)  # fmt: skip
+
+
+def input_options(command: Command) -> Command:
+    """The parameters of `INPUT` for a command that reads documents."""
+    null = next(parameter for parameter in INPUT if parameter.name == "null")
+    command = click.option("-0", "--null", is_flag=True, help=null.meaning)(command)
+    return _table_options(tuple(parameter for parameter in INPUT if parameter is not null), command, defaults=True)
 
 
 def reading_options(command: Command) -> Command:
@@ -46,8 +58,31 @@ def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]
     return click.option("-o", "--output", type=click.Choice(formats), help=help_text)
 
 
+def excel_safe_option(command: Command) -> Command:
+    """``--excel-safe``, for `require_csv` to look at."""
+    return click.option(
+        "--excel-safe", is_flag=True, help="With --output csv: names, classes and terms that begin like a formula get an apostrophe in front."
+    )(command)  # fmt: skip
+
+
+def require_csv(options: dict[str, Any], output: str) -> bool:
+    """Whether cells are to be safe for a spreadsheet; raises `UsageError` if there are no cells."""
+    if options["excel_safe"] and output != "csv":
+        raise UsageError("--excel-safe goes with --output csv")
+    return bool(options["excel_safe"])
+
+
+def log_format_option(command: Command) -> Command:
+    """``--log-format``; `nbtext.cli.main` has heeded it before options were read, so that it holds for wrong ones too."""
+    return click.option(
+        "--log-format", type=click.Choice(LOG_FORMATS), expose_value=False,
+        help="Lines on standard error: text, or json, an object with level, message and where, document, hint.  [default: text]",
+    )(command)  # fmt: skip
+
+
 def messages_options(command: Command) -> Command:
-    """``--verbose`` and ``--quiet``."""
+    """``--verbose``, ``--quiet`` and ``--log-format``."""
+    command = log_format_option(command)
     command = click.option("-q", "--quiet", is_flag=True, help="No warnings; errors remain.")(command)
     return click.option("-v", "--verbose", is_flag=True, help="Notices even if standard error is no terminal.")(command)
 
@@ -69,7 +104,10 @@ def _table_options(table: tuple[Parameter, ...], command: Command, *, defaults: 
     for parameter in reversed(table):
         default = "" if parameter.default is None or not defaults else f"  [default: {parameter.default}]"
         if parameter.metavar:
-            option = click.option(parameter.option, parameter.name, metavar=parameter.metavar, help=parameter.meaning + default)
+            suggest = suggestions.values(_OTHER_CHOICES.get(parameter.name, parameter.choices))
+            option = click.option(
+                parameter.option, parameter.name, metavar=parameter.metavar, help=parameter.meaning + default, shell_complete=suggest
+            )
         else:
             switch = f"{parameter.option}/--no-{parameter.option[2:]}"
             option = click.option(switch, parameter.name, default=None, help=parameter.meaning)

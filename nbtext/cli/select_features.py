@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import messages, messages_options, model_option, output_option
+from nbtext.cli.options import excel_safe_option, messages, messages_options, model_option, output_option, require_csv
 from nbtext.parameters import CRITERIA
 
 
@@ -16,6 +16,7 @@ from nbtext.parameters import CRITERIA
 @click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, metavar="N", help="How many terms to print.")
 @click.option("--by", type=click.Choice(CRITERIA), default=CRITERIA[0], show_default=True, help="What makes a term informative.")
 @output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (rank, term, score, class).")
+@excel_safe_option
 @messages_options
 def command(model_path: str, top: int, by: str, output: str | None, **options: Any) -> int:
     """Print the terms of a model that tell most about the class, best first, each with the class it speaks for.
@@ -29,6 +30,8 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
       nbtext select-features --by chi2 --output csv
     """
     messages(options)
+    output = output or ("table" if sys.stdout.isatty() else "tsv")
+    excel_safe = require_csv(options, output)
     from nbtext.model import TextClassifier
     from nbtext.report.features import write_features
     from nbtext.selection import rank
@@ -40,5 +43,5 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
         (place, vocabulary.term(term), score, classes[label])
         for place, (term, score, label) in enumerate(zip(*(column.tolist() for column in ranking), strict=True), 1)
     ]
-    write_features(rows, output or ("table" if sys.stdout.isatty() else "tsv"))
+    write_features(rows, output, excel_safe=excel_safe)
     return 0

@@ -7,18 +7,19 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import corpus_argument, given, messages, messages_options, model_option, training_options
+from nbtext.cli.options import corpus_argument, given, input_options, messages, messages_options, model_option, training_options
 
 
 @click.command("train", short_help="Learn classes from labelled documents.")
 @corpus_argument
 @model_option
+@input_options
 @training_options
 @messages_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Learn the classes of labelled documents and write a model.
 
-    CORPUS is a directory with one sub-directory per class, or a table in CSV or TSV; several are read as one. The model is replaced as a
+    CORPUS is a directory with one sub-directory per class, a table, or in another format (see --format); several are read as one. The model is replaced as a
     whole when all is done; until then, and if anything fails, the old one stays.
 
     \b
@@ -27,22 +28,22 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext train messages.csv --label-column topic --text-column body --model topics.joblib
     """
     from nbtext.classifiers.class_prior import read_class_prior
-    from nbtext.cli.corpus import Corpus, require_distinct
-    from nbtext.corpus.reading import resolve_format
+    from nbtext.cli.corpus import Corpus, corpus_paths, on_error, require_distinct
+    from nbtext.corpus.reading import resolved
     from nbtext.model import TextClassifier
     from nbtext.parameters import READING, TRAINING, checked
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()
     say = messages(options)
-    reading = checked(READING, given(READING, options))
-    reading["format"] = resolve_format(corpus, reading["format"])
+    corpus = corpus_paths(corpus, options)
+    reading = resolved(checked(READING, given(READING, options)), corpus, labelled=True)
     options["class_prior"] = read_class_prior(options["class_prior"])
     model = TextClassifier(**given(TRAINING, options))
     model.reading = reading
     check_replaceable(model_path)
     require_distinct(model_path, corpus)
-    documents = Corpus(corpus, reading, say, labelled=True)
+    documents = Corpus(corpus, reading, say, labelled=True, on_error=on_error(options))
     model.fit_stream((document.label or "", document.text) for document in documents.readable())
     model.save(model_path)
     documents.say_notices()

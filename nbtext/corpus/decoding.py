@@ -38,6 +38,16 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     return body, False
 
 
+def from_charset(body: bytes, charset: str | None, encoding: str) -> tuple[bytes, bool]:
+    """A text that may tell its own encoding, as UTF-8: by that, or else, where it is unknown or not what the bytes are, as `to_utf8`."""
+    if charset and charset != "us-ascii" and (charset, encoding) != ("utf-8", "auto"):
+        try:
+            return to_utf8(body, charset)
+        except (DocumentError, UsageError):
+            pass
+    return to_utf8(body, encoding)
+
+
 def _strict(body: bytes, encoding: str) -> bytes:
     try:
         return body.decode(encoding).encode("utf-8", "replace")

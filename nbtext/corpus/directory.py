@@ -7,44 +7,61 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbtext.corpus.compression import unpacked_document
 from nbtext.corpus.decoding import to_utf8
-from nbtext.corpus.document import Notices, RawDocument
-from nbtext.corpus.files import MAX_DOCUMENT_BYTES, files_below, is_directory, must_exist, read_file
+from nbtext.corpus.document import RawDocument
+from nbtext.corpus.files import files_below, is_directory, must_exist, read_file, too_large
 from nbtext.corpus.streams import standard_input
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+
+    from nbtext.corpus.document import Notices
+    from nbtext.corpus.source import Source
 
 
-def labelled(paths: Sequence[str], notices: Notices) -> Iterator[RawDocument]:
+def documents(path: str, source: Source) -> Iterator[RawDocument]:
+    """Documents of class directories if classes are wanted, else of any file or directory."""
+    return labelled(path, source) if source.labelled else unlabelled(path, source)
+
+
+def labelled(path: str, source: Source) -> Iterator[RawDocument]:
     """Documents of class directories; the name of the directory is the label."""
-    for path in paths:
-        if path == "-" or not stat.S_ISDIR(must_exist(path).st_mode):
-            raise UsageError(
-                f"{path} is not a directory with one sub-directory per class",
-                hint="for a table use --format csv or tsv",
-            )
-        for folder in _class_directories(path, notices):
-            label = to_utf8(os.fsencode(Path(folder).name), "auto")[0].decode()
-            empty = True
-            for file, problem in files_below(folder):
-                empty = False
-                yield _document(file, label, problem)
-            if empty:
-                notices.warnings.append(f"{folder}: no documents in this class")
+    if path == "-" or not stat.S_ISDIR(must_exist(path).st_mode):
+        raise UsageError(
+            f"{path} is not a directory with one sub-directory per class",
+            hint="for a table use --format csv or tsv, and see --format for others",
+        )
+    for folder in _class_directories(path, source.notices):
+        label = to_utf8(os.fsencode(Path(folder).name), "auto")[0].decode()
+        empty = True
+        for file, problem in files_below(folder):
+            empty = False
+            yield document(file, label, problem, source)
+        if empty:
+            source.notices.warnings.append(f"{folder}: no documents in this class")
 
 
-def unlabelled(paths: Sequence[str]) -> Iterator[RawDocument]:
-    """Every file given, every file below a directory given, and ``-`` for a document on standard input."""
-    for path in paths:
-        if path == "-":
-            yield _standard_input()
-        elif os.path.isdir(path):  # noqa: PTH112 - does not raise where a folder on the way may not be searched
-            for file, problem in files_below(path):
-                yield _document(file, None, problem)
-        else:
-            yield _document(path, None, None)
+def unlabelled(path: str, source: Source) -> Iterator[RawDocument]:
+    """A file given, every file below a directory given, or for ``-`` the document on standard input."""
+    if path == "-":
+        yield _standard_input(source)
+    elif os.path.isdir(path):  # noqa: PTH112 - does not raise where a folder on the way may not be searched
+        for file, problem in files_below(path):
+            yield document(file, None, problem, source)
+    else:
+        yield document(path, None, None, source)
+
+
+def document(path: str, label: str | None, problem: DocumentError | None, source: Source) -> RawDocument:
+    """The document in a file, unpacked if it is compressed, or why it cannot be read."""
+    if problem is None:
+        try:
+            return RawDocument(path, label, unpacked_document(path, read_file(path, source.limit), source.limit))
+        except DocumentError as unreadable:
+            problem = unreadable
+    return RawDocument(path, label, b"", problem)
 
 
 def _class_directories(path: str, notices: Notices) -> list[str]:
@@ -60,20 +77,15 @@ def _class_directories(path: str, notices: Notices) -> list[str]:
     return sorted(folders, key=os.fsencode)
 
 
-def _document(path: str, label: str | None, problem: DocumentError | None) -> RawDocument:
-    if problem is None:
-        try:
-            return RawDocument(path, label, read_file(path))
-        except DocumentError as unreadable:
-            problem = unreadable
-    return RawDocument(path, label, b"", problem)
-
-
-def _standard_input() -> RawDocument:
+def _standard_input(source: Source) -> RawDocument:
+    limit = source.limit
     try:
-        body = standard_input().read(MAX_DOCUMENT_BYTES + 1)
+        body = standard_input().read(limit + 1)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where="standard input") from None
-    if len(body) > MAX_DOCUMENT_BYTES:
-        return RawDocument("-", None, b"", DocumentError(f"larger than {MAX_DOCUMENT_BYTES >> 20} MiB"))
-    return RawDocument("-", None, body)
+    try:
+        if len(body) > limit:
+            raise too_large(limit)
+        return RawDocument("-", None, unpacked_document("-", body, limit))
+    except DocumentError as problem:
+        return RawDocument("-", None, b"", problem)

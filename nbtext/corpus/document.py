@@ -19,12 +19,13 @@ class Document(NamedTuple):
 
 
 class RawDocument(NamedTuple):
-    """A document as a format's reader found it: bytes of unknown encoding and kind."""
+    """A document as a format's reader found it: bytes of unknown kind and, unless ``decoded`` to UTF-8, of unknown encoding."""
 
     id: str
     label: str | None
     body: bytes
     problem: DocumentError | None = None
+    decoded: bool = False
 
 
 @dataclass

@@ -14,8 +14,19 @@ if TYPE_CHECKING:
 MAX_DOCUMENT_BYTES = 64 << 20
 
 
-def read_file(path: str) -> bytes:
-    """The whole of a regular file; raises `DocumentError` for anything else, and beyond `MAX_DOCUMENT_BYTES`."""
+def described(size: int) -> str:
+    """A number of bytes in the largest unit in which it is whole."""
+    unit = next((unit for unit in (30, 20, 10) if size % (1 << unit) == 0), 0)
+    return f"{size >> unit:,} {'KMG'[unit // 10 - 1] + 'iB' if unit else 'bytes'}"
+
+
+def too_large(limit: int) -> DocumentError:
+    """What to say of a document beyond the limit."""
+    return DocumentError(f"larger than {described(limit)}", hint="see --max-document-size")
+
+
+def read_file(path: str, limit: int = MAX_DOCUMENT_BYTES) -> bytes:
+    """The whole of a regular file; raises `DocumentError` for anything else, and beyond the limit."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)  # a pipe without a writer must not block
     except OSError as problem:
@@ -24,17 +35,17 @@ def read_file(path: str) -> bytes:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise DocumentError("not a regular file")
-        return _read_up_to_limit(descriptor, status.st_size)
+        return _read_up_to_limit(descriptor, status.st_size, limit)
     except OSError as problem:
         raise DocumentError(f"cannot read: {reason(problem)}") from None
     finally:
         os.close(descriptor)
 
 
-def _read_up_to_limit(descriptor: int, size: int) -> bytes:
-    if size > MAX_DOCUMENT_BYTES:
-        raise DocumentError(f"larger than {MAX_DOCUMENT_BYTES >> 20} MiB")
-    wanted = size or MAX_DOCUMENT_BYTES  # files of /proc and the like say that they are empty
+def _read_up_to_limit(descriptor: int, size: int, limit: int) -> bytes:
+    if size > limit:
+        raise too_large(limit)
+    wanted = size or limit  # files of /proc and the like say that they are empty
     content = os.read(descriptor, size + 1 if size else 1 << 16)
     while 0 < len(content) < wanted and (more := os.read(descriptor, min(wanted - len(content), 1 << 20))):
         content += more

@@ -2,86 +2,71 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.corpus import directory
 from nbtext.corpus.decoding import is_ascii_compatible, to_utf8
 from nbtext.corpus.document import Document, Notices
+from nbtext.corpus.files import too_large
+from nbtext.corpus.formats import reader, resolve_format, resolved
+from nbtext.corpus.source import Source
 from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import RawDocument
 
-BY_SUFFIX = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
+    Decoder = Callable[[bytes, str], tuple[bytes, bool]]
 
-
-def resolve_format(paths: Sequence[str], file_format: str) -> str:
-    """What ``auto`` means for these paths: ``dir`` unless the first is a file named like a table."""
-    if file_format != "auto":
-        return file_format
-    first = paths[0] if paths else "."
-    return "dir" if os.path.isdir(first) else BY_SUFFIX.get(Path(first).suffix.lower(), "dir")  # noqa: PTH112 - never raises
+__all__ = ["read_corpus", "resolve_format", "resolved"]
 
 
 def read_corpus(paths: Sequence[str], reading: Mapping[str, Any], notices: Notices, *, labelled: bool) -> Iterator[Document]:
     """Documents in order, one for each that the paths hold; one that cannot be read comes with its problem.
 
     ``reading`` has the parameters of `nbtext.parameters.READING`. With ``labelled`` each document has its class. Raises `PathError` for a
-    path that cannot be read at all and `UsageError` for settings that do not fit.
+    path that cannot be read at all, or not to its end, and `UsageError` for settings that do not fit.
     """
-    for raw in _raw(paths, reading, notices, labelled=labelled):
-        yield _prepared(raw, reading, notices, labelled=labelled)
-
-
-def _raw(paths: Sequence[str], reading: Mapping[str, Any], notices: Notices, *, labelled: bool) -> Iterator[RawDocument]:
-    file_format = resolve_format(paths, reading["format"])
-    if file_format == "dir":
-        yield from directory.labelled(paths, notices) if labelled else directory.unlabelled(paths)
-    elif not is_ascii_compatible(reading["encoding"]):
+    reading = resolved(reading, paths, labelled=labelled)
+    file_format = reading["format"]
+    if file_format not in ("dir", "maildir", "mbox") and not is_ascii_compatible(reading["encoding"]):
         raise UsageError(f"lines and tables in {reading['encoding']} cannot be read", hint="make them UTF-8 first, as with iconv -t UTF-8")
-    elif file_format == "lines":
-        if labelled:
-            raise UsageError("--format lines has no classes", hint="use dir, csv or tsv")
-        from nbtext.corpus import lines
-
-        for path in paths:
-            yield from lines.documents(path)
-    else:
-        from nbtext.corpus import table
-
-        label = reading["label_column"] if labelled else None
-        layout = table.Layout(label, reading["text_column"], reading["id_column"], _has_header(reading), reading["encoding"])
-        for path in paths:
-            yield from table.documents(path, file_format, reading["delimiter"], layout)
+    source = Source(reading, notices, labelled)
+    documents, text_of, limit = reader(file_format).documents, _decoder(reading), source.limit
+    for path in paths:
+        for raw in documents(path, source):
+            yield _prepared(raw, source, text_of, limit)
 
 
-def _has_header(reading: Mapping[str, Any]) -> bool:
-    """Whether tables begin with a header: as said, else if any column is called by name, whether it is needed now or not."""
-    if reading["header"] is not None:
-        return bool(reading["header"])
-    columns = (reading["label_column"], reading["text_column"], reading["id_column"])
-    return any(column is not None and not column.isdigit() for column in columns)
+def _decoder(reading: Mapping[str, Any]) -> Decoder:
+    """From the bytes of a document in some encoding to its text, and whether it had to be taken for Windows-1252."""
+    if reading["document"] == "mail":
+        from nbtext.corpus.mail import MailText, text_of_mail
+
+        wanted = MailText(reading["encoding"], drop_quotes=reading["drop_quotes"], drop_signatures=reading["drop_signatures"])
+        headers = reading["headers"].split(",")
+        return lambda body, encoding: text_of_mail(body, headers, wanted._replace(encoding=encoding))
+    if reading["document"] == "html":
+        from nbtext.corpus.html import text_of_html_document
+
+        return text_of_html_document
+    return to_utf8
 
 
-def _prepared(raw: RawDocument, reading: Mapping[str, Any], notices: Notices, *, labelled: bool) -> Document:
-    problem = raw.problem
-    if problem is None and labelled and not raw.label:
+def _prepared(raw: RawDocument, source: Source, text_of: Decoder, limit: int) -> Document:
+    identity, label, body, problem, decoded = raw
+    if problem is None and source.labelled and not label:
         problem = DocumentError("the label is empty")
+    if problem is None and len(body) > limit:
+        problem = too_large(limit)
     if problem is None:
+        if decoded and text_of is to_utf8:
+            return Document(identity, label, body)
         try:
-            if reading["document"] == "mail":
-                from nbtext.corpus.mail import text_of_mail
-
-                text, transcoded = text_of_mail(raw.body, reading["headers"].split(","))
-            else:
-                text, transcoded = to_utf8(raw.body, reading["encoding"])
+            text, transcoded = text_of(body, "utf-8" if decoded else source.reading["encoding"])
         except DocumentError as unreadable:
             problem = unreadable
         else:
-            notices.transcoded += transcoded
-            return Document(raw.id, raw.label, text)
-    return Document(raw.id, raw.label, b"", problem)
+            source.notices.transcoded += transcoded
+            return Document(identity, label, text)
+    return Document(identity, label, b"", problem)

@@ -1,13 +1,15 @@
-"""Opening a file of many documents, or standard input, as a stream of bytes."""
+"""Opening a file of many documents, or standard input, as a stream of bytes, and its lines."""
 
 from __future__ import annotations
 
+import io
 import stat
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from nbtext.corpus.compression import LONGEST_BEGINNING, Unpacked, compression
 from nbtext.corpus.decoding import is_wide
 from nbtext.corpus.files import must_exist
 from nbtext.errors import PathError, UsageError, reason
@@ -16,20 +18,71 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
 
+_BUFFER = 1 << 18
+_NO_LIMIT = 1 << 62
+
 
 @contextmanager
-def opened(path: str) -> Iterator[BufferedReader]:
-    """The bytes of a file, or of standard input for ``-``, in an encoding that has ASCII in it; raises `PathError` if there are none such."""
+def opened(path: str, unpacked_limit: int = _NO_LIMIT) -> Iterator[BufferedReader]:
+    """The bytes of a file, or of standard input for ``-``, unpacked if compressed, in an encoding that has ASCII in it.
+
+    Raises `PathError` if there are none such, on opening or, as with a damaged archive, while reading.
+    """
     try:
         if path == "-":
-            yield _narrow(standard_input(), path)
+            with _followed(standard_input()) as stream:
+                yield _readable(stream, path, unpacked_limit)
             return
         if stat.S_ISDIR(must_exist(path).st_mode):
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
-        with Path(path).open("rb", buffering=1 << 18) as stream:
-            yield _narrow(cast("BufferedReader", stream), path)
+        with Path(path).open("rb", buffering=_BUFFER) as file, _followed(cast("BufferedReader", file)) as stream:
+            yield _readable(stream, path, unpacked_limit)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+    except PathError as problem:
+        problem.where = problem.where or path
+        raise
+
+
+@contextmanager
+def _followed(stream: BufferedReader) -> Iterator[BufferedReader]:
+    """The stream, with `bytes_read` knowing of it."""
+    _positions.append(stream)
+    try:
+        yield stream
+    finally:
+        _positions.remove(stream)
+        _bytes_of_closed.append(_position(stream))
+
+
+_positions: list[BufferedReader] = []
+_bytes_of_closed: list[int] = []
+
+
+def bytes_read() -> int:
+    """How far all files of documents have been read until now, those in front of it included, as they lie on the disk."""
+    return sum(_bytes_of_closed) + sum(map(_position, _positions))
+
+
+def _position(stream: BufferedReader) -> int:
+    try:
+        return stream.raw.tell()
+    except (OSError, ValueError):  # a pipe has no position
+        return 0
+
+
+def lines(stream: BufferedReader, limit: int) -> Iterator[tuple[int, bytes | None]]:
+    """Each line with its number from 1, without its end (LF or CRLF); None in place of one of more bytes than the limit."""
+    number = 0
+    while line := stream.readline(limit + 3):
+        number += 1
+        if len(line) == limit + 3 and line[-1:] != b"\n":
+            while (rest := stream.readline(_BUFFER)) and not rest.endswith(b"\n"):
+                pass
+            yield number, None
+            continue
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        yield number, text if len(text) <= limit else None
 
 
 def standard_input() -> BufferedReader:
@@ -39,7 +92,10 @@ def standard_input() -> BufferedReader:
     return cast("BufferedReader", sys.stdin.buffer)
 
 
-def _narrow(stream: BufferedReader, path: str) -> BufferedReader:
+def _readable(stream: BufferedReader, path: str, unpacked_limit: int) -> BufferedReader:
+    kind = compression(path, stream.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING])
+    if kind is not None:
+        stream = io.BufferedReader(Unpacked(stream, kind, unpacked_limit), _BUFFER)
     if is_wide(stream.peek(4)[:4]):
         raise PathError("a table or lines in UTF-16 or UTF-32", where=path, hint="make it UTF-8 first, as with iconv -t UTF-8")
     return stream

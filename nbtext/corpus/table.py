@@ -6,19 +6,23 @@ import codecs
 import csv
 import io
 from contextlib import closing
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nbtext.corpus.csv_records import RecordLines, RecordTooLarge
 from nbtext.corpus.decoding import to_utf8
 from nbtext.corpus.document import RawDocument
-from nbtext.corpus.files import MAX_DOCUMENT_BYTES
-from nbtext.corpus.streams import opened
+from nbtext.corpus.files import MAX_DOCUMENT_BYTES, too_large
+from nbtext.corpus.streams import lines, opened
 from nbtext.errors import DocumentError, PathError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from io import BufferedReader
 
-Row = tuple[int, list[bytes]]
-"""Line number on which the row begins, and its fields as raw bytes."""
+    from nbtext.corpus.source import Source
+
+Row = tuple[int, list[bytes] | None]
+"""Line number on which the row begins, and its fields as raw bytes, or None for a row beyond the limit."""
 
 
 class Layout(NamedTuple):
@@ -31,48 +35,66 @@ class Layout(NamedTuple):
     encoding: str
 
 
-def rows_of_tsv(stream: IO[bytes], delimiter: str) -> Generator[Row]:
+def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int = MAX_DOCUMENT_BYTES) -> Generator[Row]:
     """Lines split at the delimiter, quotes untouched."""
     separator = delimiter.encode("utf-8", "surrogateescape")
-    for number, line in enumerate(stream, 1):
-        body = line.removesuffix(b"\n").removesuffix(b"\r")
-        yield number, (body.removeprefix(codecs.BOM_UTF8) if number == 1 else body).split(separator)
+    for number, line in lines(stream, limit):
+        if line is None:
+            yield number, None
+        else:
+            yield number, (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).split(separator)
 
 
-def rows_of_csv(stream: IO[bytes], delimiter: str) -> Generator[Row]:
+def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int = MAX_DOCUMENT_BYTES) -> Generator[Row]:
     """Records of quoted fields, line breaks inside them included.
 
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
     """
-    csv.field_size_limit(MAX_DOCUMENT_BYTES)
+    csv.field_size_limit(max(limit, 1 << 17))
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    feed = RecordLines(text, limit)
     begin = 1
     try:
-        for record in reader:
-            if record:
-                yield begin, [field.encode("utf-8", "surrogateescape") for field in record]
-            begin = reader.line_num + 1
+        while True:
+            try:
+                for record in csv.reader(feed, delimiter=delimiter, strict=True):
+                    if record:
+                        yield begin, [field.encode("utf-8", "surrogateescape") for field in record]
+                    begin = feed.next_record()
+            except RecordTooLarge:
+                yield begin, None
+                begin = feed.next_record()
+            else:
+                return
     except csv.Error as problem:
         raise PathError(f"line {begin}: not valid csv ({problem})", hint="if quotes are only characters, use --format tsv") from None
     finally:
         text.detach()
 
 
-def documents(path: str, file_format: str, delimiter: str | None, layout: Layout) -> Iterator[RawDocument]:
+def documents(path: str, source: Source) -> Iterator[RawDocument]:
     """One document for each row, named by its id column or else ``path:line``."""
-    with opened(path) as stream:
-        split = rows_of_csv(stream, delimiter or ",") if file_format == "csv" else rows_of_tsv(stream, delimiter or "\t")
+    reading = source.reading
+    label = (reading["label_column"] or "1") if source.labelled else None
+    layout = Layout(label, reading["text_column"] or "2", reading["id_column"], _has_header(reading), reading["encoding"])
+    with opened(path, source.unpacked_limit) as stream:
+        delimiter, limit = reading["delimiter"], source.limit
+        is_csv = reading["format"] == "csv"
+        split = rows_of_csv(stream, delimiter or ",", limit) if is_csv else rows_of_tsv(stream, delimiter or "\t", limit)
         with closing(split) as rows:
-            try:
-                yield from _from_rows(path, rows, layout)
-            except PathError as problem:
-                problem.where = problem.where or path
-                raise
+            yield from _from_rows(path, rows, layout, limit)
 
 
-def _from_rows(path: str, rows: Iterator[Row], layout: Layout) -> Iterator[RawDocument]:
-    header = [_name(field, layout.encoding) for field in next(rows, (0, []))[1]] if layout.header else []
+def _has_header(reading: Mapping[str, Any]) -> bool:
+    """Whether tables begin with a header: as said, else if any column is called by name, whether it is needed now or not."""
+    if reading["header"] is not None:
+        return bool(reading["header"])
+    columns = (reading["label_column"], reading["text_column"], reading["id_column"])
+    return any(column is not None and not column.isdigit() for column in columns)
+
+
+def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int) -> Iterator[RawDocument]:
+    header = [_name(field, layout.encoding) for field in next(rows, (0, []))[1] or []] if layout.header else []
     text = _position(layout.text, header, path, layout)
     label, identity = (None if name is None else _position(name, header, path, layout) for name in (layout.label, layout.id))
     if label == text:
@@ -81,6 +103,9 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout) -> Iterator[RawDo
     width = len(header)
     for number, fields in rows:
         name = f"{path}:{number}"
+        if fields is None:
+            yield RawDocument(name, None, b"", too_large(limit))
+            continue
         if fields == [b""] and last:
             continue  # an empty line between rows, or at the end
         width = width or len(fields)

@@ -56,7 +56,18 @@ def count_corpus(
     for block in blocks(labelled, lambda document: len(document[1])):
         empty = False
         labels, texts = zip(*block, strict=True)
+        for label in set(labels):
+            _check_label(label)
         builder.add(counter.count(texts), labels)
     if empty:
         raise UsageError("the corpus has no documents that can be read")
     return builder.freeze()
+
+
+def _check_label(label: object) -> None:
+    try:
+        if isinstance(label, str) and label.encode():
+            return
+    except UnicodeEncodeError:
+        pass
+    raise UsageError(f"{label!r} cannot be a label", hint="labels are text and not empty")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext import __version__
 from nbtext.classifiers.base import CELLS_AT_ONCE
-from nbtext.decision import log_posterior, minimum_error
+from nbtext.classifiers.class_prior import class_prior
+from nbtext.decision import NO_ANSWER, log_posterior, minimum_error
 from nbtext.errors import ModelError, UsageError
+from nbtext.model.alike import alike
 from nbtext.model.counting import DocumentCounter, count_corpus
 from nbtext.model.estimation import Learnt, classifier, learn
 from nbtext.model.state import State, from_plain, to_plain
@@ -18,7 +21,7 @@ from nbtext.parameters import NLTK_STEMMERS, READING, TRAINING, checked
 from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
 
     Text = str | bytes
+
+
+COUNTING = ("language", "stop_words", "stemmer", "ngrams")
+"""The parameters that decide what is counted; all others decide what is made of the counts."""
 
 
 class TextClassifier:
@@ -53,28 +60,30 @@ class TextClassifier:
         return dict(self.parameters)
 
     def set_params(self, **parameters: object) -> TextClassifier:
-        """Change parameters before the next `fit`."""
-        self.parameters = checked(TRAINING, {**self.parameters, **parameters})
-        self._stop_list = None
+        """Change parameters. Counts stay and are estimated from anew, unless other parameters would have counted otherwise."""
+        before, after = self.parameters, checked(TRAINING, {**self.parameters, **parameters})
+        if self._statistics is not None and all(before[name] == after[name] for name in COUNTING):
+            return self._estimate(self._statistics, after)
+        self.parameters, self._statistics, self._learnt, self._stop_list = after, None, None, None
         return self
 
     def fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forgets what was learnt before."""
-        return self.fit_stream(zip(labels, map(_utf8, texts), strict=True))
+        return self.fit_stream(_pairs(texts, labels))
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
-        return self._estimate(count_corpus(labelled, self.parameters, self.stop_list, counted=self._is_counted))
+        return self._estimate(count_corpus(labelled, self.parameters, self.stop_list, counted=self._is_counted), self.parameters)
 
     def partial_fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Learn from more texts; new classes and terms are welcome. The result is that of one `fit` with all of them."""
-        more = count_corpus(zip(labels, map(_utf8, texts), strict=True), self.parameters, self.stop_list, counted=self._is_counted)
-        return self._estimate(more if self._statistics is None else self._statistics + more)
+        more = count_corpus(_pairs(texts, labels), self.parameters, self.stop_list, counted=self._is_counted)
+        return self._estimate(more if self._statistics is None else self._statistics + more, self.parameters)
 
-    def predict(self, texts: Iterable[Text]) -> list[str]:
-        """The most probable class of each text; the first in order of equals."""
+    def predict(self, texts: Iterable[Text]) -> list[str | None]:
+        """The most probable class of each text, the first in order of equals; None where maximum likelihood rules out every class."""
         classes = self.classes_
-        return [classes[best] for best in minimum_error(self.predict_log_proba(texts)).tolist()]
+        return [None if best == NO_ANSWER else classes[best] for best in minimum_error(self.predict_log_proba(texts)).tolist()]
 
     def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """p(C_k | d), shape (n_docs, n_classes), in the order of `classes_`; nan where maximum likelihood rules out every class."""
@@ -86,7 +95,7 @@ class TextClassifier:
 
     def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """log p(d, C_k), shape (n_docs, n_classes), in nats."""
-        rows = [self.score_block(block)[0] for block in blocks(map(_utf8, texts), len, self.documents_at_once)]
+        rows = [self.score_block(block)[0] for block in blocks(_all_utf8(texts), len, self.documents_at_once)]
         return np.concatenate(rows) if rows else np.empty((0, self.statistics.n_classes))
 
     def score_block(self, texts: Sequence[bytes]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -96,8 +105,9 @@ class TextClassifier:
 
     def score(self, texts: Iterable[Text], labels: Iterable[str]) -> float:
         """Accuracy on texts whose classes are known."""
-        hits = [predicted == label for predicted, label in zip(self.predict(texts), labels, strict=True)]
-        return sum(hits) / len(hits)
+        documents = list(_pairs(texts, labels))
+        predicted = self.predict(text for _, text in documents)
+        return sum(answer == label for answer, (label, _) in zip(predicted, documents, strict=True)) / len(documents)
 
     def save(self, path: str) -> None:
         """Write the model file, atomically; raises `PathError` if it cannot be written."""
@@ -136,6 +146,8 @@ class TextClassifier:
             found.append(f"there is only one class, {self.classes_[0]}; every answer will be that")
         if not self.learnt.selected.any():
             found.append("the documents hold no terms; every answer will be the class prior's")
+        if similar := alike(self.classes_):
+            found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
         return found
 
     @property
@@ -185,13 +197,33 @@ class TextClassifier:
         """Whether texts are counted already, ``name:count name:count``."""
         return bool(self.reading["format"] == "svmlight")
 
-    def _estimate(self, statistics: ClassStatistics) -> TextClassifier:
-        learnt = learn(statistics, self.parameters)
-        self.written_by = _versions(self.parameters)
+    def _estimate(self, statistics: ClassStatistics, parameters: dict[str, Any]) -> TextClassifier:
+        """Replace what was learnt; if anything is wrong, raise and leave it as it was."""
+        class_prior(parameters["class_prior"], statistics)  # raises now what it would raise at the first question
+        learnt = learn(statistics, parameters)
         for made in ("classifier", "_counter"):
             self.__dict__.pop(made, None)
-        self._statistics, self._learnt = statistics, learnt
+        self.parameters, self._statistics, self._learnt, self.written_by = parameters, statistics, learnt, _versions(parameters)
         return self
+
+
+def _pairs(texts: Iterable[Text], labels: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Labels with their texts; raises `UsageError` if there are more of one than of the other, or none."""
+    end = object()
+    number = 0
+    for label, text in zip_longest(labels, _all_utf8(texts), fillvalue=end):
+        if label is end or text is end:
+            raise UsageError(f"there are {'fewer' if label is end else 'more'} labels than texts", hint="give each text one label")
+        number += 1
+        yield label, text  # type: ignore[misc]
+    if not number:
+        raise UsageError("there are no texts")
+
+
+def _all_utf8(texts: Iterable[Text]) -> Iterator[bytes]:
+    if isinstance(texts, (str, bytes)):
+        raise UsageError("one text was given where several are wanted", hint="put it into a list")
+    return map(_utf8, texts)
 
 
 def _utf8(text: Text) -> bytes:

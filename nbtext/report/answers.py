@@ -17,13 +17,14 @@ COLUMNS = ("id", "label", "probability")
 
 
 class AnswerForm(NamedTuple):
-    """How answers are printed: ``output`` tsv, csv, jsonl or table; how many classes of each; costs; scores; each at once or not."""
+    """How answers are printed: ``output`` tsv, csv, jsonl or table; how many classes of each; costs; scores; each at once or not; safe cells."""
 
     output: str
     top_k: int = 0
     costs: bool = False
     scores: bool = False
     flush: bool = False
+    excel_safe: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -56,8 +57,9 @@ def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
 def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
     """Document, label, probability; without an answer the label is empty and the third says why. Then the columns that the form adds."""
     why_not = str(answer.problem or answer.abstained)
-    first = (answer.id, answer.label or "", why_not if answer.label is None else number(answer.probability))
-    others = [text for ranked in answer.ranked[1:] for text in (ranked.label, number(ranked.probability))]
+    safe = records.excel_safe if form.excel_safe else str
+    first = (safe(answer.id), safe(answer.label or ""), why_not if answer.label is None else number(answer.probability))
+    others = [text for ranked in answer.ranked[1:] for text in (safe(ranked.label), number(ranked.probability))]
     missing = [""] * (2 * max(form.top_k - 1, 0) - len(others))
     return (*first, *others, *missing, *([number(answer.expected_cost)] if form.costs else []))
 

@@ -15,9 +15,10 @@ COLUMNS = ("rank", "term", "score", "class")
 Feature = tuple[int, str, float, str]
 
 
-def write_features(rows: Sequence[Feature], output: str) -> None:
+def write_features(rows: Sequence[Feature], output: str, *, excel_safe: bool = False) -> None:
     """Print rank, term, score and class of each row; JSON has null for a score that is infinite."""
-    texts = [(str(place), term, records.number(score), label) for place, term, score, label in rows]
+    safe = records.excel_safe if excel_safe else str
+    texts = [(str(place), safe(term), records.number(score), safe(label)) for place, term, score, label in rows]
     if output == "table":
         from nbtext.report.tables import print_table
 

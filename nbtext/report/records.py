@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
 def tsv(fields: Sequence[object]) -> str:
     r"""One line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
     return "\t".join(visible_on_terminal(str(field).translate(_TSV_ESCAPES)) for field in fields) + "\n"
@@ -23,8 +26,19 @@ def tsv(fields: Sequence[object]) -> str:
 def csv_line(fields: Sequence[object]) -> str:
     """One record of comma-separated fields, quoted where needed."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([visible_on_terminal(str(field)) for field in fields])
-    return text.getvalue()
+    csv.writer(text, lineterminator="\r\n").writerow([visible_on_terminal(str(field)) for field in fields])
+    return (
+        text.getvalue().removesuffix("\r\n") + "\n"
+    )  # so that both line breaks are quoted inside a field, and the record ends as others do
+
+
+def excel_safe(text: str) -> str:
+    """A cell that a spreadsheet takes for text: what it would take for a formula gets an apostrophe in front (OWASP ASVS 1.2.10).
+
+    >>> excel_safe("=1+1")
+    "'=1+1"
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def json_line(record: Mapping[str, Any]) -> str:

@@ -15,13 +15,21 @@ MAX_BYTES = 255
 _SPACE = " "
 
 
+class _Visible(dict[int, str]):
+    """Table for `str.translate` without soft hyphens, joiners and direction marks, which stand inside words, not between them."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = kept = "" if category(chr(code)) == "Cf" else chr(code)
+        return kept
+
+
 class _Alphabet(dict[int, str]):
     """Table for `str.translate`: what becomes of a character, looked up once per character."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
         kind = category(character)
-        if kind == "Cf":  # soft hyphens, joiners, direction marks: inside words, not between them
+        if kind == "Cf":  # made by normalising
             kept = ""
         elif kind[0] in "LM" or kind in ("Nd", "Nl", "No"):
             kept = character
@@ -31,6 +39,7 @@ class _Alphabet(dict[int, str]):
         return kept
 
 
+_VISIBLE = _Visible()
 _ALPHABET = _Alphabet()
 
 
@@ -45,7 +54,7 @@ def words(text: str) -> list[str]:
             return [text.lower()] if MIN_CHARACTERS <= len(text) <= MAX_BYTES else []
         text = text.lower()
     else:
-        text = normalize("NFKC", normalize("NFKC", text).casefold())
+        text = normalize("NFKC", normalize("NFKC", text.translate(_VISIBLE)).casefold())
     pieces = text.translate(_ALPHABET).replace("''", _SPACE).split()
     found = (_trim(piece) for piece in pieces)
     return [word for word in found if len(word) >= MIN_CHARACTERS and len(word.encode()) <= MAX_BYTES]

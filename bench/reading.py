@@ -1,0 +1,86 @@
+"""How fast each reader is, beside counting: `python bench/reading.py FOLDER`, with the folder 20news-19997 in it, prints a Markdown table."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import mailbox
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbtext.corpus.document import Notices
+from nbtext.corpus.reading import read_corpus
+from nbtext.model.counting import count_corpus
+from nbtext.parameters import READING, TRAINING, checked
+from nbtext.text.stop_words import stop_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nbtext.corpus.document import Document
+
+MEGABYTE = 1_000_000
+
+
+def read(path: Path, **reading: object) -> Iterable[Document]:
+    return read_corpus([str(path)], checked(READING, reading), Notices(), labelled=True)
+
+
+def write_files(documents: list[Document], folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
+    """The documents in every format: where, and how they are read. In tsv and fasttext white space within a document becomes blanks."""
+    texts = [(document.label or "", document.text.decode()) for document in documents]
+    with (folder / "c.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"label": label, "text": text}, ensure_ascii=False) + "\n" for label, text in texts)
+    with (folder / "c.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows((label, text.replace("\0", "")) for label, text in texts)
+    with (folder / "c.tsv").open("w", encoding="utf-8") as file:
+        file.writelines(f"{label}\t{' '.join(text.split())}\n" for label, text in texts)
+    with (folder / "c.ft").open("w", encoding="utf-8") as file:
+        file.writelines(f"__label__{label} {' '.join(text.split())}\n" for label, text in texts)
+    (folder / "c.jsonl.gz").write_bytes(gzip.compress((folder / "c.jsonl").read_bytes(), 6))
+    box = mailbox.mbox(folder / "c.mbox")
+    for document in documents:
+        box.add(document.text)
+    box.close()
+    made = {"jsonl": "c.jsonl", "jsonl, gzip": "c.jsonl.gz", "csv": "c.csv", "tsv": "c.tsv", "fasttext": "c.ft", "mbox": "c.mbox"}
+    return {name: (folder / file, {}) for name, file in made.items()}
+
+
+def timed(work: Callable[[], object], runs: int) -> float:
+    seconds = []
+    for _ in range(runs):
+        begin = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    corpus = options.folder / "20news-19997"
+    training = checked(TRAINING, {})
+    stop_list = stop_words(training["stop_words"], training["language"])
+    with tempfile.TemporaryDirectory() as folder:
+        sources = {"dir": (corpus, {}), "dir, --document mail": (corpus, {"document": "mail"})}
+        sources |= write_files(list(read(corpus)), Path(folder))
+        print("| format | bytes read | reading, s | reading, MB/s | counting, s | counting, MB/s | reading / counting |")
+        print("|---|---:|---:|---:|---:|---:|---:|")
+        for name, (path, reading) in sources.items():
+            documents = [(document.label or "", document.text) for document in read(path, **reading) if document.problem is None]
+            megabytes = sum(len(text) for _, text in documents) / MEGABYTE
+            reads = timed(lambda path=path, reading=reading: sum(1 for _ in read(path, **reading)), options.runs)
+            counts = timed(lambda documents=documents: count_corpus(documents, training, stop_list), options.runs)
+            columns = (f"{megabytes:.1f} M", f"{reads:.2f}", f"{megabytes / reads:.0f}", f"{counts:.2f}", f"{megabytes / counts:.0f}")
+            print(f"| {name} | {' | '.join(columns)} | {reads / counts:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""`nbtext completion`: the script with which a shell completes nbtext's commands, options and values."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from nbtext.cli.options import log_format_option
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("completion", short_help="Print the script for completion in a shell.")
+@click.argument("shell", type=click.Choice(SHELLS))
+@log_format_option
+def command(shell: str, **options: Any) -> int:
+    """Print a script that makes a shell complete nbtext's commands, options and their values.
+
+    Load it at the start of the shell: in .bashrc or .zshrc, as eval "$(nbtext completion bash)"; for fish, as the file
+    completions/nbtext.fish in its configuration folder. Bash needs version 4.4.
+
+    \b
+    Example:
+      nbtext completion bash > nbtext.bash
+      nbtext completion fish
+    """
+    from click.shell_completion import get_completion_class
+
+    del options
+    root = click.get_current_context().find_root()
+    made_by = get_completion_class(shell)
+    assert made_by is not None  # noqa: S101 - click has all of SHELLS
+    script = made_by(root.command, {}, "nbtext", "_NBTEXT_COMPLETE")
+    sys.stdout.write((script.source_template % script.source_vars()).strip() + "\n")
+    return 0

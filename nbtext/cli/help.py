@@ -1,0 +1,81 @@
+"""`nbtext help`: texts on what no single option explains; one file for each in the folder ``topics``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nbtext.cli.options import log_format_option
+from nbtext.errors import UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+TOPICS = {
+    "formats": "how a corpus may be laid out",
+    "exit-status": "what the exit status says",
+    "model": "what the model file is, and where it is looked for",
+    "smoothing": "what is added to the counts, and how it is chosen",
+    "environment": "variables that nbtext heeds",
+    "cron": "running unattended",
+}
+
+
+def _suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    del parameter
+    return [CompletionItem(name) for name in (*TOPICS, *_commands(context)) if name.startswith(incomplete)]
+
+
+@click.command("help", short_help="Explain a topic or a command.")
+@click.argument("topic", required=False, shell_complete=_suggest)
+@log_format_option
+def command(topic: str | None, **options: Any) -> int:
+    """Print a text on a topic, or the help of a command; without one, list the topics.
+
+    \b
+    Example:
+      nbtext help
+      nbtext help formats
+      nbtext help train
+    """
+    del options
+    context = click.get_current_context()
+    if topic is None:
+        text = _listed()
+    elif topic in TOPICS:
+        text = topic_text(topic)
+    elif topic in _commands(context):
+        text = _help_of(topic, context)
+    else:
+        raise UsageError(f"there is no topic or command {topic!r}", hint=f"topics are {', '.join(TOPICS)}")
+    sys.stdout.write(text.rstrip("\n") + "\n")
+    return 0
+
+
+def topic_text(topic: str) -> str:
+    """The text on a topic."""
+    return (files("nbtext.cli") / "topics" / f"{topic}.txt").read_text(encoding="utf-8")
+
+
+def _listed() -> str:
+    width = max(map(len, TOPICS))
+    lines = [f"  nbtext help {topic.ljust(width)}  {meaning}" for topic, meaning in TOPICS.items()]
+    return "\n".join(["Topics:", *lines, "", "nbtext help COMMAND is nbtext COMMAND --help; nbtext --help lists the commands."])
+
+
+def _commands(context: click.Context) -> list[str]:
+    root = context.find_root()
+    return root.command.list_commands(root) if isinstance(root.command, click.Group) else []
+
+
+def _help_of(name: str, context: click.Context) -> str:
+    root = context.find_root()
+    assert isinstance(root.command, click.Group)  # noqa: S101 - it has the command
+    found = root.command.get_command(root, name)
+    assert found is not None  # noqa: S101 - it was listed
+    return found.get_help(click.Context(found, info_name=name, parent=root))

@@ -1,0 +1,139 @@
+"""Format ``jsonl``: one JSON object a line; label, text and id are values at keys, with dots for objects inside."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbtext.corpus.decoding import to_utf8
+from nbtext.corpus.document import RawDocument
+from nbtext.corpus.files import too_large
+from nbtext.corpus.streams import lines, opened
+from nbtext.errors import DocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbtext.corpus.source import Source
+
+LABEL, TEXT = "label", "text"
+"""The keys where none are given."""
+
+_ABSENT = object()
+
+
+def documents(path: str, source: Source) -> Iterator[RawDocument]:
+    """One document for each line that is not empty, named by its id or else ``path:line``.
+
+    Lines end at LF alone: JSON may hold U+2028 and other characters at which Python would break a line.
+    """
+    keys = _keys(source)
+    limit, encoding = source.limit, source.reading["encoding"]
+    with opened(path, source.unpacked_limit) as stream:
+        for number, line in lines(stream, limit):
+            name = f"{path}:{number}"
+            if line is None:
+                yield RawDocument(name, None, b"", too_large(limit))
+            elif line and not line.isspace():
+                try:
+                    record, transcoded = parsed(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line, encoding)
+                except DocumentError as problem:
+                    yield RawDocument(name, None, b"", problem)
+                else:
+                    source.notices.transcoded += transcoded
+                    yield _document(name, record, keys)
+
+
+class _Keys(NamedTuple):
+    """Where a record has what; without a key for it, nothing is looked up."""
+
+    label: str | None
+    text: str
+    id: str | None
+
+
+def _keys(source: Source) -> _Keys:
+    reading = source.reading
+    label = (reading["label_column"] or LABEL) if source.labelled else None
+    return _Keys(label, reading["text_column"] or TEXT, reading["id_column"])
+
+
+def _document(name: str, record: dict[str, Any], keys: _Keys) -> RawDocument:
+    try:
+        if keys.id is not None:
+            name = _scalar(record, keys.id) or name
+        label = None if keys.label is None else _label(record, keys.label)
+        return RawDocument(name, label, _text(record, keys.text), decoded=True)
+    except DocumentError as problem:
+        return RawDocument(name, None, b"", problem)
+
+
+def _label(record: dict[str, Any], key: str) -> str:
+    label = _scalar(record, key)
+    if label is None:
+        raise DocumentError(f"no value at the key {key!r}", hint="see --label-column")
+    return label
+
+
+def _text(record: dict[str, Any], key: str) -> bytes:
+    text = value_at(record, key)
+    if isinstance(text, str):
+        return text.encode("utf-8", "replace")
+    what = f"no value at the key {key!r}" if text is None or text is _ABSENT else f"the value at the key {key!r} is not text"
+    raise DocumentError(what, hint="see --text-column")
+
+
+def parsed(line: bytes, encoding: str) -> tuple[dict[str, Any], bool]:
+    """The object on a line, and whether the line had to be taken for Windows-1252; raises `DocumentError` if there is none."""
+    try:
+        body, transcoded = to_utf8(line, encoding)
+        record = _DECODER.decode(body.decode())
+    except RecursionError:
+        raise DocumentError("JSON nested too deeply") from None
+    except json.JSONDecodeError as problem:
+        raise DocumentError(f"not valid JSON ({problem.msg.lower()} at column {problem.pos + 1})") from None
+    except ValueError as problem:
+        raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None
+    if not isinstance(record, dict):
+        raise DocumentError("a JSON value that is no object")
+    return record, transcoded
+
+
+def value_at(record: dict[str, Any], key: str) -> object:
+    """The value at a key, or else, with dots in the key, inside the objects on the way; a sentinel if there is none."""
+    if key in record:
+        return record[key]
+    head, dot, rest = key.partition(".")
+    inside = record.get(head) if dot else None
+    return value_at(inside, rest) if isinstance(inside, dict) else _ABSENT
+
+
+def _scalar(record: dict[str, Any], key: str) -> str | None:
+    """Text, or a number or truth value as JSON writes it; None for null and where there is nothing."""
+    value = value_at(record, key)
+    if value is None or value is _ABSENT:
+        return None
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, (dict, list)):
+        raise DocumentError(f"the value at the key {key!r} is no text, number or truth value")
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise DocumentError(f"the number at the key {key!r} is too large") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+    return made
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant)

@@ -1,0 +1,58 @@
+"""What a reader of some format is told, and the names of what it finds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbtext.corpus.compression import SUFFIXES
+from nbtext.corpus.decoding import to_utf8
+from nbtext.errors import UsageError
+from nbtext.parameters import in_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nbtext.corpus.document import Notices
+
+
+class Source(NamedTuple):
+    """How to read: the parameters of `nbtext.parameters.READING`, whether classes are wanted, and where to leave word."""
+
+    reading: Mapping[str, Any]
+    notices: Notices
+    labelled: bool
+
+    @property
+    def limit(self) -> int:
+        """The most bytes of a document."""
+        return in_bytes(self.reading["max_document_size"])
+
+    @property
+    def unpacked_limit(self) -> int:
+        """The most bytes that a compressed file of documents may unpack to."""
+        return in_bytes(self.reading["max_unpacked_size"])
+
+
+def uncompressed(name: str) -> str:
+    """A file's name without the suffix that says how it is compressed."""
+    stem, suffix = os.path.splitext(name)  # noqa: PTH122 - a name, not a path
+    return stem if suffix.lower() in SUFFIXES else name
+
+
+def label_of(path: str, *suffixes: str) -> str:
+    """The class that a file or folder stands for: its name, without suffixes of compression and of the format.
+
+    >>> label_of("mail/spam.mbox.gz", ".mbox")
+    'spam'
+
+    Raises `UsageError` for standard input, which has no name.
+    """
+    if path == "-":
+        raise UsageError("standard input has no name that could be the class", hint="give a file")
+    name = uncompressed(Path(os.path.realpath(path)).name).lstrip(".")
+    for suffix in suffixes:
+        if name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
+    return to_utf8(os.fsencode(name), "auto")[0].decode()

@@ -1,0 +1,61 @@
+"""Format ``svmlight``: documents that are counted already, ``label name:count name:count # comment``, one a line."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import TYPE_CHECKING
+
+from nbtext.corpus.decoding import to_utf8
+from nbtext.corpus.document import RawDocument
+from nbtext.corpus.files import too_large
+from nbtext.corpus.streams import lines, opened
+from nbtext.errors import DocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbtext.corpus.source import Source
+
+MOST = 10**9
+"""A count beyond this is no count of words in a document."""
+
+_COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
+
+
+def documents(path: str, source: Source) -> Iterator[RawDocument]:
+    """One document for each line that is not empty and not only a comment, named ``path:line``; its text is ``name:count name:count``.
+
+    A name is what stands before the last colon. Without labels wanted, a first item that is no count is taken for a label and left out.
+    """
+    limit, encoding = source.limit, source.reading["encoding"]
+    with opened(path, source.unpacked_limit) as stream:
+        for number, line in lines(stream, limit):
+            name = f"{path}:{number}"
+            if line is None:
+                yield RawDocument(name, None, b"", too_large(limit))
+                continue
+            features = (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).partition(b"#")[0].strip()
+            if features:
+                yield _document(name, features, source.labelled, encoding)
+
+
+def _document(name: str, features: bytes, labelled: bool, encoding: str) -> RawDocument:  # noqa: FBT001 - in one place
+    label = None
+    first, *rest = features.split(None, 1)
+    try:
+        if not _COUNTED.fullmatch(first):
+            label, features = to_utf8(first, encoding)[0].decode(), b"".join(rest)
+        _check(features)
+    except DocumentError as problem:
+        return RawDocument(name, None, b"", problem)
+    if labelled and label is None:
+        return RawDocument(name, None, b"", DocumentError("no label: the line begins with a count"))
+    return RawDocument(name, label if labelled else None, features)
+
+
+def _check(features: bytes) -> None:
+    for item in features.split():
+        if not _COUNTED.fullmatch(item):
+            shown = item[:40].decode("utf-8", "replace")
+            raise DocumentError(f"{shown!r} is not name:count with a whole count from 1 to {MOST - 1:,}")

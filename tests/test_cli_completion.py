@@ -1,0 +1,96 @@
+"""Completion in a shell: bash really does it; the scripts for zsh and fish ask nbtext in the same way."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.cli.completion import SHELLS
+from nbtext.cli.help import TOPICS
+from nbtext.cli.main import COMMANDS
+from nbtext.parameters import CRITERIA, FORMATS, LANGUAGES
+from tests.process import HOUSE, error_line, nbtext, run, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with nbtext in ``bin``, which is on the path."""
+    program = tmp_path / "bin" / "nbtext"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m nbtext "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "corpus.csv").write_text("a,b\n")
+    return tmp_path
+
+
+def completed(words: list[str], home: Path) -> list[str]:
+    """What bash offers for the last of the words."""
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("there is no bash")
+    env = {**HOUSE, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
+    if run([shell, "-c", "((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)) && complete -o nosort -F none none"]).status:
+        pytest.skip("this bash is older than 4.4 or has no programmable completion")
+    line = " ".join(shlex.quote(word) for word in words)
+    script = (
+        'source <(nbtext completion bash)\n[[ $(complete -p nbtext) == *_nbtext_completion* ]] || exit 9\ncompopt() { echo "FILES"; }\n'
+        f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}\n_nbtext_completion nbtext\n"
+        'for word in "${COMPREPLY[@]}"; do echo "$word"; done'
+    )
+    return succeeded(run([shell, "--norc", "-c", script], cwd=home, env=env)).text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["nbtext", ""], list(COMMANDS)),
+        (["nbtext", "sel"], ["select-features"]),
+        (["nbtext", "train", "--ngr"], ["--ngrams"]),
+        (["nbtext", "train", "--language", "ger"], ["german"]),
+        (["nbtext", "train", "--language", ""], list(LANGUAGES)),
+        (["nbtext", "train", "--stop-words", "no"], ["none", "norwegian"]),
+        (["nbtext", "train", "--stemmer", "por"], ["portuguese", "porter"]),
+        (["nbtext", "classify", "--format", "m"], [name for name in FORMATS if name.startswith("m")]),
+        (["nbtext", "classify", "--output", ""], ["tsv", "csv", "jsonl", "table"]),
+        (["nbtext", "select-features", "--by", ""], list(CRITERIA)),
+        (["nbtext", "evaluate", "--log-format", "j"], ["json"]),
+        (["nbtext", "classify", "corp"], ["FILES"]),
+        (["nbtext", "classify", "-m", ""], ["FILES"]),
+        (["nbtext", "train", "--stop-words", "./"], ["FILES"]),
+        (["nbtext", "help", "for"], ["formats"]),
+        (["nbtext", "help", ""], [*TOPICS, *COMMANDS]),
+        (["nbtext", "completion", ""], list(SHELLS)),
+    ],
+    ids=lambda value: " ".join(value) if value[:1] == ["nbtext"] else None,
+)
+def test_bash_completes(words: list[str], expected: list[str], home: Path) -> None:
+    assert completed(words, home) == expected
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_script_is_good_for_its_shell(shell: str, home: Path) -> None:
+    found = shutil.which(shell)
+    if found is None:
+        pytest.skip(f"there is no {shell}")
+    (home / "script").write_bytes(succeeded(nbtext("completion", shell)).out)
+    succeeded(run([found, "-n", "script"], cwd=home))
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_what_the_script_asks_for_is_answered(shell: str) -> None:
+    assert f"_NBTEXT_COMPLETE={shell}_complete" in succeeded(nbtext("completion", shell)).text
+    asked = {"_NBTEXT_COMPLETE": f"{shell}_complete", "COMP_WORDS": "nbtext tr", "COMP_CWORD": "tr" if shell == "fish" else "1"}
+    assert "train" in succeeded(nbtext(env=asked)).text
+
+
+def test_other_shells_are_refused() -> None:
+    error_line(nbtext("completion", "tcsh"), 2)
+    error_line(nbtext("completion"), 2)

@@ -1,0 +1,56 @@
+"""`--excel-safe`: cells of CSV that a spreadsheet would run as formulas (fault 74)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process import Result
+
+FORMULAS = ["=cmd()", "+1", "-1", "@SUM(A1)"]
+
+
+def rows(result: Result) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(succeeded(result).out.decode(), newline="")))
+
+
+def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
+    labels = [*FORMULAS, "\rx", "plain"]
+    table = "".join(f'"{label}",word{number}\n' for number, label in enumerate(labels))
+    corpus(tmp_path, {"t.csv": table, "=1+1": "word0", "in/-2": "word0", "-3": "word5", "\t4": "word5"})
+    succeeded(nbtext("train", "t.csv", cwd=tmp_path))
+    files = ["--", "=1+1", "in", "-3", "\t4"]
+    asked = ["classify", "--format", "dir", "--output", "csv", "--top-k", "6"]
+    plain = rows(nbtext(*asked, *files, cwd=tmp_path))
+    safe = rows(nbtext(*asked, "--excel-safe", *files, cwd=tmp_path))
+    assert [row[0] for row in safe[1:]] == ["'=1+1", "in/-2", "'-3", "'\t4"]
+    assert safe[0] == plain[0]
+    for before, after in zip(plain[1:], safe[1:], strict=True):
+        assert [cell.removeprefix("'") for cell in after] == before
+        assert not [cell for cell in after if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+        assert [cell for cell in after[2::2] if cell.startswith("'")] == []
+    assert {cell for row in safe[1:] for cell in row[1::2]} == {*(f"'{label}" for label in labels[:-1]), "plain"}
+
+
+def test_fault_74_terms_but_not_numbers(tmp_path: Path) -> None:
+    corpus(tmp_path, {"t.svm": "=a red:9\n=a =x:3\n-b green:9 @y:2\n"})
+    succeeded(nbtext("train", "t.svm", cwd=tmp_path))
+    asked = ["select-features", "--by", "log-odds", "--output", "csv"]
+    plain, safe = rows(nbtext(*asked, cwd=tmp_path)), rows(nbtext(*asked, "--excel-safe", cwd=tmp_path))
+    assert {row[1] for row in safe[1:]} == {"red", "green", "'=x", "'@y"}
+    assert {row[3] for row in safe[1:]} == {"'=a", "'-b"}
+    assert [(row[0], row[2]) for row in safe] == [(row[0], row[2]) for row in plain]
+
+
+@pytest.mark.parametrize("command", [["classify", "pets"], ["select-features"]], ids=lambda command: command[0])
+def test_without_csv_there_are_no_cells(pets: Path, command: list[str]) -> None:
+    for output in ([], ["--output", "jsonl"], ["--output", "table"]):
+        assert "--excel-safe goes with --output csv" in error_line(nbtext(*command, *output, "--excel-safe", cwd=pets), 2)

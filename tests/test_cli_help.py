@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext import __version__
+from nbtext.cli.main import COMMANDS
+from tests.process import PETS, REPOSITORY, bash, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)], ids=str)
+def test_help_by_either_name(command: list[str]) -> None:
+    helped = succeeded(nbtext(*command, "--help", env={"COLUMNS": "80"}))
+    assert succeeded(nbtext(*command, "-h", env={"COLUMNS": "80"})) == helped
+    assert helped.text.startswith("Usage: nbtext")
+    assert "-h, --help" in helped.text
+
+
+def test_the_command_alone_shows_how_it_is_used() -> None:
+    done = nbtext()
+    assert (done.status, done.out) == (2, b"")
+    assert done.err == succeeded(nbtext("-h")).out
+    for command in COMMANDS:
+        assert f"\n  {command} " in done.err.decode()
+
+
+def test_help_needs_nothing_heavy(tmp_path: Path) -> None:
+    for name in ("numpy", "scipy", "joblib", "nltk", "rich", "Stemmer"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
+    for command in ([], *([command] for command in COMMANDS)):
+        succeeded(nbtext(*command, "--help", cwd=tmp_path))
+
+
+def test_version() -> None:
+    assert succeeded(nbtext("--version")).text == f"nbtext, version {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["trane"], ["--verbos"], ["train", "--nothing"], ["\x1b[31m"], ["inspect", "more"], ["inspect", "--top", "x"]]
+)
+def test_what_is_unknown_is_told_in_one_line(arguments: list[str]) -> None:
+    assert "; see nbtext" in error_line(nbtext(*arguments), 2)
+
+
+def examples(command: str) -> list[str]:
+    text = succeeded(nbtext(command, "--help", env={"COLUMNS": "200"})).text
+    found = re.search(r"^  Example:\n((?:    .*\n)+)", text, re.MULTILINE)
+    assert found is not None
+    return [line.strip() for line in found[1].splitlines()]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_of_the_help_run(command: str, tmp_path: Path) -> None:
+    table = "topic,body\n" + "".join(f"{name.partition('/')[0]},{text}\n" for name, text in PETS.items())
+    (tmp_path / "corpora").symlink_to(REPOSITORY / "corpora")
+    letters = {"letter.txt": "the bin was not emptied", "inbox/1": "a street lamp is out", "messages.txt": "one\ntwo\n", "log": "a\nb\n"}
+    corpus(tmp_path, {**letters, "messages.csv": table, "test.csv": table})
+    for line in [*examples("train"), *examples(command)]:
+        assert "nbtext train " in line or f"nbtext {command}" in line
+        done = bash(f'nbtext() {{ $NBTEXT "$@"; }}; tail() {{ cat "${{@: -1}}"; }}; {line}', cwd=tmp_path)
+        assert done.status == 0, (line, done)

@@ -1,0 +1,99 @@
+"""--files-from, --null, --on-error: where documents come from, and what happens when one cannot be read."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import bash, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIXED: dict[str, str | bytes] = {"1.txt": "the cat", "2.bin": b"\0\1", "3.txt": "the dog"}
+
+
+def ids(*arguments: str, cwd: Path, stdin: bytes = b"") -> list[str]:
+    return [row[0] for row in succeeded(nbtext("classify", *arguments, cwd=cwd, stdin=stdin)).rows]
+
+
+@pytest.mark.parametrize("end", [b"", b"\0"])
+def test_lists_of_any_names(pets: Path, end: bytes) -> None:
+    names = [b"new\nline", b"\xff", b" ", b"-", b"-v", b"tab\t"]
+    for name in names:
+        (pets / os.fsdecode(name)).write_text("the cat")
+    listed = b"\0".join(names) + end
+    (pets / "list").write_bytes(listed)
+    shown = [os.fsdecode(name).replace("\n", "\\n").replace("\t", "\\t") for name in (*names[:3], b"./-", *names[4:])]
+    assert ids("--files-from", "-", "-0", cwd=pets, stdin=listed) == shown
+    assert ids("--files-from", "list", "--null", cwd=pets) == shown
+    assert ids("pets/dogs/1", "--files-from", "list", "--null", cwd=pets) == ["pets/dogs/1", *shown]
+    assert ids("--files-from", "-", cwd=pets, stdin=b" \n\n\xff") == [" ", "\udcff"]
+
+
+def test_with_find(pets: Path) -> None:
+    result = succeeded(bash("find pets -type f -print0 | sort -z | $NBTEXT classify --files-from - -0", cwd=pets))
+    assert [row[:2] for row in result.rows] == [[f"pets/{label}/{n}", label] for label in ("cats", "dogs") for n in (1, 2)]
+
+
+def test_an_empty_list_has_no_rows_and_a_warning(pets: Path) -> None:
+    result = nbtext("classify", "--files-from", "-", "-0", cwd=pets)
+    assert (result.status, result.out, result.notes) == (0, b"", ["nbtext: warning: the list of files is empty"])
+    assert nbtext("classify", "--files-from", "-", "-q", cwd=pets).notes == []
+    for command in ("train", "evaluate"):
+        result = nbtext(command, "--files-from", "-", cwd=pets)
+        assert (result.status, result.out) == (2, b"")
+        assert result.notes[-1] == "nbtext: the corpus has no documents that can be read"
+
+
+def test_training_and_evaluating_from_a_list(pets: Path) -> None:
+    (pets / "list").write_text("pets\n")
+    succeeded(nbtext("train", "--files-from", "list", "-m", "m", cwd=pets))
+    assert json.loads(succeeded(nbtext("evaluate", "--files-from", "list", "-o", "json", "-m", "m", cwd=pets)).out)["n"] == 4
+
+
+@pytest.mark.parametrize("command", ["train", "classify", "evaluate"])
+def test_lists_that_cannot_be(pets: Path, command: str) -> None:
+    assert "list of files" in error_line(nbtext(command, "-", "--files-from", "-", cwd=pets), 2)
+    assert "--null goes with --files-from" in error_line(nbtext(command, "pets", "-0", cwd=pets), 2)
+    assert "none: cannot read: no such file" in error_line(nbtext(command, "--files-from", "none", cwd=pets), 4)
+    assert error_line(nbtext(command, cwd=pets), 2) == f"nbtext: Missing argument 'CORPUS...'; see nbtext {command} --help"
+
+
+def test_a_document_that_cannot_be_read_has_a_record_or_none_or_ends_all(pets: Path) -> None:
+    corpus(pets / "in", MIXED)
+    why = "binary, not text (a zero byte at 0)"
+    note = f"nbtext: in/2.bin: {why}"
+    for choice, rows, notes in (
+        ([], ["in/1.txt", "in/2.bin", "in/3.txt"], [note]),
+        (["--on-error", "record"], ["in/1.txt", "in/2.bin", "in/3.txt"], [note]),
+        (["--on-error", "skip"], ["in/1.txt", "in/3.txt"], [note]),
+        (["--on-error", "fail"], ["in/1.txt"], [note]),
+    ):
+        result = nbtext("classify", "in", *choice, cwd=pets)
+        assert (result.status, [row[0] for row in result.rows], result.notes) == (1, rows, notes)
+
+
+def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", cwd=pets))
+    corpus(pets / "pets/dogs", {"3": b"\0"})
+    before = (pets / "nbtext.joblib").read_bytes()
+    note = "nbtext: pets/dogs/3: binary, not text (a zero byte at 0)"
+    assert error_line(nbtext("train", "pets", "--on-error", "fail", cwd=pets), 1) == note
+    assert error_line(nbtext("evaluate", "pets", "--on-error", "fail", cwd=pets), 1) == note
+    assert (pets / "nbtext.joblib").read_bytes() == before
+    for choice in ("record", "skip"):
+        result = nbtext("train", "pets", "--on-error", choice, "-m", choice, cwd=pets)
+        assert (result.status, result.notes, (pets / choice).read_bytes()) == (1, [note], before)
+
+
+def test_one_of_ten_thousand_documents(pets: Path) -> None:
+    lines = [b'{"text": "the cat"}'] * 10_000
+    lines[7_000] = b'{"text": null}'
+    (pets / "c.jsonl").write_bytes(b"\n".join(lines))
+    result = nbtext("classify", "c.jsonl", "--format", "jsonl", cwd=pets)
+    assert (result.status, len(result.rows), len(result.notes)) == (1, 10_000, 1)
+    assert [row for row in result.rows if not row[1]] == [["c.jsonl:7001", "", "no value at the key 'text'; see --text-column"]]

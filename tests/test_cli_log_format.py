@@ -1,0 +1,98 @@
+"""`--log-format json`: every line on standard error is a JSON object, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext.cli.main import COMMANDS
+from tests.process import HOUSE, corpus, error_line, nbtext, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process import Result
+
+AS_JSON = ["--log-format", "json"]
+
+
+def said(result: Result) -> list[dict[str, Any]]:
+    """The lines of standard error as objects, checked for what every one of them has."""
+    lines = [json.loads(note) for note in result.notes]
+    for line in lines:
+        assert line["level"] in ("error", "warning", "notice")
+        assert isinstance(line["message"], str)
+        assert set(line) <= {"level", "message", "where", "document", "hint"}
+    return lines
+
+
+def test_a_document_that_cannot_be_read(pets: Path) -> None:
+    corpus(pets, {"bin\x1b[31m\n\u202e": b"\0", "large": "x" * 20})
+    done = nbtext("classify", "pets", "bin\x1b[31m\n\u202e", "large", "--max-document-size", "16", *AS_JSON, cwd=pets)
+    assert done.status == 1
+    assert not any(byte < 0x20 and byte != 0x0A for byte in done.err)
+    lines = said(done)
+    assert [line["level"] for line in lines] == ["error"] * 6
+    assert lines[4] == {"level": "error", "message": "binary, not text (a zero byte at 0)", "document": "bin\x1b[31m\n\u202e"}
+    assert lines[5]["document"] == "large"
+    assert lines[5]["hint"] == "see --max-document-size"
+
+
+def test_warnings_and_notices(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/only/1": b"caf\xe9"})
+    lines = said(nbtext("train", "c", "-v", *AS_JSON, cwd=tmp_path))
+    assert [line["level"] for line in lines] == ["notice", "warning", "notice"]
+    assert lines[1]["message"] == "there is only one class, only; every answer will be that"
+    assert nbtext("train", "c", "-q", *AS_JSON, cwd=tmp_path).err == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "expected"),
+    [
+        (["inspect", "-m", "none"], 3, {"where": "none"}),
+        (["classify", "none.csv", "--format", "csv"], 4, {"where": "none.csv", "message": "cannot read: no such file or directory"}),
+        (["train", "pets", "--ngrams", "x"], 2, {"level": "error"}),
+        (["train"], 2, {"hint": "see nbtext train --help"}),
+        (["train", "pets", "--nope"], 2, {"hint": "see nbtext train --help"}),
+        (["trane"], 2, {"hint": "see nbtext --help"}),
+        ([], 2, {"hint": "see nbtext --help"}),
+    ],
+    ids=str,
+)
+def test_failures_by_the_option_anywhere(pets: Path, arguments: list[str], status: int, expected: dict[str, str]) -> None:
+    for given in ([*AS_JSON, *arguments], [*arguments[:1], *AS_JSON, *arguments[1:]], [*arguments, "--log-format=json"]):
+        if given[:1] == ["trane"]:
+            continue  # whatever follows an unknown command is its own
+        done = nbtext(*given, cwd=pets)
+        assert (done.status, done.out) == (status, b"")
+        [line] = said(done)
+        assert {"level": "error", **expected}.items() <= line.items()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_it(command: str) -> None:
+    assert b"--log-format" in nbtext(command, "--help").out
+    assert "'xml' is not one of 'text', 'json'" in error_line(nbtext(command, "--log-format", "xml"), 2)
+
+
+def test_text_is_the_default_and_can_be_said(pets: Path) -> None:
+    plain = nbtext("classify", "none", cwd=pets)
+    assert nbtext("classify", "none", "--log-format", "text", cwd=pets) == plain
+    assert nbtext("classify", "--log-format", "json", "none", "--log-format", "text", cwd=pets) == plain
+    assert nbtext("classify", "--", "none", "--log-format", "json", cwd=pets).notes[0] == plain.notes[0]
+
+
+def test_an_internal_error_with_its_traceback(pets: Path) -> None:
+    code = (
+        "import sys; import nbtext.model.overview as o; from nbtext.cli.main import run\n"
+        "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
+        "o.overview = broken; sys.exit(run(sys.argv[1:]))"
+    )
+    done = run([sys.executable, "-c", code, "--debug", *AS_JSON, "inspect"], cwd=pets, env=HOUSE)
+    lines = said(done)
+    assert done.status == 70
+    assert (lines[0]["level"], lines[0]["message"]) == ("notice", "Traceback (most recent call last):")
+    assert (lines[-1]["level"], lines[-1]["message"]) == ("error", "internal error: ZeroDivisionError: a\x1b[31m\nb")

@@ -1,0 +1,152 @@
+"""Progress on a terminal: shown after a second, gone at the end, and never anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.cli.progress import Picture, count_documents, size_of_files, watched
+from tests.process import HOUSE, TIME_LIMIT, corpus, nbtext
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = 24
+PAUSE = 0.08
+ERASED = "\r\x1b[2K"
+
+
+def feed(fifo: Path, bad: bytes = b"") -> None:
+    """Rows with pauses between them, about two seconds in all."""
+    with contextlib.suppress(BrokenPipeError), fifo.open("wb", buffering=0) as stream:
+        for number in range(ROWS):
+            stream.write(b"cats\tthe cat purrs\n" if number % 2 == 0 else bad or b"dogs\tthe dog barks\n")
+            time.sleep(PAUSE)
+
+
+def screen_of(*arguments: str, cwd: Path, env: dict[str, str] | None = None, answers: bool = False, bad: bytes = b"") -> tuple[str, bytes]:
+    """What a terminal on standard error is sent while a slow ``slow.tsv`` is read, and standard output, a pipe unless ``answers``."""
+    fifo = cwd / "slow.tsv"
+    os.mkfifo(fifo)
+    feeder = threading.Thread(target=feed, args=(fifo, bad))
+    feeder.start()
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "nbtext", *arguments],
+        cwd=cwd,
+        env={**os.environ, **HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", "NO_COLOR": "", **(env or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs if answers else subprocess.PIPE,
+        stderr=theirs,
+    ) as child:
+        os.close(theirs)
+        received = b""
+        with contextlib.suppress(OSError):  # Linux says so when the other side has closed
+            while chunk := os.read(ours, 65536):
+                received += chunk
+        os.close(ours)
+        out = child.stdout.read() if child.stdout is not None else b""
+        assert child.wait(TIME_LIMIT) == (1 if bad else 0), received
+    feeder.join(TIME_LIMIT)
+    fifo.unlink()
+    return received.decode(), out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["train", "slow.tsv", "-m", "new"], ["classify", "slow.tsv"], ["evaluate", "slow.tsv", "--format", "tsv"]], ids=str
+)
+def test_a_slow_input_shows_progress_and_leaves_none(pets: Path, arguments: list[str]) -> None:
+    screen, out = screen_of(*arguments, cwd=pets)
+    assert re.search(r"\d+ documents, \d+ per second", screen)
+    *_, end = screen.split(ERASED)
+    assert "per second" not in end
+    assert b"per second" not in out
+
+
+def test_answers_on_the_same_terminal_are_not_drawn_over(pets: Path) -> None:
+    table, _ = screen_of("classify", "slow.tsv", cwd=pets, answers=True)
+    *_, end = table.split(ERASED)
+    assert end.count("slow.tsv:") == ROWS
+    assert "per second" in table
+    assert "per second" not in end
+    rows, _ = screen_of("classify", "slow.tsv", "--output", "tsv", cwd=pets, answers=True)
+    assert "per second" not in rows
+
+
+@pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"TERM": ""}], ids=str)
+def test_no_progress_on_a_terminal_that_cannot_take_it_back(pets: Path, env: dict[str, str]) -> None:
+    screen, _ = screen_of("classify", "slow.tsv", cwd=pets, env=env)
+    assert screen == ""
+
+
+def test_no_progress_if_quiet_or_for_programs(pets: Path) -> None:
+    for arguments in (["-q"], ["--log-format", "json"]):
+        assert screen_of("classify", "slow.tsv", *arguments, cwd=pets)[0] == ""
+
+
+def test_no_progress_in_a_pipe(pets: Path) -> None:
+    fifo = pets / "slow.tsv"
+    os.mkfifo(fifo)
+    feeder = threading.Thread(target=feed, args=(fifo,))
+    feeder.start()
+    done = nbtext("train", "slow.tsv", "-m", "new", cwd=pets, env={"TERM": "xterm-256color", "FORCE_COLOR": "1"})
+    feeder.join(TIME_LIMIT)
+    assert (done.status, done.out, done.err) == (0, b"", b"")
+
+
+def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
+    screen, _ = screen_of("train", "slow.tsv", "-m", "new", cwd=pets, bad=b"a row without a second column\n")
+    assert screen.count("nbtext: slow.tsv:") == 10
+    for before in screen.split("nbtext: ")[1:-1]:
+        shown = before.split("\n")[-1]
+        assert shown == "" or shown.endswith(ERASED)
+
+
+def drawn(share: float | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **env: str) -> str:
+    for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "NO_COLOR": "", **env}.items():
+        monkeypatch.setenv(name, value)
+    picture = Picture([], "lines")
+    monkeypatch.setattr(picture, "_share", lambda _: share)
+    picture.show(1500, 3.0)
+    return capsys.readouterr().err.removeprefix(ERASED)
+
+
+def test_time_left_where_the_end_is_known(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert drawn(0.25, monkeypatch, capsys).endswith(" 1,500 documents, 500 per second, 0:00:09 left")
+    assert drawn(None, monkeypatch, capsys) == "1,500 documents, 500 per second"
+    assert drawn(0.25, monkeypatch, capsys, COLUMNS="30") == "1,500 documents, 500 per seco"
+
+
+def test_no_colour_if_it_is_not_wanted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    line = drawn(0.5, monkeypatch, capsys, NO_COLOR="1")
+    assert not re.search(r"\x1b\[[0-9;]*m", line)
+    assert "━" in line
+
+
+def test_how_many_documents_and_bytes_there_will_be(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/a/1": "x", "c/a/deep/2": "x", "c/b/3": "x", "c/b/.hidden": "x", "m/cur/1": "x", "m/new/2": "x", "m/tmp/3": "x"})
+    assert count_documents([str(tmp_path / "c"), str(tmp_path / "c/a/1")], "dir") == 4
+    assert count_documents([str(tmp_path / "m")], "maildir") == 2
+    assert count_documents([str(tmp_path / "none")], "maildir") == 2
+    assert size_of_files([str(tmp_path / "c/a/1"), str(tmp_path / "c/b/3")]) == 2
+    assert size_of_files([str(tmp_path / "c")]) is None
+    assert size_of_files([str(tmp_path / "none")]) is None
+
+
+def test_watching_passes_everything_on_and_costs_next_to_nothing() -> None:
+    items = range(1_000_000)
+    begin = time.process_time()
+    assert sum(1 for _ in iter(items)) == 1_000_000
+    plain = time.process_time() - begin
+    begin = time.process_time()
+    assert sum(watched(items, [], "dir")) == sum(items)
+    assert time.process_time() - begin < plain + 1.0  # a microsecond for each

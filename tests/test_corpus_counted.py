@@ -1,0 +1,120 @@
+"""Formats fasttext and svmlight, and counting what is counted already."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from sklearn.datasets import dump_svmlight_file
+
+from nbtext import TextClassifier
+from nbtext.corpus.fasttext import parted
+from nbtext.counts.counted import CountedTerms
+from nbtext.counts.vocabulary import Vocabulary
+from tests.building import plain
+from tests.process import error_line, limit_memory, nbtext, succeeded
+from tests.reading import documents, problems, texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def file(folder: Path, content: str | bytes, name: str) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_fasttext_lines(tmp_path: Path) -> None:
+    path = file(tmp_path, "\ufeff__label__a b c\r\n\n__label__café\t x\n y __label__z\n__label__empty\n", "c.ft")
+    assert texts(path) == [("a", "b c"), ("café", "x"), ("z", "y"), ("empty", "")]
+    assert texts(path, labelled=False) == [(None, "b c"), (None, ""), (None, "x"), (None, "y"), (None, "")]
+    assert [document.id for document in documents(path)] == [f"{path}:{number}" for number in (1, 3, 4, 5)]
+
+
+def test_fasttext_lines_with_several_labels_or_none_are_problems(tmp_path: Path) -> None:
+    path = file(tmp_path, "__label__a __label__b x\nno label\n__label__ x\n__label__a fine", "c.ft")
+    assert problems(path) == {
+        f"{path}:1": "several labels (a, b); a document has one class",
+        f"{path}:2": "no label: the line does not begin with __label__",
+        f"{path}:3": "the label is empty",
+    }
+    assert texts(path, labelled=False)[0] == (None, "x")
+    result = nbtext("train", path, "-m", tmp_path / "m")
+    assert (result.status, len(result.notes)) == (1, 4)
+
+
+@given(st.lists(st.sampled_from([b"__label__", b"a", b" ", b"\t", b"word"])).map(b"".join))
+def test_fasttext_against_a_slow_twin(line: bytes) -> None:
+    tokens = [token for token in line.split() if token.startswith(b"__label__")]
+    labels, rest = parted(line)
+    assert labels == [token.removeprefix(b"__label__") for token in tokens]
+    assert rest.split() == [token for token in line.split() if not token.startswith(b"__label__")]
+
+
+def test_svmlight_lines(tmp_path: Path) -> None:
+    path = file(tmp_path, "+1 3:2 10:1 # 4:4\n# only a comment\n\n-1 a:b:3\r\nx # no terms\n", "c.svm")
+    assert texts(path) == [("+1", "3:2 10:1"), ("-1", "a:b:3"), ("x", "")]
+    assert texts(path, labelled=False) == [(None, "3:2 10:1"), (None, "a:b:3"), (None, "")]
+    assert texts(file(tmp_path, "3:2 10:1\n", "d.svm"), labelled=False) == [(None, "3:2 10:1")]
+
+
+@pytest.mark.parametrize("item", ["a:0", "a:-1", "a:1.5", "a:x", "a", ":3", "a:", "a:1000000000", "a:1e3", "a:٣", "a:00"])
+def test_counts_are_whole_and_positive(tmp_path: Path, item: str) -> None:
+    path = file(tmp_path, f"x a:1\nx b:2 {item}\ny c:007\n", "c.svmlight")
+    assert problems(path) == {f"{path}:2": f"{item!r} is not name:count with a whole count from 1 to 999,999,999"}
+    assert len(documents(path)) == 3
+
+
+def test_a_line_of_counts_without_a_label_is_a_problem_for_training(tmp_path: Path) -> None:
+    path = file(tmp_path, "a:1 b:2\n", "c.svm")
+    assert problems(path) == {f"{path}:1": "no label: the line begins with a count"}
+
+
+def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path: Path) -> None:
+    path = file(tmp_path, "x The:999999999 running:3 1:1\ny the:2 runs:1 it's,odd:1\n" * 50, "c.svm")
+    succeeded(nbtext("train", path, "-m", tmp_path / "m", before=limit_memory))
+    counts = plain(TextClassifier.load(str(tmp_path / "m")).statistics)
+    assert counts.occurrences[("x", "The")] == 999_999_999 * 50
+    assert {term for _, term in counts.occurrences} == {"The", "running", "1", "the", "runs", "it's,odd"}
+    answers = succeeded(nbtext("classify", path, "-m", tmp_path / "m"))
+    assert [row[1] for row in answers.rows] == ["x", "y"] * 50
+    bare = nbtext("classify", "-", "--format", "lines", "-m", tmp_path / "m", stdin=b"runs the\nThe The:2\n")
+    assert [row[1] for row in bare.rows] == ["y", "x"]
+
+
+def test_counted_features_do_not_meet_a_model_of_texts(pets: Path) -> None:
+    file(pets, "cats cat:2\n", "c.svm")
+    line = error_line(nbtext("classify", "c.svm", "--format", "svmlight", cwd=pets), 2)
+    assert line == "nbtext: the model was trained on texts, not on svmlight's counted features; train one on features"
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from(["a", "b:c", "é", "zz", "9"]), st.integers(1, 10**9)), max_size=6), max_size=5))
+def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
+    vocabulary = Vocabulary.of(["a", "b:c", "é"])
+    lines = [" ".join(f"{name}:{count}" for name, count in row).encode() for row in rows]
+    matrix = CountedTerms(vocabulary.find).count(lines)
+    for number, row in enumerate(rows):
+        wanted: Counter[str] = Counter()
+        for name, count in row:
+            wanted[name] += count
+        entries = slice(matrix.offsets[number], matrix.offsets[number + 1])
+        found = {vocabulary.term(term): count for term, count in zip(matrix.terms[entries], matrix.counts[entries].tolist(), strict=True)}
+        assert found == {name: count for name, count in wanted.items() if name in ("a", "b:c", "é")}
+        assert matrix.unknown[number] == wanted["zz"] + wanted["9"]
+
+
+def test_what_scikit_learn_writes_is_read(tmp_path: Path) -> None:
+    table = np.random.default_rng(3).poisson(0.7, (20, 9))
+    out = io.BytesIO()
+    dump_svmlight_file(csr_matrix(table), np.arange(20) % 3, out, zero_based=False)
+    found = texts(file(tmp_path, out.getvalue(), "c.svmlight"))
+    assert [label for label, _ in found] == [str(number % 3) for number in range(20)]
+    for row, (_, text) in zip(table.tolist(), found, strict=True):
+        assert text.split() == [f"{column}:{count}" for column, count in enumerate(row, 1) if count]

@@ -1,0 +1,244 @@
+"""What holds for every format: the same documents give the same labels, texts and counts, compressed or not."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import mailbox
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.corpus.formats import BY_SUFFIX, READERS, resolve_format
+from nbtext.errors import PathError, UsageError
+from nbtext.parameters import FORMATS, READING, checked
+from tests.building import plain
+from tests.process import bash, corpus, error_line, nbtext, succeeded
+from tests.reading import documents, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.oracle import Counts
+
+Rows = list[tuple[str, str]]
+ROWS: Rows = [
+    ("ham", "see you at lunch lunch"), ("spam", "win a prize"), ("ham", "the café is open"), ("spam", "prize prize 世界 win"), ("ham", "at noon"),
+]  # fmt: skip
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+def write_dir(folder: Path, rows: Rows) -> list[Path]:
+    corpus(folder / "c", {f"{label}/{number}": text for number, (label, text) in enumerate(rows)})
+    return [folder / "c"]
+
+
+def of_table(name: str, delimiter: str) -> Callable[[Path, Rows], list[Path]]:
+    def write(folder: Path, rows: Rows) -> list[Path]:
+        out = io.StringIO()
+        if name.endswith("csv"):
+            csv.writer(out, delimiter=delimiter).writerows(rows)
+        else:
+            out.writelines(f"{label}{delimiter}{text}\n" for label, text in rows)
+        (folder / name).write_bytes(out.getvalue().encode())
+        return [folder / name]
+
+    return write
+
+
+def write_jsonl(folder: Path, rows: Rows) -> list[Path]:
+    path = folder / "c.jsonl"
+    path.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for label, text in rows), encoding="utf-8")
+    return [path]
+
+
+def write_svmlight(folder: Path, rows: Rows) -> list[Path]:
+    path = folder / "c.svmlight"
+    counted = [(label, " ".join(f"{word}:{count}" for word, count in Counter(text.split()).items())) for label, text in rows]
+    path.write_text("".join(f"{label} {features} # {label}:1\n" for label, features in counted), encoding="utf-8")
+    return [path]
+
+
+def mail(text: str) -> bytes:
+    return f"Subject: \nContent-Type: text/plain; charset=utf-8\n\n{text}".encode()
+
+
+def of_mailbox(kind: type[mailbox.mbox | mailbox.Maildir], suffix: str) -> Callable[[Path, Rows], list[Path]]:
+    def write(folder: Path, rows: Rows) -> list[Path]:
+        paths = [folder / f"{label}{suffix}" for label in sorted({label for label, _ in rows})]
+        for path in paths:
+            box: Any = kind(path)
+            for label, text in rows:
+                if path.name == label + suffix:
+                    box.add(mail(text))
+            box.close()
+        return paths
+
+    return write
+
+
+WRITERS: dict[str, Callable[[Path, Rows], list[Path]]] = {
+    "dir": write_dir,
+    "csv": of_table("c.csv", ","),
+    "tsv": of_table("c.tsv", "\t"),
+    "jsonl": write_jsonl,
+    "fasttext": of_table("c.ft", " "),
+    "svmlight": write_svmlight,
+    "mbox": of_mailbox(mailbox.mbox, ".mbox"),
+    "maildir": of_mailbox(mailbox.Maildir, ""),
+}
+LABELLED = pytest.mark.parametrize("name", sorted(WRITERS))
+
+
+def written(name: str, folder: Path, rows: Rows) -> list[Path]:
+    return WRITERS[name](folder, [(f"__label__{label}", text) for label, text in rows] if name == "fasttext" else rows)
+
+
+def files_of(paths: list[Path]) -> list[Path]:
+    """The files given, and those below directories given."""
+    return [inner for path in paths for inner in [path, *path.rglob("*")] if inner.is_file()]
+
+
+def bag(name: str, text: str) -> Counter[str]:
+    """The words of a text, so that formats with and without order compare."""
+    if name != "svmlight":
+        return Counter(text.split())
+    return Counter({word: int(count) for word, _, count in (item.rpartition(":") for item in text.split())})
+
+
+def counts(paths: list[Path]) -> Counts:
+    """What `nbtext train` counts."""
+    model = paths[0].parent / "nbtext.joblib"
+    succeeded(nbtext("train", *paths, "-m", model, "--stop-words", "none", "--stemmer", "none", "--min-df", "1"))
+    return plain(TextClassifier.load(str(model)).statistics)
+
+
+def test_every_format_is_read_and_written_here() -> None:
+    assert set(READERS) == set(FORMATS) == set(WRITERS) | {"lines"}
+    assert set(BY_SUFFIX.values()) <= set(FORMATS)
+
+
+@LABELLED
+def test_labels_and_texts_are_those_written(tmp_path: Path, name: str) -> None:
+    found = texts(*written(name, tmp_path, ROWS))
+    assert sorted((label or "", sorted(bag(name, text).items())) for label, text in found) == sorted(
+        (label, sorted(Counter(text.split()).items())) for label, text in ROWS
+    )
+
+
+@LABELLED
+def test_the_same_documents_give_the_same_statistics(tmp_path: Path, name: str) -> None:
+    (tmp_path / "as").mkdir()
+    rows = [(label, " ".join(word for word in text.split() if len(word) > 1)) for label, text in ROWS]
+    assert counts(written(name, tmp_path / "as", rows)) == counts(write_dir(tmp_path, rows))
+
+
+@LABELLED
+def test_a_format_is_found_and_remembered(tmp_path: Path, name: str) -> None:
+    paths = written(name, tmp_path, ROWS)
+    succeeded(nbtext("train", *paths, cwd=tmp_path))
+    assert TextClassifier.load(str(tmp_path / "nbtext.joblib")).reading["format"] == name
+    result = succeeded(nbtext("classify", *paths, cwd=tmp_path))
+    assert len(result.rows) == len(ROWS)
+    assert {len(row) for row in result.rows} == {3}
+    evaluated = json.loads(succeeded(nbtext("evaluate", *paths, "--output", "json", cwd=tmp_path)).out)
+    assert evaluated["n"] == len(ROWS)
+
+
+@LABELLED
+@pytest.mark.parametrize("suffix", sorted(COMPRESSORS))
+def test_compressed_files_are_read_as_if_they_were_not(tmp_path: Path, name: str, suffix: str) -> None:
+    paths = written(name, tmp_path, ROWS)
+    expected = texts(*paths)
+    for path in files_of(paths):
+        path.with_name(path.name + suffix).write_bytes(COMPRESSORS[suffix](path.read_bytes()))
+        path.unlink()
+    assert texts(*(path if path.is_dir() else path.with_name(path.name + suffix) for path in paths)) == expected
+
+
+@LABELLED
+def test_a_document_beyond_the_limit_is_a_problem_and_the_others_are_read(tmp_path: Path, name: str) -> None:
+    rows = [("a", "x1 " * 10), ("a", "word " * 5000), ("a", "y2 y3")]
+    if name == "svmlight":
+        rows[1] = ("a", " ".join(f"word{number}" for number in range(5000)))
+    found = documents(*written(name, tmp_path, rows), max_document_size="1K")
+    assert sorted(document.problem is None for document in found) == [False, True, True]
+    assert {str(document.problem) for document in found if document.problem} == {"larger than 1 KiB; see --max-document-size"}
+    again = tmp_path / "again"
+    again.mkdir()
+    assert len(texts(*written(name, again, rows), max_document_size="1M")) == 3
+
+
+@LABELLED
+def test_a_named_encoding_is_strict(tmp_path: Path, name: str) -> None:
+    paths = written(name, tmp_path, [("a", "caf\xe9 one"), ("a", "two three")])
+    for path in files_of(paths):
+        path.write_bytes(path.read_bytes().replace("é".encode(), b"\xe9").replace(b"\\u00e9", b"\xe9").replace(b"utf-8", b"us-ascii"))
+    assert sorted(bag(name, text)["café"] for _, text in texts(*paths, encoding="latin-1")) == [0, 1]
+    assert sorted(bag(name, text)["café"] for _, text in texts(*paths)) == [0, 1]
+    assert [str(document.problem) for document in documents(*paths, encoding="utf-8") if document.problem]
+
+
+@LABELLED
+@given(
+    content=st.binary(max_size=120)
+    | st.lists(st.sampled_from([b"From ", b"\n", b"\n\n", b"__label__a ", b"a:1 ", b'{"label":1,', b'"text":"x"}', b"#"])).map(b"".join)
+)
+def test_any_bytes_are_documents_problems_or_one_error(tmp_path_factory: pytest.TempPathFactory, name: str, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("any") / "file"
+    path.write_bytes(content)
+    for labelled in (False, True):
+        try:
+            found = documents(path, labelled=labelled, format=name)
+        except (PathError, UsageError) as problem:
+            assert str(path) in str(problem)  # noqa: PT017 - either outcome is right
+        else:
+            assert all(document.id.startswith(str(path)) and document.text.decode() is not None for document in found)
+            assert all(document.label for document in found if labelled and document.problem is None)
+
+
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [(b'{"a": 1}', "jsonl"), (b"__label__x y", "fasttext"), (b"From a@b Sat", "mbox"), (b"{nothing", "dir"), (b"a,b", "dir"), (b"", "dir"), (b"[1]", "dir")],
+)  # fmt: skip
+def test_for_training_the_first_line_tells_where_it_is_beyond_doubt(tmp_path: Path, first: bytes, name: str) -> None:
+    path = tmp_path / "corpus"
+    for content in (first, gzip.compress(first)):
+        path.write_bytes(content + b"\n")
+        assert resolve_format([str(path)], "auto") == "dir"
+    path.write_bytes(first + b"\nmore\n")
+    assert resolve_format([str(path)], "auto", labelled=True) == name
+    path.write_bytes(gzip.compress(first + b"\nmore\n"))
+    assert resolve_format([str(path)], "auto", labelled=True) == name
+
+
+@pytest.mark.parametrize(("suffix", "name"), sorted(BY_SUFFIX.items()))
+def test_suffixes_tell_the_format_compressed_or_not(suffix: str, name: str) -> None:
+    assert [resolve_format([f"x{ending}"], "auto") for ending in (suffix, suffix.upper(), f"{suffix}.gz", f"{suffix}.XZ")] == [name] * 4
+    assert resolve_format([f"x{suffix}"], "lines") == "lines"
+
+
+def test_what_is_no_corpus_for_training_is_told_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("just words\n")
+    assert "is not a directory with one sub-directory per class" in error_line(nbtext("train", "notes.txt", cwd=tmp_path), 2)
+    assert not (tmp_path / "nbtext.joblib").exists()
+
+
+def test_every_format_has_its_parameters_in_the_table() -> None:
+    assert checked(READING, {"format": "maildir"})["format"] == "maildir"
+
+
+def test_a_pipe_is_not_looked_into(tmp_path: Path) -> None:
+    command = "$NBTEXT train <(printf '__label__a cats\\n__label__b dogs\\n') --format fasttext && $NBTEXT train <(echo '{}') || exit $?"
+    result = bash(command, cwd=tmp_path)
+    assert (result.status, len(result.notes)) == (2, 1)
+    assert "is not a directory with one sub-directory per class" in result.notes[0]

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.corpus.html import text_of_html, text_of_html_document
+from tests.process import HOUSE, run
+from tests.reading import texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("markup", "read"),
+    [
+        ("<title>T</title><p>one<p>two<li>three<td>four", "T one two three four"),
+        ("un<b>bro</b>ken w<wbr>ord<br>line<hr/>rule<img alt='no'>x", "unbroken word line rule x"),
+        ("a<script>if (1 < 2) '</p>' && x</script>b", "a b"), ("a<style>b</style >c<STYLE>d</STYLE>", "a c"), ("a<script src='x'/>b", "a b"),
+        ("a<template>b<template>c</template>d</template>e", "a e"), ("a<noscript><p>b</noscript>c", "a c"), ("a</template></noscript>b", "a b"),
+        ("a<template>b<p></noscript>c", "a"), ("a<!-- <p>b</p> -->c", "ac"), ("x<!DOCTYPE html>y<?php 1 ?>z<![CDATA[u]]>v<![if x]>w", "xyzvw"),
+        ("&lt;p&gt; &eacute;&#233;&#xe9; &amp &nosuch; &#0; AT&T &", "<p> ééé & &nosuch; \ufffd AT&T &"), ("1 < 2 > 1", "1 < 2 > 1"), ("<p title='>'>x", "x"),
+        ("open <b", "open"), ("open <!-- x", "open"), ("open</", "open"), ("<a href=x>y</a>z", "yz"), ("", ""), ("\0", "\0"),
+    ],
+)  # fmt: skip
+def test_what_a_browser_shows(markup: str, read: str) -> None:
+    assert text_of_html(markup).split() == read.split()
+
+
+def test_quotations_can_be_dropped() -> None:
+    assert text_of_html("<p>new<blockquote>old<blockquote>older</blockquote></blockquote>end", drop_quotes=True).split() == ["new", "end"]
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "read"),
+    [
+        ("<p>café".encode(), "auto", "café"), ("<p>café".encode("cp1252"), "auto", "café"), ("<p>café".encode("utf-16"), "auto", "café"),
+        ('<meta charset="koi8-r"><p>мир'.encode("koi8-r"), "auto", "мир"), ('<meta charset="koi8-r"><p>мир'.encode(), "utf-8", "мир"),
+        ("<meta http-equiv=content-type content='text/html; charset=iso-8859-7'>αβγ".encode("iso-8859-7"), "auto", "αβγ"),
+        ("<meta charset=klingon>café".encode(), "auto", "café"), ("<meta charset=utf-8>caf\xe9".encode("latin-1"), "auto", "café"),
+    ],
+)  # fmt: skip
+def test_encodings(body: bytes, encoding: str, read: str) -> None:
+    assert text_of_html_document(body, encoding)[0].decode().strip() == read
+
+
+def test_as_a_kind_of_document(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/1.html").write_text("<p>see<script>not</script> you")
+    (tmp_path / "c.csv").write_text('a,"<b>s</b>ee you"\n')
+    assert [text.split() for _, text in texts(tmp_path, document="html", format="dir")] == [["see", "you"]]
+    assert texts(tmp_path / "c.csv", document="html")[0][1].split() == ["see", "you"]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<", ">", "</", "<!", "<!--", "-->", "<![", "]]>", "<?", "&", "&#", ";", "'", '"', "=", "/", " ", "a", "script", "\0", "é"]
+        )
+    ).map("".join)
+)
+def test_any_text_is_html(markup: str) -> None:
+    assert isinstance(text_of_html(markup), str)
+
+
+@given(st.lists(st.sampled_from(["word", "<p>", "</p>", "<b>", "</b>", " ", "<br>", "&amp;"]), max_size=30))
+def test_against_a_slow_twin(pieces: list[str]) -> None:
+    shown = {"word": "word", "<b>": "", "</b>": "", "&amp;": "&"}
+    assert text_of_html("".join(pieces)).split() == "".join(shown.get(piece, " ") for piece in pieces).split()
+
+
+def test_no_input_takes_more_than_linear_time() -> None:
+    code = (
+        "from nbtext.corpus.html import text_of_html\n"
+        "for piece in '<a ', '<!--', '<script>', '</script ', '<', '</', '<!', '<?', '<![', '&#', '&', '<a b=\"', \"<a b='x>\", '<a =', '< a', '<a/', 'x ', '<a b=c ':\n"
+        "    for start in '', '<a ', '<script>':\n"
+        "        text_of_html(start + piece * 200_000)\n"
+    )
+    begin = time.monotonic()
+    assert run([sys.executable, "-c", code], env=HOUSE).status == 0
+    assert time.monotonic() - begin < 50

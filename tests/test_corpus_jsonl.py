@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.corpus.jsonl import value_at
+from tests.process import nbtext
+from tests.reading import documents, problems, texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = b'{"label": "a", "text": "fine words"}'
+BAD = {
+    b"{": "not valid JSON (expecting property name enclosed in double quotes at column 2)",
+    b'{"label": "a", "text": "x"} {}': "not valid JSON (extra data at column 29)",
+    b'{"label": "a", "text": "x", "n": NaN}': "not valid JSON (NaN is no JSON number)",
+    b'{"label": "a", "text": "x", "n": -Infinity}': "not valid JSON (-Infinity is no JSON number)",
+    b'{"label": "a", "text": "x", "text": "y"}': "not valid JSON (the key 'text' stands twice)",
+    b'{"label": "a", "text": "x", "in": {"b": 1, "b": 1}}': "not valid JSON (the key 'b' stands twice)",
+    b'{"label": "a", "text": "x", "n": ' + b"[" * 100_000 + b"]" * 100_000 + b"}": "JSON nested too deeply",
+    b'{"label": "a", "text": "x", "n": ' + b"9" * 5000 + b"}": "not valid JSON (Exceeds the limit",
+    b'{"label": "a"}': "no value at the key 'text'; see --text-column",
+    b'{"label": "a", "text": null}': "no value at the key 'text'; see --text-column",
+    b'{"label": "a", "text": ["x"]}': "the value at the key 'text' is not text; see --text-column",
+    b'{"label": "a", "text": 1}': "the value at the key 'text' is not text; see --text-column",
+    b'{"text": "x"}': "no value at the key 'label'; see --label-column",
+    b'{"label": null, "text": "x"}': "no value at the key 'label'; see --label-column",
+    b'{"label": [1], "text": "x"}': "the value at the key 'label' is no text, number or truth value",
+    b'{"label": 1e999, "text": "x"}': "the number at the key 'label' is too large",
+    b'{"label": "", "text": "x"}': "the label is empty",
+    b"[1, 2]": "a JSON value that is no object",
+    b'"text"': "a JSON value that is no object",
+    b"{\x00}": "binary, not text (a zero byte at 1)",
+}
+
+
+def lines(folder: Path, *content: bytes) -> Path:
+    path = folder / "c.jsonl"
+    path.write_bytes(b"\n".join(content))
+    return path
+
+
+@pytest.mark.parametrize("line", BAD, ids=range(len(BAD)))
+def test_a_bad_line_is_one_problem_and_the_others_are_read(tmp_path: Path, line: bytes) -> None:
+    path = lines(tmp_path, GOOD, line, GOOD)
+    found = problems(path)
+    assert list(found) == [f"{path}:2"]
+    assert found[f"{path}:2"].startswith(BAD[line])
+    assert [document.id for document in documents(path) if document.problem is None] == [f"{path}:1", f"{path}:3"]
+
+
+def test_bad_lines_in_a_real_process(pets: Path) -> None:
+    path = lines(pets, GOOD, *BAD, GOOD)
+    result = nbtext("classify", path.name, "--format", "jsonl", cwd=pets)
+    assert result.status == 1
+    assert [row[0] for row in result.rows] == [f"c.jsonl:{number}" for number in range(1, len(BAD) + 3)]
+    needs_no_label = [why for why in BAD.values() if "label" in why]
+    assert sum(row[1] == "" for row in result.rows) == len(BAD) - len(needs_no_label)
+    assert len(result.notes) == 11
+
+
+def test_keys_of_any_depth(tmp_path: Path) -> None:
+    record = {"a": {"b": {"c": "deep"}, "x.y": "dots"}, "a.b.d": "flat", "n": 7, "yes": True, "half": 0.5}
+    path = lines(tmp_path, json.dumps(record).encode())
+    for key, label in (("a.b.c", "deep"), ("a.x.y", "dots"), ("a.b.d", "flat"), ("n", "7"), ("yes", "true"), ("half", "0.5")):
+        assert texts(path, label_column=key, text_column="a.b.c") == [(label, "deep")]
+        assert documents(path, label_column="n", text_column="a.b.c", id_column=key)[0].id == label
+    assert documents(path, label_column="n", text_column="a.b.c", id_column="none")[0].id == f"{path}:1"
+    assert value_at({"a": None}, "a.b") is not None
+    assert value_at({"a": None}, "a") is None
+
+
+def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    text = "x\u2028\x85\x0b\x0c\x1c\u2029y"
+    line = json.dumps({"label": "a", "text": text}, ensure_ascii=False).encode()
+    path = lines(tmp_path, b"\xef\xbb\xbf" + line + b"\r", b"", b"  ", line)
+    assert texts(path) == [("a", text)] * 2
+    assert [document.id for document in documents(path)] == [f"{path}:1", f"{path}:4"]
+
+
+def test_lone_surrogates_become_question_marks(tmp_path: Path) -> None:
+    path = lines(tmp_path, rb'{"label": "\udc80", "text": "a\ud800b", "id": "\ud9ab"}')
+    assert texts(path) == [("?", "a?b")]
+    assert documents(path, id_column="id")[0].id == "?"
+
+
+def test_zeros_inside_json_text_are_text(tmp_path: Path) -> None:
+    assert texts(lines(tmp_path, rb'{"label": "a", "text": "x\u0000y"}')) == [("a", "x\0y")]
+
+
+scalars = st.text() | st.integers(-(10**30), 10**30) | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(
+    st.lists(st.tuples(scalars.filter(lambda value: value != ""), st.text(), st.dictionaries(st.text(), st.none() | scalars)), max_size=6),
+    st.booleans(),
+)
+def test_what_the_json_module_writes_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, str, dict[str, Any]]], ascii_only: bool
+) -> None:
+    records = [{**more, "label": label, "text": text} for label, text, more in rows]
+    path = lines(
+        tmp_path_factory.mktemp("json"), *(json.dumps(record, ensure_ascii=ascii_only).encode("utf-8", "replace") for record in records)
+    )
+    wanted = [(label if isinstance(label, str) else json.dumps(label), text) for label, text, _ in rows]
+    assert texts(path) == [tuple(part.encode("utf-8", "replace").decode() for part in row) for row in wanted]

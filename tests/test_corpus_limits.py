@@ -1,0 +1,84 @@
+"""Documents beyond --max-document-size: memory stays flat, the others are read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.corpus.files import described
+from nbtext.corpus.streams import lines
+from nbtext.corpus.table import rows_of_csv
+from tests.process import limit_memory, nbtext
+from tests.reading import documents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@given(st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b"\r"]), max_size=30).map(b"".join), st.integers(1, 6))
+def test_lines_against_a_slow_twin(content: bytes, limit: int) -> None:
+    wanted = [line.removesuffix(b"\r") for line in content.split(b"\n")]
+    wanted = wanted[:-1] if content.endswith(b"\n") or not content else wanted
+    found = lines(io.BufferedReader(io.BytesIO(content)), limit)
+    assert list(found) == [(number, line if len(line) <= limit else None) for number, line in enumerate(wanted, 1)]
+
+
+@given(st.lists(st.lists(st.text('ab," \n', max_size=30), min_size=2, max_size=2), max_size=6), st.integers(20, 60))
+def test_rows_of_csv_beyond_the_limit_are_read_over(rows: list[list[str]], limit: int) -> None:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    records = []
+    for row in rows:
+        record = io.StringIO()
+        csv.writer(record, lineterminator="\n").writerow(row)
+        records.append(record.getvalue())
+    found = list(rows_of_csv(io.BufferedReader(io.BytesIO(out.getvalue().encode())), ",", limit))
+    wanted = [None if len(record) > limit + 2 else [field.encode() for field in row] for row, record in zip(rows, records, strict=True)]
+    assert [fields for _, fields in found] == wanted
+    begins = [1 + sum(record.count("\n") for record in records[:number]) for number in range(len(records))]
+    assert [number for number, _ in found] == begins
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("c.csv", b'a,"'), ("c.tsv", b"a\t"), ("c.jsonl", b'{"text": "'), ("c.ft", b"__label__a "), ("c.svm", b"a x")]
+)
+def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes) -> None:
+    with (pets / name).open("wb") as file:
+        file.write(start)
+        for _ in range(400):
+            file.write(b"word " * 200_000)
+    form = {"c.ft": "fasttext", "c.svm": "svmlight"}.get(name, name.partition(".")[2])
+    if form == "svmlight":
+        result = nbtext("train", name, "--max-document-size", "1M", "-m", "m", cwd=pets, before=limit_memory)
+        assert "larger than 1 MiB; see --max-document-size" in result.notes[0]
+        return
+    result = nbtext("classify", name, "--format", form, "--max-document-size", "1M", cwd=pets, before=limit_memory)
+    assert result.rows == [[f"{name}:1", "", "larger than 1 MiB; see --max-document-size"]]
+    assert result.status == 1
+
+
+def test_a_file_and_standard_input_beyond_the_limit(pets: Path) -> None:
+    (pets / "large").write_bytes(b"cat " * 1000)
+    for arguments, stdin in ((["large"], b""), (["-"], b"cat " * 1000)):
+        result = nbtext("classify", *arguments, "--max-document-size", "3999", cwd=pets, stdin=stdin)
+        assert (result.status, result.rows) == (1, [[arguments[0], "", "larger than 3,999 bytes; see --max-document-size"]])
+        assert nbtext("classify", *arguments, "--max-document-size", "4000", cwd=pets, stdin=stdin).rows[0][1] == "cats"
+
+
+def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_bytes(b'a,x\na,"open ' + b"word\n" * 10_000)
+    found = documents(path, max_document_size="1K")
+    assert [str(document.problem) for document in found] == ["None", "larger than 1 KiB; see --max-document-size"]
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(64 << 20, "64 MiB"), (1000, "1,000 bytes"), (1024, "1 KiB"), (3 << 30, "3 GiB"), (1, "1 bytes")]
+)
+def test_sizes_in_words(size: int, text: str) -> None:
+    assert described(size) == text

@@ -1,0 +1,142 @@
+"""mbox and Maildir, and what a mail repeats: quotes and signatures."""
+
+from __future__ import annotations
+
+import mailbox
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.corpus.mail import MailText, text_by_email_package, text_of_mail
+from nbtext.corpus.replies import without_quotes, without_signature
+from nbtext.errors import PathError, UsageError
+from tests.process import corpus, error_line, nbtext, succeeded
+from tests.reading import documents, problems, texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BOX = b"From a@b Sat Nov 21\nSubject: one\n\nfirst body\n\nFrom c@d Sun\nSubject: two\n\nlast\nFrom here on\nFrom there\n>From afar\n"
+
+
+def box(folder: Path, content: bytes, name: str = "spam.mbox") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_messages_of_an_mbox(tmp_path: Path, end: bytes) -> None:
+    path = box(tmp_path, BOX.replace(b"\n", end))
+    assert [(label, text.split()) for label, text in texts(path)] == [
+        ("spam", ["one", "first", "body"]),
+        ("spam", ["two", "last", "From", "here", "on", "From", "there", "From", "afar"]),
+    ]
+    assert [document.id for document in documents(path)] == [f"{path}:1", f"{path}:2"]
+    assert texts(path, headers="from")[0][1].split() == ["first", "body"]
+
+
+def test_what_is_no_mbox_is_told_or_is_one_message(tmp_path: Path) -> None:
+    path = box(tmp_path, b"\nSubject: alone\n\nbody\n")
+    with pytest.raises(PathError, match='not an mbox: it does not begin with "From "'):
+        documents(path)
+    assert [text.split() for _, text in texts(path, labelled=False)] == [["alone", "body"]]
+    assert documents(box(tmp_path, b"")) == documents(box(tmp_path, b""), labelled=False) == []
+    with pytest.raises(UsageError, match="standard input has no name"):
+        documents("-", format="mbox")
+    assert "not an mbox" in error_line(nbtext("train", box(tmp_path, b"x\n"), "-m", tmp_path / "m"), 4)
+
+
+@given(st.lists(st.text(st.characters(codec="ascii", exclude_characters="\r\0")).filter(lambda text: ">From " not in text), max_size=5))
+def test_what_the_mailbox_module_writes_is_read_back(tmp_path_factory: pytest.TempPathFactory, bodies: list[str]) -> None:
+    path = tmp_path_factory.mktemp("box") / "a.mbox"
+    made = mailbox.mbox(path)
+    for body in bodies:
+        made.add(f"Subject: s\n\n{body}\n")
+    made.close()
+    assert [text for _, text in texts(path)] == [f"s\n\n{body}\n" for body in bodies]
+
+
+def test_a_message_beyond_the_limit_is_read_over(tmp_path: Path) -> None:
+    path = box(tmp_path, BOX.replace(b"first body", b"x" * 300_000))
+    assert problems(path, max_document_size="100K") == {f"{path}:1": "larger than 100 KiB; see --max-document-size"}
+    assert len(documents(path, max_document_size="100K")) == 2
+
+
+def test_two_boxes_train_two_classes(tmp_path: Path) -> None:
+    box(tmp_path, BOX)
+    box(tmp_path, BOX.replace(b"body", b"lunch"), "ham.mbox")
+    succeeded(nbtext("train", "spam.mbox", "ham.mbox", cwd=tmp_path))
+    (tmp_path / "new.eml").write_bytes(b"Subject: lunch\n\nlunch\n")
+    assert succeeded(nbtext("classify", "new.eml", cwd=tmp_path)).rows[0][:2] == ["new.eml:1", "ham"]
+
+
+def test_a_maildir(tmp_path: Path) -> None:
+    corpus(
+        tmp_path / ".ham",
+        {"cur/1:2,S": "Subject: a\n\nb", "new/2": "c: d\n\ne", "tmp/3": "not yet", "dovecot-uidlist": "1", "cur/.hidden": "x"},
+    )
+    assert [(document.id, document.label, document.text.split()) for document in documents(tmp_path / ".ham")] == [
+        (f"{tmp_path}/.ham/cur/1:2,S", "ham", [b"a", b"b"]),
+        (f"{tmp_path}/.ham/new/2", "ham", [b"e"]),
+    ]
+    assert len(documents(tmp_path / ".ham/new", labelled=False, format="maildir")) == 1
+    assert len(documents(tmp_path / ".ham/new/2", labelled=False, format="maildir")) == 1
+    with pytest.raises(PathError, match="not a Maildir"):
+        documents(tmp_path, format="maildir")
+    os.mkfifo(tmp_path / ".ham/new/fifo")
+    assert problems(tmp_path / ".ham") == {f"{tmp_path}/.ham/new/fifo": "not a regular file"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("new\n\nOn Monday Ann wrote:\n> old\n>> older\n\nnew too\n", "new\n\n\nnew too\n"), ("Ann writes:\n\n> old\nyes", "yes"),
+        ("AB> old\n|not\nyes >no", "|not\nyes >no"), ("a:\nb\n> c\n", "a:\nb\n"), ("yes\n\n-----Original Message-----\nFrom: x\n", "yes\n\n"),
+        ("a\r\nX says:\r\n> b\r\nc\r\n", "a\r\nc\r\n"), ("> all\n", ""), ("", ""), ("here:\n\n\n> far\n", "here:\n\n\n"),
+    ],
+)  # fmt: skip
+def test_quotes_are_dropped_with_what_introduces_them(text: str, kept: str) -> None:
+    assert without_quotes(text.encode()).decode() == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [("body\n-- \nAnn\n", "body\n"), ("a\n--\nb\n--\r\nAnn", "a\n--\nb\n"), ("a -- b\n---\n", "a -- b\n---\n"), ("--", "")],
+)
+def test_signatures_are_dropped(text: str, kept: str) -> None:
+    assert without_signature(text.encode()).decode() == kept
+
+
+def test_dropping_is_by_option(tmp_path: Path) -> None:
+    path = box(
+        tmp_path, b"From x\nSubject: s\n\n> old\nnew\n-- \nAnn\n\nFrom x\nContent-Type: text/html\n\n<blockquote>old</blockquote>new\n"
+    )
+    assert [text.split() for _, text in texts(path)] == [["s", ">", "old", "new", "--", "Ann"], ["old", "new"]]
+    assert [text.split() for _, text in texts(path, drop_quotes=True)] == [["s", "new", "--", "Ann"], ["new"]]
+    assert [text.split() for _, text in texts(path, drop_quotes=True, drop_signatures=True)] == [["s", "new"], ["new"]]
+
+
+HEADERS = st.sampled_from([
+    b"Subject: Re: Moon", b"subject:  caf\xe9", b"From: a@b (Ann)", b"Subject: =?utf-8?q?caf=C3=A9?= x", b"Subject: folded\n\tline\n  more",
+    b"X-Empty:", b"Content-Type: text/plain", b"Content-Type: text/plain; charset=iso-8859-15", b'content-type: TEXT/PLAIN; charset="utf-8"',
+    b"Content-Type: text/html", b"Content-Type: text/plain; format=flowed", b"Content-Type: x", b"Content-Transfer-Encoding: 8bit",
+    b"Content-Transfer-Encoding: base64", b"Content-Transfer-Encoding: 7BIT", b"Content-Disposition: attachment", b"Content-Length: 3",
+    b"MIME-Version: 1.0", b"From x Sat Nov 21", b"no header", b" continued", b">From a", b"Bad Name: x", b"Subject : x", b": x", b"Lines: 2\r", b"A: \r b",
+])  # fmt: skip
+BODIES = st.lists(
+    st.sampled_from([b"word ", b"caf\xe9 ", "é ".encode(), b"\n", b"\r\n", b"> quoted\n", b"=3D", b"Zm9v", b"--\n", b"<p>", b"\r"]),
+    max_size=12,
+)
+
+
+@given(st.lists(HEADERS, max_size=6), st.sampled_from([b"\n", b"\r\n"]), BODIES, st.sampled_from(["auto", "latin-1"]))
+def test_the_short_way_through_a_message_equals_that_of_the_email_package(
+    headers: list[bytes], end: bytes, body: list[bytes], encoding: str
+) -> None:
+    message = end.join([*headers, b""]) + end + b"".join(body)
+    wanted, names = MailText(encoding), ["subject", "from", "x-empty"]
+    assert text_of_mail(message, names, wanted) == text_by_email_package(message, names, wanted)

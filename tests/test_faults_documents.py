@@ -1,0 +1,141 @@
+"""Faults 55 to 63 of the list of faults: documents that cannot be read, that are not what they seem, or of unknown encoding."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from typing import TYPE_CHECKING
+
+from tests.process import HOUSE, bash, corpus, limit_memory, nbtext, run, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_fault_55_one_unreadable_of_ten_thousand(pets: Path) -> None:
+    corpus(pets, {f"in/{number:05}": "a cat" if number % 2 else "a dog" for number in range(10_000)})
+    (pets / "in/04321").unlink()
+    (pets / "in/04321").symlink_to("nowhere")
+    done = nbtext("classify", "in", cwd=pets)
+    reason = "cannot read: no such file or directory"
+    assert (done.status, done.notes) == (1, [f"nbtext: in/04321: {reason}"])
+    assert [row[0] for row in done.rows] == [f"in/{number:05}" for number in range(10_000)]
+    assert [row for row in done.rows if not row[1]] == [["in/04321", "", reason]]
+    assert all(row[1] == ("cats" if int(row[0][-5:]) % 2 else "dogs") for row in done.rows if row[1])
+
+
+PATCHED = """
+import os, sys
+import nbtext.corpus.directory as directory
+from nbtext.cli.main import run
+real = directory.read_file
+def read_file(path, *arguments):
+    if path.endswith('/gone'):
+        os.unlink(path)
+    return real(path, *arguments)
+directory.read_file = read_file
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_fault_56_a_file_that_vanishes_after_it_was_listed(pets: Path) -> None:
+    corpus(pets, {"in/a": "a cat", "in/gone": "a cat", "in/z": "a dog"})
+    done = run([sys.executable, "-c", PATCHED, "classify", "in"], cwd=pets, env=HOUSE)
+    assert (done.status, done.notes) == (1, ["nbtext: in/gone: cannot read: no such file or directory"])
+    assert [row[:2] for row in done.rows] == [["in/a", "cats"], ["in/gone", ""], ["in/z", "dogs"]]
+
+
+GROWING = """
+import os, sys
+from nbtext.cli.main import run
+real = os.read
+def read(descriptor, most):
+    with open('log', 'ab') as log:
+        log.write(b'dog ' * 4096)
+    return real(descriptor, most)
+import nbtext.corpus.files as files
+files.os = type(sys)('os')
+files.os.__dict__.update(os.__dict__, read=read)
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_fault_57_a_file_that_grows_while_it_is_read(pets: Path) -> None:
+    """What is read is what was there when it was opened."""
+    corpus(pets, {"log": "cat"})
+    done = run([sys.executable, "-c", GROWING, "classify", "log"], cwd=pets, env=HOUSE)
+    assert [row[:2] for row in succeeded(done).rows] == [["log", "cats"]]
+    assert (pets / "log").stat().st_size > 16_000
+
+
+def test_fault_58_devices_are_no_documents(pets: Path) -> None:
+    os.mkfifo(pets / "pets/cats/fifo")
+    (pets / "pets/dogs/zero").symlink_to("/dev/zero")
+    for arguments in (["classify", "pets"], ["train", "pets"], ["evaluate", "pets"]):
+        done = nbtext(*arguments, cwd=pets)
+        assert done.status == 1
+        assert done.notes == [f"nbtext: pets/{name}: not a regular file" for name in ("cats/fifo", "dogs/zero")]
+
+
+def test_fault_59_symbolic_links_to_directories_are_not_followed(pets: Path) -> None:
+    corpus(pets, {"outside/1": "a cat", "in/1": "a dog"})
+    (pets / "in/loop").symlink_to("..")
+    (pets / "in/out").symlink_to(pets / "outside")
+    done = nbtext("classify", "in", cwd=pets)
+    assert (done.status, [row[:2] for row in done.rows]) == (1, [["in/1", "dogs"], ["in/loop", ""], ["in/out", ""]])
+    assert all("a symbolic link to a directory, not followed" in note for note in done.notes)
+    assert len(succeeded(nbtext("classify", "in/out", cwd=pets)).rows) == 1
+
+
+def test_fault_60_a_file_of_five_gigabytes(pets: Path) -> None:
+    corpus(pets, {"in/a": "a cat", "in/b": ""})
+    os.truncate(pets / "in/b", 5 << 30)
+    done = nbtext("classify", "in", cwd=pets, before=limit_memory)
+    assert (done.status, done.notes) == (1, ["nbtext: in/b: larger than 64 MiB; see --max-document-size"])
+    lines = nbtext("classify", "in/a", "--format", "lines", "--max-document-size", "3", cwd=pets)
+    assert (lines.status, lines.rows) == (1, [["in/a:1", "", "larger than 3 bytes; see --max-document-size"]])
+
+
+def test_fault_61_binary_documents(pets: Path) -> None:
+    chance = random.Random(61)
+    blobs = {f"in/{number:02}": bytes([0]) + chance.randbytes(chance.randint(0, 5000)) for number in range(40)}
+    corpus(pets, {**blobs, "in/text": "a cat"})
+    done = nbtext("classify", "in", "-o", "jsonl", cwd=pets)
+    records = [json.loads(line) for line in done.text.split("\n")[:-1]]
+    assert done.status == 1
+    assert len(records) == 41
+    assert {record["error"].partition(" (")[0] for record in records[:-1]} == {"binary, not text"}
+    assert len(done.notes) == 11
+    assert nbtext("classify", "in", "--encoding", "latin-1", cwd=pets).status == 0
+
+
+def test_fault_62_bytes_that_are_not_utf_8(pets: Path) -> None:
+    bad = {
+        "in/overlong": b"cat \xc0\xaf cat",
+        "in/surrogate": b"cat \xed\xa0\x80 cat",
+        "in/cut": b"cat \xe4\xb8",
+        "in/latin": b"caf\xe9 cat",
+    }
+    corpus(pets, bad)
+    done = nbtext("classify", "in", "-v", cwd=pets)
+    assert (done.status, [row[1] for row in done.rows]) == (0, ["cats"] * 4)
+    assert done.notes == ["nbtext: not valid UTF-8 and read as Windows-1252: 4 documents"]
+    strict = nbtext("classify", "in", "--encoding", "utf-8", cwd=pets)
+    assert (strict.status, [row[1] for row in strict.rows]) == (1, [""] * 4)
+    assert all("not valid utf-8 at byte" in row[2] for row in strict.rows)
+    corpus(pets, {f"bytes/{number:03}": bytes([number]) * 3 + b" cat" for number in range(1, 256)})
+    assert {row[1] for row in succeeded(nbtext("classify", "bytes", cwd=pets)).rows} == {"cats"}
+
+
+def test_fault_63_byte_order_marks(pets: Path) -> None:
+    text = "a cat and a cat on the sofa"
+    marked = {"in/utf-8-sig": "utf-8-sig", "in/utf-16": "utf-16", "in/utf-32": "utf-32"}
+    corpus(pets, {**{name: text.encode(encoding) for name, encoding in marked.items()}, "plain": text, "bare": text.encode("utf-16-le")})
+    plain = succeeded(nbtext("classify", "plain", cwd=pets)).rows[0][1:]
+    assert [row[1:] for row in succeeded(nbtext("classify", "in", cwd=pets)).rows] == [plain] * 3
+    assert "binary, not text" in nbtext("classify", "bare", cwd=pets).rows[0][2]
+    assert succeeded(nbtext("classify", "bare", "--encoding", "utf-16-le", cwd=pets)).rows[0][1:] == plain
+    table = bash("iconv -f UTF-8 -t UTF-16 pets/cats/1 | $NBTEXT classify - --format lines", cwd=pets)
+    assert (table.status, table.notes[0].startswith("nbtext: -: a table or lines in UTF-16")) == (4, True)

@@ -1,0 +1,92 @@
+"""Faults 46 to 54 of the list of faults: pipes, closed and full streams, terminals, locales, names and lists of names. See test_faults.py."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.cli.main import COMMANDS
+from tests.process import bash, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_fault_46_every_output_ends_quietly_when_the_pipe_closes(pets: Path) -> None:
+    corpus(pets, {f"many/{number:04}": "a cat" for number in range(2000)})
+    long = " ".join(["many"] * 3)
+    for output in ("tsv", "csv", "jsonl", "table"):
+        for unbuffered in ("", "1"):
+            command = f"$NBTEXT classify {long} --output {output} | head -1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+            done = bash(command, cwd=pets, env={"PYTHONUNBUFFERED": unbuffered})
+            assert (done.text, done.notes) == ("141\n", []), (output, unbuffered, done)
+
+
+def test_fault_48_all_three_streams_closed(pets: Path) -> None:
+    assert bash("$NBTEXT classify pets <&- >&- 2>&-", cwd=pets).status == 4
+    assert bash("$NBTEXT train pets <&- 2>&- >/dev/null", cwd=pets).status == 0
+
+
+def test_fault_49_empty_standard_input(pets: Path) -> None:
+    """One document without a word is a document; a table, lines or records without a row hold none."""
+    assert [row[0] for row in succeeded(nbtext("classify", "-", cwd=pets)).rows] == ["-"]
+    for file_format in ("csv", "tsv", "jsonl", "lines"):
+        assert succeeded(nbtext("classify", "-", "--format", file_format, cwd=pets)).rows == []
+        assert error_line(nbtext("train", "-", "--format", file_format, "-m", "new", cwd=pets), 2)
+    assert succeeded(nbtext("classify", "--lines", cwd=pets)).rows == []
+    assert not (pets / "new").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_fault_50_a_bad_option_is_status_2_on_standard_error(command: str) -> None:
+    assert f"see nbtext {command} --help" in error_line(nbtext(command, "--no-such-option"), 2)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16"])
+def test_fault_52_the_same_bytes_whatever_python_is_told(pets: Path, encoding: str) -> None:
+    corpus(pets, {"café": "a cat"})
+    for arguments in (["classify", "café", "naïve"], ["classify", "café", "-o", "table"]):
+        assert nbtext(*arguments, cwd=pets, env={"PYTHONIOENCODING": encoding}) == nbtext(*arguments, cwd=pets)
+
+
+def some_names(many: int) -> list[bytes]:
+    """File names of any bytes but NUL and the slash, the same ones each time."""
+    chance = random.Random(53)
+    names = {bytes(chance.choice([*range(1, 0x2F), *range(0x30, 0x100)]) for _ in range(chance.randint(1, 255))) for _ in range(many)}
+    return sorted(names - {b".", b".."})
+
+
+def test_fault_53_names_of_any_bytes(pets: Path) -> None:
+    names = some_names(200)
+    (pets / "odd").mkdir()
+    for name in names:
+        (pets / "odd" / os.fsdecode(name)).write_text("a cat", encoding="utf-8")
+    shown = [name for name in names if not name.startswith(b".")]
+    out = succeeded(nbtext("classify", "odd", cwd=pets)).out
+    ids = [line.split(b"\t")[0].removeprefix(b"odd/") for line in out.split(b"\n")[:-1]]
+    assert [unescaped(identity) for identity in ids] == shown
+    missing = nbtext("classify", *(b"none/" + name for name in names), cwd=pets)
+    assert missing.status == 1
+    assert not any(byte < 0x20 and byte != 0x0A for byte in missing.err)
+    assert len(missing.rows) == len(names)
+
+
+def unescaped(field: bytes) -> bytes:
+    """What a field of TSV stands for."""
+    parts = field.split(b"\\\\")
+    return b"\\".join(part.replace(b"\\t", b"\t").replace(b"\\n", b"\n").replace(b"\\r", b"\r") for part in parts)
+
+
+@pytest.mark.parametrize("last", [b"\0", b""], ids=["ended", "open"])
+def test_fault_54_lists_with_nul(pets: Path, last: bytes) -> None:
+    names = [b"plain", b"new\nline", b"-", b" ", b"\xff"]
+    for name in names:
+        (pets / os.fsdecode(name)).write_text("a cat", encoding="utf-8")
+    listed = b"\0".join(names) + last
+    done = succeeded(nbtext("classify", "--files-from", "-", "-0", cwd=pets, stdin=listed))
+    assert [row[0] for row in done.rows] == ["plain", "new\\nline", "./-", " ", os.fsdecode(b"\xff")]
+    empty = nbtext("classify", "--files-from", "-", "-0", cwd=pets)
+    assert (empty.status, empty.out, len(empty.notes)) == (0, b"", 1)

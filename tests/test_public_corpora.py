@@ -1,0 +1,75 @@
+"""Real corpora, if they are there: as many documents and classes as their authors say."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.corpus.mail import MailText, text_by_email_package, text_of_mail
+from tests.process import REPOSITORY, nbtext, succeeded
+from tests.reading import documents, texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CORPORA = REPOSITORY.parent / "shared" / "corpora"
+pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")
+
+
+@pytest.fixture(scope="session")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpacked("short-texts.tar.xz", tmp_path_factory.mktemp("short"))
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    with tarfile.open(CORPORA / name) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def found(folder: Path, name: str) -> Path:
+    return next(path for path in sorted(folder.rglob(name)) if path.is_file())
+
+
+def accuracy(model: Path, *arguments: str | Path) -> float:
+    return float(json.loads(succeeded(nbtext("evaluate", *arguments, "-m", model, "-o", "json")).out)["accuracy"])
+
+
+def test_banking77_has_quoted_fields(short: Path, tmp_path: Path) -> None:
+    path = found(short, "train.csv")
+    rows = texts(path, text_column="text", label_column="category")
+    assert (len(rows), len({label for label, _ in rows})) == (10_003, 77)
+    succeeded(nbtext("train", path, "--text-column", "text", "--label-column", "category", "-m", tmp_path / "m"))
+    assert accuracy(tmp_path / "m", found(short, "test.csv")) > 0.8
+
+
+def test_germeval_has_quotes_that_are_characters(short: Path, tmp_path: Path) -> None:
+    train, test = found(short, "germeval2018.training.txt"), found(short, "germeval2018.test.txt")
+    reading = ("--format", "tsv", "--text-column", "1", "--label-column", "2")
+    assert Counter(label for label, _ in texts(test, format="tsv", text_column="1", label_column="2")).total() == 3_532
+    succeeded(nbtext("train", train, *reading, "--language", "german", "-m", tmp_path / "m"))
+    assert accuracy(tmp_path / "m", test) > 0.65
+
+
+def test_sms_spam_has_quotes_that_are_characters(short: Path) -> None:
+    rows = texts(found(short, "SMSSpamCollection"), format="tsv")
+    assert Counter(label for label, _ in rows) == {"ham": 4_827, "spam": 747}
+    assert len(rows) == 5_574
+
+
+def test_newsgroups_are_mail(tmp_path: Path) -> None:
+    folder = unpacked("20news-bydate.tar.xz", tmp_path)
+    train, test = (next(path for path in sorted(folder.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
+    read = documents(train, document="mail", headers="subject,organization,keywords")
+    assert [document for document in read if document.problem] == []
+    assert len(read) == 11_314
+    assert not any(b"\nMessage-ID:" in document.text[:200] for document in read[:500])
+    for path in sorted(path for path in train.rglob("*") if path.is_file())[::10]:
+        body = path.read_bytes()
+        assert text_of_mail(body, ["subject", "from"]) == text_by_email_package(body, ["subject", "from"], MailText())
+    succeeded(nbtext("train", train, "--document", "mail", "--headers", "subject,organization,keywords", "-m", tmp_path / "m"))
+    assert accuracy(tmp_path / "m", test) > 0.75
