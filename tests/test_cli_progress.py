@@ -6,6 +6,7 @@ import contextlib
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -109,6 +110,33 @@ def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
     for before in screen.split("nbtext: ")[1:-1]:
         shown = before.split("\n")[-1]
         assert shown == "" or shown.endswith(ERASED)
+
+
+def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
+    fifo = pets / "slow.tsv"
+    os.mkfifo(fifo)
+    feeder = threading.Thread(target=feed, args=(fifo,))
+    feeder.start()
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "nbtext", "train", "slow.tsv", "-m", "new"],
+        cwd=pets,
+        env={**os.environ, **HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
+        stderr=theirs,
+    ) as child:
+        os.close(theirs)
+        received = b""
+        with contextlib.suppress(OSError):
+            while b"per second" not in received:
+                received += os.read(ours, 65536)
+            child.send_signal(signal.SIGINT)
+            while chunk := os.read(ours, 65536):
+                received += chunk
+        os.close(ours)
+        assert child.wait(TIME_LIMIT) == 128 + signal.SIGINT
+    feeder.join(TIME_LIMIT)
+    assert received.decode().endswith(ERASED)
+    assert not (pets / "new").exists()
 
 
 def drawn(share: float | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **env: str) -> str:

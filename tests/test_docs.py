@@ -65,6 +65,9 @@ def test_what_the_page_shows_is_what_one_gets(page: Path, desk: Path) -> None:
             command, *expected = part.rstrip("\n").split("\n")
             while command.endswith("\\"):
                 command += "\n" + expected.pop(0)
+            if "<<'END'" in command:
+                end = expected.index("END") + 1
+                command, expected = "\n".join([command, *expected[:end]]), expected[end:]
             found = said(command, desk)
             assert not expected or fits(expected, found), (command, found)
 

@@ -1,0 +1,37 @@
+"""Colours and other escapes: on a terminal that has them, if they are wanted, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import nbtext
+from tests.test_cli_terminal import on_terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = [["classify", "pets", "-o", "table"], ["evaluate", "pets"], ["select-features", "-o", "table"], ["inspect"]]
+COLOUR = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_no_escapes_in_a_pipe_or_on_a_dumb_terminal(pets: Path, command: list[str]) -> None:
+    forced = {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor", "TTY_COMPATIBLE": "1"}
+    done = nbtext(*command, cwd=pets, env=forced)
+    assert (done.status, b"\x1b" in done.out + done.err) == (0, False)
+    assert nbtext("none", cwd=pets, env=forced).err.count(b"\x1b") == 0
+    status, screen = on_terminal(*command, cwd=pets, env={"TERM": "dumb"})
+    assert (status, "\x1b" in screen) == (0, False)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_no_colour_where_none_is_wanted(pets: Path, command: list[str]) -> None:
+    status, screen = on_terminal(*command, cwd=pets, env={"NO_COLOR": "1"})
+    assert (status, COLOUR.findall(screen)) == (0, [])
+
+
+def test_a_terminal_gets_what_it_can_show(pets: Path) -> None:
+    assert "\x1b[1m" in on_terminal("inspect", cwd=pets, env={"NO_COLOR": ""})[1]
