@@ -18,6 +18,8 @@ SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
 
 _BEGINNINGS = {"gzip": (b"\x1f\x8b\x08",), "xz": (b"\xfd7zXZ\0",), "bzip2": tuple(b"BZh%d1AY&SY" % size for size in range(1, 10))}
 _EMPTY_BZIP2 = tuple(b"BZh%d\x17rE8P\x90" % size for size in range(1, 10))
+_ANY_BEGINNING = (*_EMPTY_BZIP2, *(beginning for beginnings in _BEGINNINGS.values() for beginning in beginnings))
+_ANY_SUFFIX = tuple(SUFFIXES)
 LONGEST_BEGINNING = 10
 
 _MOST_MEMORY = 256 << 20
@@ -78,6 +80,8 @@ def _unpacker(kind: str) -> Unpacker:
 
 def compression(path: str, start: bytes) -> str | None:
     """How a file is compressed, by its first bytes or by its name; None if it is not, or is empty."""
+    if not start.startswith(_ANY_BEGINNING) and not path.lower().endswith(_ANY_SUFFIX):
+        return None
     for kind, beginnings in _BEGINNINGS.items():
         if start.startswith(beginnings) or (kind == "bzip2" and start.startswith(_EMPTY_BZIP2)):
             return kind

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.compression import SUFFIXES
 from nbtext.corpus.decoding import to_utf8
@@ -17,19 +19,20 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Notices
 
 
-class Source(NamedTuple):
+@dataclass(frozen=True)
+class Source:
     """How to read: the parameters of `nbtext.parameters.READING`, whether classes are wanted, and where to leave word."""
 
     reading: Mapping[str, Any]
     notices: Notices
     labelled: bool
 
-    @property
+    @cached_property
     def limit(self) -> int:
         """The most bytes of a document."""
         return in_bytes(self.reading["max_document_size"])
 
-    @property
+    @cached_property
     def unpacked_limit(self) -> int:
         """The most bytes that a compressed file of documents may unpack to."""
         return in_bytes(self.reading["max_unpacked_size"])

@@ -48,8 +48,12 @@ class Vocabulary:
     def of(cls, terms: Sequence[str]) -> Vocabulary:
         """A vocabulary of single terms, given sorted and distinct."""
         text = "".join(terms)
-        lengths = map(len, terms if text.isascii() else map(str.encode, terms))
-        return cls(text.encode(), offsets(np.fromiter(lengths, np.int64, len(terms))), np.empty(0, np.uint64))
+        encoded = text.encode()
+        bounds = offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
+        if len(encoded) != len(text):
+            begins_character = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
+            bounds = np.append(np.flatnonzero(begins_character), len(encoded))[bounds]
+        return cls(encoded, bounds, np.empty(0, np.uint64))
 
     def __len__(self) -> int:
         return self.n_single + len(self.pairs)
