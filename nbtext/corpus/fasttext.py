@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import to_utf8
 from nbtext.corpus.document import RawDocument
-from nbtext.corpus.files import too_large
-from nbtext.corpus.streams import lines, opened
+from nbtext.corpus.lines import each_line
 from nbtext.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -24,21 +22,17 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
 
     Without labels wanted an empty line is an empty document; with them it is passed over, and several labels on a line are a problem.
     """
-    limit, encoding = source.limit, source.reading["encoding"]
-    with opened(path, source.unpacked_limit) as stream:
-        for number, line in lines(stream, limit):
-            name = f"{path}:{number}"
-            if line is None:
-                yield RawDocument(name, None, b"", too_large(limit))
-                continue
-            labels, text = parted(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
-            if not source.labelled:
-                yield RawDocument(name, None, text)
-            elif labels or text.strip():
-                try:
-                    yield RawDocument(name, _only([to_utf8(label, encoding)[0].decode() for label in labels]), text)
-                except DocumentError as problem:
-                    yield RawDocument(name, None, b"", problem)
+    encoding = source.reading["encoding"]
+
+    def document(name: str, line: bytes) -> RawDocument | None:
+        labels, text = parted(line)
+        if not source.labelled:
+            return RawDocument(name, None, text)
+        if not labels and not text.strip():
+            return None
+        return RawDocument(name, _only([to_utf8(label, encoding)[0].decode() for label in labels]), text)
+
+    return each_line(path, source, document)
 
 
 def parted(line: bytes) -> tuple[list[bytes], bytes]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.corpus.decoding import to_utf8
 from nbtext.corpus.document import RawDocument
-from nbtext.corpus.files import too_large
-from nbtext.corpus.streams import lines, opened
+from nbtext.corpus.lines import each_line
 from nbtext.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -28,21 +26,16 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
 
     Lines end at LF alone: JSON may hold U+2028 and other characters at which Python would break a line.
     """
-    keys = _keys(source)
-    limit, encoding = source.limit, source.reading["encoding"]
-    with opened(path, source.unpacked_limit) as stream:
-        for number, line in lines(stream, limit):
-            name = f"{path}:{number}"
-            if line is None:
-                yield RawDocument(name, None, b"", too_large(limit))
-            elif line and not line.isspace():
-                try:
-                    record, transcoded = parsed(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line, encoding)
-                except DocumentError as problem:
-                    yield RawDocument(name, None, b"", problem)
-                else:
-                    source.notices.transcoded += transcoded
-                    yield _document(name, record, keys)
+    keys, encoding = _keys(source), source.reading["encoding"]
+
+    def document(name: str, line: bytes) -> RawDocument | None:
+        if not line or line.isspace():
+            return None
+        record, transcoded = parsed(line, encoding)
+        source.notices.transcoded += transcoded
+        return _document(name, record, keys)
+
+    return each_line(path, source, document)
 
 
 class _Keys(NamedTuple):

@@ -1,16 +1,17 @@
-"""Format ``lines``: one document a line, without labels."""
+"""Format ``lines``: one document a line, without labels; and what it shares with the other formats of a document a line."""
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.document import RawDocument
 from nbtext.corpus.files import too_large
 from nbtext.corpus.streams import lines, opened
-from nbtext.errors import UsageError
+from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from nbtext.corpus.source import Source
 
@@ -19,7 +20,21 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
     """One document for each line, named ``path:line``; an empty line is an empty document. Raises `UsageError` where classes are wanted."""
     if source.labelled:
         raise UsageError("--format lines has no classes", hint="use dir, csv or tsv")
+    return each_line(path, source, lambda name, line: RawDocument(name, None, line))
+
+
+def each_line(path: str, source: Source, document: Callable[[str, bytes], RawDocument | None]) -> Iterator[RawDocument]:
+    """What ``document`` makes of the name ``path:line`` and of each line, ended by LF alone; a `DocumentError` of its becomes a problem."""
     limit = source.limit
     with opened(path, source.unpacked_limit) as stream:
         for number, line in lines(stream, limit):
-            yield RawDocument(f"{path}:{number}", None, line or b"", too_large(limit) if line is None else None)
+            name = f"{path}:{number}"
+            if line is None:
+                yield RawDocument(name, None, b"", too_large(limit))
+                continue
+            try:
+                made = document(name, line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+            except DocumentError as problem:
+                made = RawDocument(name, None, b"", problem)
+            if made is not None:
+                yield made

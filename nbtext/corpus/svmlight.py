@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import to_utf8
 from nbtext.corpus.document import RawDocument
-from nbtext.corpus.files import too_large
-from nbtext.corpus.streams import lines, opened
+from nbtext.corpus.lines import each_line
 from nbtext.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -28,29 +26,23 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
 
     A name is what stands before the last colon. Without labels wanted, a first item that is no count is taken for a label and left out.
     """
-    limit, encoding = source.limit, source.reading["encoding"]
-    with opened(path, source.unpacked_limit) as stream:
-        for number, line in lines(stream, limit):
-            name = f"{path}:{number}"
-            if line is None:
-                yield RawDocument(name, None, b"", too_large(limit))
-                continue
-            features = (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).partition(b"#")[0].strip()
-            if features:
-                yield _document(name, features, source.labelled, encoding)
+    encoding = source.reading["encoding"]
+
+    def document(name: str, line: bytes) -> RawDocument | None:
+        features = line.partition(b"#")[0].strip()
+        return _document(name, features, source.labelled, encoding) if features else None
+
+    return each_line(path, source, document)
 
 
 def _document(name: str, features: bytes, labelled: bool, encoding: str) -> RawDocument:  # noqa: FBT001 - in one place
     label = None
     first, *rest = features.split(None, 1)
-    try:
-        if not _COUNTED.fullmatch(first):
-            label, features = to_utf8(first, encoding)[0].decode(), b"".join(rest)
-        _check(features)
-    except DocumentError as problem:
-        return RawDocument(name, None, b"", problem)
+    if not _COUNTED.fullmatch(first):
+        label, features = to_utf8(first, encoding)[0].decode(), b"".join(rest)
+    _check(features)
     if labelled and label is None:
-        return RawDocument(name, None, b"", DocumentError("no label: the line begins with a count"))
+        raise DocumentError("no label: the line begins with a count")
     return RawDocument(name, label if labelled else None, features)
 
 
