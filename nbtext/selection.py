@@ -35,14 +35,13 @@ def presence(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) ->
     del prior
     with_term, without, documents = _document_table(models, terms)
     share = models.statistics.class_documents / documents
-    summands = np.zeros_like(with_term)
-    total = np.zeros(len(terms))
-    for cells in (with_term, without):
-        joint = cells / documents
-        parts = joint * _log_ratio(joint, joint.sum(axis=1, keepdims=True) * share)
-        total += parts.sum(axis=1)
-        summands += parts if cells is with_term else 0.0
-    return summands, total
+
+    def parts(cells: Floats) -> Floats:
+        joint: Floats = cells / documents
+        return joint * _log_ratio(joint, joint.sum(axis=1, keepdims=True) * share)
+
+    summands = parts(with_term)
+    return summands, summands.sum(axis=1) + parts(without).sum(axis=1)
 
 
 def chi2(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
@@ -53,16 +52,15 @@ def chi2(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Sco
     del prior
     with_term, without, documents = _document_table(models, terms)
     of_class = models.statistics.class_documents
-    total = np.zeros(len(terms))
-    summands = np.zeros_like(with_term)
-    for cells in (with_term, without):
+
+    def signed_parts(cells: Floats) -> Floats:
         expected = cells.sum(axis=1, keepdims=True) * of_class / documents
         difference = cells - expected
-        parts = np.divide(difference**2, expected, out=np.zeros_like(difference), where=expected > 0)
-        total += parts.sum(axis=1)
-        if cells is with_term:
-            summands = np.copysign(parts, difference)
-    return summands, total
+        parts: Floats = np.divide(difference * np.abs(difference), expected, out=np.zeros_like(difference), where=expected > 0)
+        return parts
+
+    summands = signed_parts(with_term)
+    return summands, np.abs(summands).sum(axis=1) + np.abs(signed_parts(without)).sum(axis=1)
 
 
 def log_odds(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:

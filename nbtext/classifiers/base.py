@@ -52,7 +52,9 @@ class Classifier(ABC):
 
 
 def _distinct(terms: NDArray[np.int64], n_terms: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct terms, ascending, and the place of each term among them; as `numpy.unique` has it, but without sorting."""
+    """The distinct terms, ascending, and the place of each term among them."""
+    if terms.size * 16 < n_terms:  # a short document and a large vocabulary: sorting is cheaper than an array of all terms
+        return np.unique(terms, return_inverse=True)
     place = np.zeros(n_terms, np.int64)
     place[terms] = 1
     distinct = np.flatnonzero(place)

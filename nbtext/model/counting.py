@@ -29,29 +29,38 @@ class TermIds(Protocol):
         """The id of each n-gram, by its parts."""
 
 
-class DocumentCounter:
-    """Texts to document-term matrices over a vocabulary; with ``counted``, texts that are ``name:count name:count``."""
+class DocumentCounter(Protocol):
+    """Texts to document-term matrices over a vocabulary."""
 
-    def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds, *, counted: bool = False) -> None:
-        self._counted = CountedTerms(vocabulary.find) if counted else None
+    def count(self, texts: Sequence[bytes]) -> DocumentTermMatrix:
+        """Counts of some documents in valid UTF-8, shape (n_docs, n_terms)."""
+
+
+class AnalyzedTerms:
+    """Counts the terms that an analyzer finds in texts, and their n-grams."""
+
+    def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> None:
         self._analyzer = Analyzer(stop_list, stemmer(parameters["stemmer"], parameters["language"]), vocabulary.find)
         self._order = parameters["ngrams"]
         self._vocabulary = vocabulary
 
     def count(self, texts: Sequence[bytes]) -> DocumentTermMatrix:
         """Counts of some documents in valid UTF-8, shape (n_docs, n_terms)."""
-        if self._counted is not None:
-            return self._counted.count(texts)
         sequence = with_ngrams(self._analyzer.sequence(texts), self._order, self._vocabulary.find_pairs)
         return document_term_matrix(sequence, len(texts))
+
+
+def document_counter(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds, *, counted: bool) -> DocumentCounter:
+    """The counter of texts, or with ``counted`` of features ``name:count name:count``."""
+    return CountedTerms(vocabulary.find) if counted else AnalyzedTerms(parameters, stop_list, vocabulary)
 
 
 def count_corpus(
     labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str], *, counted: bool = False
 ) -> ClassStatistics:
-    """The statistics of a stream of (label, text), texts as `DocumentCounter` takes them. Raises `UsageError` if there is not one document."""
+    """The statistics of a stream of (label, text), texts as `document_counter` takes them. Raises `UsageError` if there is not one document."""
     builder = StatisticsBuilder()
-    counter = DocumentCounter(parameters, stop_list, builder.vocabulary, counted=counted)
+    counter = document_counter(parameters, stop_list, builder.vocabulary, counted=counted)
     empty = True
     for block in blocks(labelled, lambda document: len(document[1])):
         empty = False

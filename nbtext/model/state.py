@@ -48,12 +48,8 @@ class State(NamedTuple):
 
 
 def to_plain(state: State) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it.
-
-    Raises `UsageError` if a class prior was given that does not fit the classes.
-    """
+    """Settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it."""
     statistics = state.statistics
-    class_prior(state.training["class_prior"], statistics)  # now, rather than when the model is asked
     vocabulary = statistics.vocabulary
     classes = [label.encode() for label in statistics.classes]
     arrays = {
@@ -159,22 +155,22 @@ def _sorted(text: bytes, bounds: NDArray[np.int64]) -> bool:
     """Whether rows of text rise strictly by their bytes, compared eight bytes at a time as big-endian numbers."""
     words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
-    here = np.arange(bounds.size - 2)
+    lengths = np.diff(bounds)
+    here = np.arange(lengths.size - 1)
     done = 0
     while here.size:
         first, second = (
-            words[np.minimum(bounds[row] + done, len(text))].astype(np.uint64) & keep[np.clip(bounds[row + 1] - bounds[row] - done, 0, 8)]
+            words[np.minimum(bounds[row] + done, len(text))].astype(np.uint64) & keep[np.clip(lengths[row] - done, 0, 8)]
             for row in (here, here + 1)
         )
         if np.any(first > second):
             return False
         here = here[first == second]
         done += 8
-        if np.any(bounds[here + 2] - bounds[here + 1] <= done):  # equal so far and the second is at its end: it is no longer
-            shorter = bounds[here + 2] - bounds[here + 1] <= bounds[here + 1] - bounds[here]
-            if np.any(shorter & (bounds[here + 2] - bounds[here + 1] <= done)):
-                return False
-            here = here[bounds[here + 2] - bounds[here + 1] > done]
+        ended = lengths[here + 1] <= done  # equal up to the end of the second, which must then be the longer one, by zeros
+        if np.any(lengths[here[ended] + 1] <= lengths[here[ended]]):
+            return False
+        here = here[~ended]
     return True
 
 

@@ -14,7 +14,7 @@ from nbtext.classifiers.class_prior import class_prior
 from nbtext.decision import NO_ANSWER, log_posterior, minimum_error
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.alike import alike
-from nbtext.model.counting import DocumentCounter, count_corpus
+from nbtext.model.counting import DocumentCounter, count_corpus, document_counter
 from nbtext.model.estimation import Learnt, classifier, learn
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.parameters import NLTK_STEMMERS, READING, TRAINING, checked
@@ -64,8 +64,8 @@ class TextClassifier:
         before, after = self.parameters, checked(TRAINING, {**self.parameters, **parameters})
         if self._statistics is not None and all(before[name] == after[name] for name in COUNTING):
             return self._estimate(self._statistics, after)
-        self.parameters, self._statistics, self._learnt, self._stop_list = after, None, None, None
-        return self
+        self._stop_list = None
+        return self._replace(after, None, None)
 
     def fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forgets what was learnt before."""
@@ -190,7 +190,7 @@ class TextClassifier:
 
     @cached_property
     def _counter(self) -> DocumentCounter:
-        return DocumentCounter(self.parameters, self.stop_list, self.statistics.vocabulary, counted=self._is_counted)
+        return document_counter(self.parameters, self.stop_list, self.statistics.vocabulary, counted=self._is_counted)
 
     @property
     def _is_counted(self) -> bool:
@@ -200,10 +200,14 @@ class TextClassifier:
     def _estimate(self, statistics: ClassStatistics, parameters: dict[str, Any]) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave it as it was."""
         class_prior(parameters["class_prior"], statistics)  # raises now what it would raise at the first question
-        learnt = learn(statistics, parameters)
-        for made in ("classifier", "_counter"):
-            self.__dict__.pop(made, None)
-        self.parameters, self._statistics, self._learnt, self.written_by = parameters, statistics, learnt, _versions(parameters)
+        self._replace(parameters, statistics, learn(statistics, parameters))
+        self.written_by = _versions(parameters)
+        return self
+
+    def _replace(self, parameters: dict[str, Any], statistics: ClassStatistics | None, learnt: Learnt | None) -> TextClassifier:
+        self.parameters, self._statistics, self._learnt = parameters, statistics, learnt
+        for made_of_them in ("classifier", "_counter"):
+            self.__dict__.pop(made_of_them, None)
         return self
 
 
