@@ -88,7 +88,7 @@ def test_rows_of_another_width_are_problems_with_their_line(tmp_path: Path, file
     path = table(tmp_path, "a,1\nb,2,3\nc\n\nd,4\n,5\n".replace(",", comma))
     assert problems(path, format=file_format) == {
         f"{path}:2": "the row has 3 columns, not 2 as the first; see --format",
-        f"{path}:3": "the row has 1 columns, not 2 as the first; see --format",
+        f"{path}:3": "the row has 1 column, not 2 as the first; see --format",
         f"{path}:6": "the label is empty",
     }
     assert [document.label for document in documents(path, format=file_format) if document.problem is None] == ["a", "d"]

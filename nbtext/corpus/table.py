@@ -111,7 +111,12 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int) -> It
         width = width or len(fields)
         if len(fields) != width or width <= last:
             wanted = f"{width} as the first" if width > last else f"the {last + 1} wanted"
-            yield RawDocument(name, None, b"", DocumentError(f"the row has {len(fields)} columns, not {wanted}", hint="see --format"))
+            yield RawDocument(
+                name,
+                None,
+                b"",
+                DocumentError(f"the row has {len(fields)} column{'s' * (len(fields) != 1)}, not {wanted}", hint="see --format"),
+            )
             continue
         if identity is not None:
             name = fields[identity].decode("utf-8", "surrogateescape") or name
