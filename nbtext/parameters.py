@@ -30,6 +30,7 @@ FORMATS = ("dir", "csv", "tsv", "jsonl", "lines", "fasttext", "svmlight", "mbox"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 CRITERIA = ("mutual-information", "presence", "chi2", "log-odds")
+CALIBRATIONS = ("length", "temperature", "isotonic")
 
 
 @dataclass(frozen=True)
@@ -272,6 +273,13 @@ TRAINING = (
         _one_of("empirical", "uniform", otherwise=_prior, wanted="smoothed:A or a number of at least 0 for each class"),
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file of lines with a class, a tab and a weight.",
     ),
+    Parameter(
+        "calibration", "auto", "NAME", _one_of("auto", *CALIBRATIONS, "none"),
+        "How scores become probabilities that can be believed, learnt from the sample, each document left out of the model: length (a temperature that "
+        "grows with the document's length), temperature (one for all), isotonic (length, then a curve), or none, the posterior of the textbook. auto is length, "
+        "and none with maximum likelihood.",
+    ),
+    Parameter("sample", 4096, "N", _number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"), "How many training documents the model keeps as term counts, to be calibrated from; 0 for none."),
 )  # fmt: skip
 """How a model is made. A model remembers it."""
 

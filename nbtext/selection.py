@@ -64,12 +64,16 @@ def chi2(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Sco
 
 
 def log_odds(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
-    """The largest over classes of log[φ_jk / φ_j,rest], the rest being the other classes mixed by their priors; nats."""
+    """The largest over classes of log[φ_jk / φ_j,rest], the rest being the other classes mixed by their priors; nats.
+
+    In statistics of a part of a corpus a class may have no documents: no term speaks for it.
+    """
     probability = models.probability(terms)
     joint = probability * prior
     others = 1 - prior
     rest = np.divide(joint.sum(axis=1, keepdims=True) - joint, others, out=np.zeros_like(joint), where=others > 0)
     summands = _log_ratio(probability, np.maximum(rest, 0))
+    summands[:, models.statistics.class_documents == 0] = -np.inf
     return summands, summands.max(axis=1, initial=-np.inf)
 
 

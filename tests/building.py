@@ -35,7 +35,7 @@ def statistics_of(documents: Sequence[Labelled], order: int = 1, block: int = 10
     for begin in range(0, len(documents), block):
         part = documents[begin : begin + block]
         builder.add(matrix_of([terms for _, terms in part], builder.vocabulary, order), [label for label, _ in part])
-    return builder.freeze()
+    return builder.freeze().statistics
 
 
 def plain(statistics: ClassStatistics) -> oracle.Counts:

@@ -55,3 +55,27 @@ def wilson(hits: int, n: int, z: float) -> tuple[float, float]:
     a, b, c = 1 + z * z / n, -(2 * share_of_hits + z * z / n), share_of_hits**2
     root = math.sqrt(max(b * b - 4 * a * c, 0.0))
     return (-b - root) / (2 * a), (-b + root) / (2 * a)
+
+
+def top_k_accuracy(truth: Sequence[str], classes: Sequence[str], rows: Sequence[Sequence[float]], k: int) -> float:
+    """Share of documents whose true class is among the k most probable, the first of equals first."""
+    best = [sorted(classes, key=lambda label, row=row: -row[classes.index(label)])[:k] for row in rows]  # type: ignore[misc]
+    return share(sum(label in found for label, found in zip(truth, best, strict=True)), len(truth))
+
+
+def area_under_roc(scores: Sequence[float], positive: Sequence[bool]) -> float:
+    """Of all pairs of a document of the class and another, the share in which the former scores higher; equals count half."""
+    ours, others = ([s for s, p in zip(scores, positive, strict=True) if p == side] for side in (True, False))
+    wins = sum(Fraction(1) if a > b else Fraction(1, 2) if a == b else Fraction(0) for a in ours for b in others)
+    return float(wins / (len(ours) * len(others)))
+
+
+def average_precision(scores: Sequence[float], positive: Sequence[bool]) -> float:
+    """Σ over thresholds, falling, of (recall − recall before) × precision."""
+    total, before = Fraction(0), Fraction(0)
+    for threshold in sorted(set(scores), reverse=True):
+        found = [p for s, p in zip(scores, positive, strict=True) if s >= threshold]
+        recall = Fraction(sum(found), sum(positive))
+        total += (recall - before) * Fraction(sum(found), len(found))
+        before = recall
+    return float(total)

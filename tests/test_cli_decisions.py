@@ -78,7 +78,8 @@ def test_abstaining_that_costs_less_than_an_answer(home: Path) -> None:
 
 
 def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -> None:
-    [answer] = records(home, "torn.txt", "--scores")
+    nbtext("train", "corpus", "--model", "raw", "--calibration", "none", cwd=home)
+    [answer] = records(home, "torn.txt", "--scores", "--model", "raw")
     assert answer["labels"][0]["label"] == answer["label"]
     assert sorted(ranked["label"] for ranked in answer["labels"]) == sorted(CORPUS)
     assert sum(ranked["probability"] for ranked in answer["labels"]) == pytest.approx(1, abs=1e-5)

@@ -32,8 +32,16 @@ def test_labels_that_the_model_does_not_know_are_mistakes_and_named(pets: Path) 
     corpus(pets, {"test/cats/1": "a cat", **{f"test/bird{n:02}/1": "a bird" for n in range(12)}})
     done = nbtext("evaluate", "test", "--output", "json", cwd=pets)
     names = ", ".join(f"bird{n:02}" for n in range(10))
-    assert (done.status, done.notes) == (0, [f"nbtext: warning: the model does not know the labels {names} and others"])
-    assert json.loads(done.out)["accuracy"] == pytest.approx(1 / 13)
+    assert (done.status, done.notes) == (
+        0,
+        [f"nbtext: warning: the model does not know the labels {names} and others: 12 documents, counted as mistakes"],
+    )
+    said = json.loads(done.out)
+    assert said["accuracy"] == pytest.approx(1 / 13)
+    assert said["unknown_documents"] == {f"bird{n:02}": 1 for n in range(12)}
+    assert (said["log_loss"], said["known"]["n"], said["known"]["accuracy"]) == (None, 1, 1)
+    table = nbtext("evaluate", "test", "-q", cwd=pets).text
+    assert f"infinite  ({said['known']['log_loss']:.4f} for documents of known classes, of which there are 1)" in table
     assert nbtext("evaluate", "test", "-q", cwd=pets).notes == []
 
 

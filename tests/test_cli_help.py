@@ -56,7 +56,7 @@ def examples(command: str) -> list[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_of_the_help_run(command: str, tmp_path: Path) -> None:
-    table = "topic,body\n" + "".join(f"{name.partition('/')[0]},{text}\n" for name, text in PETS.items())
+    table = "topic,body,sender\n" + "".join(f"{name.partition('/')[0]},{text},{name}\n" for name, text in PETS.items())
     (tmp_path / "corpora").symlink_to(REPOSITORY / "corpora")
     letters = {"letter.txt": "the bin was not emptied", "inbox/1": "a street lamp is out", "messages.txt": "one\ntwo\n", "log": "a\nb\n"}
     corpus(tmp_path, {**letters, "messages.csv": table, "test.csv": table})

@@ -52,7 +52,7 @@ def test_an_empty_list_has_no_rows_and_a_warning(pets: Path) -> None:
 def test_training_and_evaluating_from_a_list(pets: Path) -> None:
     (pets / "list").write_text("pets\n")
     succeeded(nbtext("train", "--files-from", "list", "-m", "m", cwd=pets))
-    assert json.loads(succeeded(nbtext("evaluate", "--files-from", "list", "-o", "json", "-m", "m", cwd=pets)).out)["n"] == 4
+    assert json.loads(succeeded(nbtext("evaluate", "-q", "--files-from", "list", "-o", "json", "-m", "m", cwd=pets)).out)["n"] == 4
 
 
 @pytest.mark.parametrize("command", ["train", "classify", "evaluate"])

@@ -10,7 +10,16 @@ import pytest
 
 from tests.process import HOUSE, SERVICE_DESK, TIME_LIMIT, bash, corpus, error_line, nbtext, run, succeeded
 
-COMMANDS = ["classify pets", "evaluate pets", "select-features", "inspect", "--help", "train --help", "--version", "classify pets -o table"]
+COMMANDS = [
+    "classify pets",
+    "evaluate -q pets",
+    "select-features",
+    "inspect",
+    "--help",
+    "train --help",
+    "--version",
+    "classify pets -o table",
+]
 
 
 def test_a_pipe_that_closes_ends_it_quietly(pets: Path) -> None:
@@ -67,7 +76,7 @@ def test_the_same_bytes_under_every_locale(tmp_path: Path, env: dict[str, str]) 
     assert (tmp_path / "plain").read_bytes() == (tmp_path / "other").read_bytes()
     for arguments in (
         ["classify", "é", b"\xff", "c", "none"], ["classify", "é", b"\xff", "-o", "jsonl"], ["classify", "é", "-o", "table"], ["inspect"],
-        ["evaluate", "c"], ["select-features"],
+        ["evaluate", "-q", "c"], ["select-features"],
     ):  # fmt: skip
         assert nbtext(*arguments, "-m", "plain", cwd=tmp_path, env=env) == nbtext(*arguments, "-m", "plain", cwd=tmp_path)
 
@@ -86,7 +95,7 @@ def test_modules_in_the_current_directory_are_not_imported(pets: Path) -> None:
     for name in ("numpy", "joblib", "click", "rich", "nbtext", "re", "csv", "email", "Stemmer", "scipy", "stop_words"):
         (pets / f"{name}.py").write_text("raise SystemExit('imported')")
     env = {**os.environ, "PYTHONPATH": ""}
-    for arguments in (["train", "pets"], ["classify", "pets"], ["evaluate", "pets"], ["inspect"], ["select-features", "-o", "table"]):
+    for arguments in (["train", "pets"], ["classify", "pets"], ["evaluate", "-q", "pets"], ["inspect"], ["select-features", "-o", "table"]):
         done = run([script, *arguments], cwd=pets, env=env)
         assert (done.status, done.err) == (0, b"")
 

@@ -60,7 +60,7 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
     assert (done.status, done.notes) == (0, ["nbtext: warning: there is only one class, only; every answer will be that"])
     assert nbtext("train", "c", "-q", cwd=tmp_path).notes == []
     assert succeeded(nbtext("classify", "-", cwd=tmp_path, stdin=b"anything")).rows == [["-", "only", "1"]]
-    assert json.loads(succeeded(nbtext("evaluate", "c", "--output", "json", cwd=tmp_path)).out)["accuracy"] == 1
+    assert json.loads(succeeded(nbtext("evaluate", "-q", "c", "--output", "json", cwd=tmp_path)).out)["accuracy"] == 1
     for by in ("mutual-information", "presence", "chi2", "log-odds"):
         for output in ("tsv", "csv", "jsonl", "table"):
             assert b"word" in succeeded(nbtext("select-features", "--by", by, "--output", output, cwd=tmp_path)).out
@@ -73,7 +73,7 @@ def test_documents_without_terms(tmp_path: Path) -> None:
     assert succeeded(nbtext("classify", "-", cwd=tmp_path, stdin=b"anything")).rows == [["-", "b", "0.666667"]]
     assert succeeded(nbtext("select-features", cwd=tmp_path)).out == b""
     succeeded(nbtext("inspect", cwd=tmp_path))
-    succeeded(nbtext("evaluate", "c", cwd=tmp_path))
+    succeeded(nbtext("evaluate", "-q", "c", cwd=tmp_path))
 
 
 def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(tmp_path: Path) -> None:
@@ -159,6 +159,7 @@ WRONG = {
     "stop_words": [""], "stemmer": ["klingon"], "ngrams": ["0", "-1", "1.5", "x", ""], "min_df": ["0", "x"], "max_df": ["-0.1", "1.1", "nan", "x"],
     "top": ["0", "x"], "by": ["luck"], "smoothing": ["-1", "nan", "inf", "x", ""], "prior_shape": ["round"], "estimate": ["median"],
     "class_prior": ["smoothed:-1", "smoothed:x"], "max_document_size": ["0", "-1", "x", ""], "max_unpacked_size": ["0", "-1", "x", ""],
+    "calibration": ["platt", ""], "sample": ["-1", "1.5", "x", "9999999"],
 }  # fmt: skip
 
 

@@ -150,7 +150,7 @@ def test_a_format_is_found_and_remembered(tmp_path: Path, name: str) -> None:
     result = succeeded(nbtext("classify", *paths, cwd=tmp_path))
     assert len(result.rows) == len(ROWS)
     assert {len(row) for row in result.rows} == {3}
-    evaluated = json.loads(succeeded(nbtext("evaluate", *paths, "--output", "json", cwd=tmp_path)).out)
+    evaluated = json.loads(succeeded(nbtext("evaluate", "-q", *paths, "--output", "json", cwd=tmp_path)).out)
     assert evaluated["n"] == len(ROWS)
 
 

@@ -73,7 +73,7 @@ def test_fault_57_a_file_that_grows_while_it_is_read(pets: Path) -> None:
 def test_fault_58_devices_are_no_documents(pets: Path) -> None:
     os.mkfifo(pets / "pets/cats/fifo")
     (pets / "pets/dogs/zero").symlink_to("/dev/zero")
-    for arguments in (["classify", "pets"], ["train", "pets"], ["evaluate", "pets"]):
+    for arguments in (["classify", "pets"], ["train", "pets"], ["evaluate", "-q", "pets"]):
         done = nbtext(*arguments, cwd=pets)
         assert done.status == 1
         assert done.notes == [f"nbtext: pets/{name}: not a regular file" for name in ("cats/fifo", "dogs/zero")]

@@ -130,7 +130,7 @@ def test_fault_71_very_long_documents(tmp_path: Path) -> None:
     begin = time.monotonic()
     succeeded(nbtext("train", "t.tsv", cwd=tmp_path))
     assert [row[1:] for row in succeeded(nbtext("classify", "t.tsv", cwd=tmp_path)).rows] == [["a", "1"], ["b", "1"]]
-    said = json.loads(succeeded(nbtext("evaluate", "t.tsv", "-o", "json", cwd=tmp_path)).out)
+    said = json.loads(succeeded(nbtext("evaluate", "-q", "t.tsv", "-o", "json", cwd=tmp_path)).out)
     assert said["accuracy"] == 1
     assert time.monotonic() - begin < TIME_BOUND
 

@@ -14,9 +14,11 @@ from scipy.stats import binomtest
 from sklearn import metrics as reference
 
 from nbtext.metrics import BINS, NORMAL_95, Evaluation, wilson_interval
+from nbtext.metrics.intervals import Bootstrap
 from tests import oracle_metrics as oracle
 
 CLASSES = ["a", "b", "c"]
+PLAIN = Bootstrap(0)
 Judged = list[tuple[str, tuple[float, float, float]]]
 
 probabilities = st.tuples(*[st.integers(0, 1000)] * 3).filter(any).map(lambda row: tuple(part / sum(row) for part in row))
@@ -48,7 +50,7 @@ def answers(documents: Judged) -> list[str]:
 @settings(max_examples=200)
 @given(judged([*CLASSES, "unknown", "other"], probabilities))
 def test_all_figures_are_the_slow_twins(documents: Judged) -> None:
-    summary = evaluate(documents).summary()
+    summary = evaluate(documents).summary(PLAIN)
     truth, answered = [label for label, _ in documents], answers(documents)
     given_probabilities = [dict(zip(CLASSES, row, strict=True)) for _, row in documents]
     assert summary["n"] == len(documents)
@@ -71,13 +73,13 @@ def test_calibration_error_is_the_slow_twins(documents: Judged) -> None:
     confidence = np.exp(log([row for _, row in documents])).max(axis=1).tolist()
     right = [label == answer for (label, _), answer in zip(documents, answers(documents), strict=True)]
     wanted = oracle.expected_calibration_error(right, confidence, BINS)
-    assert evaluate(documents).summary()["ece"] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+    assert evaluate(documents).summary(PLAIN)["ece"] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
 
 
 @settings(max_examples=50)
 @given(judged(CLASSES, certain))
 def test_scikit_learn_finds_the_same(documents: Judged) -> None:
-    summary = evaluate(documents).summary()
+    summary = evaluate(documents).summary(PLAIN)
     truth, answered = [label for label, _ in documents], answers(documents)
     rows = np.array([row for _, row in documents])
     table = [[summary["confusion"].get(t, {}).get(a, 0) for a in CLASSES] for t in CLASSES]
@@ -95,21 +97,21 @@ def test_scikit_learn_finds_the_same(documents: Judged) -> None:
 
 @given(judged(CLASSES, certain), st.integers(1, 5))
 def test_figures_do_not_depend_on_blocks(documents: Judged, block: int) -> None:
-    together, apart = (evaluate(documents, size).summary() for size in (100, block))
+    together, apart = (evaluate(documents, size).summary(PLAIN) for size in (100, block))
     for name in ("log_loss", "brier", "ece"):
         assert apart.pop(name) == pytest.approx(together.pop(name), rel=1e-12, abs=1e-15)
     assert apart == together
 
 
 def test_sure_and_right_is_perfect_sure_and_wrong_is_as_bad_as_can_be() -> None:
-    right = evaluate([("a", (1, 0, 0)), ("b", (0, 1, 0))]).summary()
+    right = evaluate([("a", (1, 0, 0)), ("b", (0, 1, 0))]).summary(PLAIN)
     assert (right["accuracy"], right["log_loss"], right["brier"], right["ece"]) == (1, 0, 0, 0)
-    wrong = evaluate([("a", (0, 1, 0)), ("b", (1, 0, 0))]).summary()
+    wrong = evaluate([("a", (0, 1, 0)), ("b", (1, 0, 0))]).summary(PLAIN)
     assert (wrong["accuracy"], wrong["log_loss"], wrong["brier"], wrong["ece"]) == (0, None, 2, 1)
 
 
 def test_knowing_nothing_costs_the_logarithm_of_the_number_of_classes() -> None:
-    summary = evaluate([("a", (1 / 3, 1 / 3, 1 / 3))] * 4).summary()
+    summary = evaluate([("a", (1 / 3, 1 / 3, 1 / 3))] * 4).summary(PLAIN)
     assert summary["log_loss"] == pytest.approx(math.log(3))
     assert summary["brier"] == pytest.approx((2 / 3) ** 2 + 2 * (1 / 3) ** 2)
 
@@ -127,6 +129,6 @@ def test_the_interval_is_wilsons(case: tuple[int, int]) -> None:
 def test_of_no_documents_nothing_is_known() -> None:
     assert wilson_interval(0, 0) == (0, 1)
     assert Evaluation(CLASSES).n == 0
-    summary = Evaluation(CLASSES).summary()
+    summary = Evaluation(CLASSES).summary(PLAIN)
     figures = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "log_loss", "brier", "ece")
     assert {name: summary[name] for name in figures} == dict.fromkeys(figures)

@@ -33,7 +33,7 @@ def fitted(**options: Any) -> TextClassifier:
 
 
 def test_china_and_japan_by_way_of_the_whole() -> None:
-    model = fitted()
+    model = fitted(calibration="none")
     assert model.predict([" ".join(CHINA_ASKED)]) == ["yes"]
     yes, no = 3 / 4 * (3 / 7) ** 3 * (1 / 14) ** 2, 1 / 4 * (2 / 9) ** 3 * (2 / 9) ** 2
     assert model.predict_proba([" ".join(CHINA_ASKED)])[0] == pytest.approx([no / (yes + no), yes / (yes + no)], rel=1e-12)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.state import ARRAYS, _sorted, from_plain
+from nbtext.model.plain_counts import _sorted
+from nbtext.model.state import ARRAYS, from_plain
 from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
 from nbtext.text.key_table import pair
@@ -124,9 +125,19 @@ def swapped_terms(arrays: Arrays) -> None:
         (at("cell_documents", 0, 9), "counts less than its documents"),
         (replaced("cell_classes", [0] * 99), "cells do not fit each other"),
         (replaced("selected", [1]), "selection does not fit"),
-        (at("selected", 0, 2), "selection does not fit"),
+        (at("selected", 0, 2), "neither yes nor no"),
         (replaced("ngrams", [0]), "terms and cells do not fit|parts that are no terms"),
         (replaced("stop_words", [0xFF]), "not UTF-8"),
+        (replaced("sample_classes", [0]), "sample does not fit its size"),
+        (at("sample_classes", 0, 2), "unknown terms or classes"),
+        (at("sample_entries", 0, 0), "sample does not fit its terms"),
+        (at("sample_terms", 0, 99), "unknown terms or classes"),
+        (at("sample_terms", 1, 0), "sample is not sorted"),
+        (at("sample_counts", 0, 0), "impossible documents"),
+        (at("sample_counts", 0, 2**63), "too large"),
+        (at("sample_hashes", 0, 2**64 - 1), "sample is not sorted"),
+        (replaced("curve_places", [1, 2]), "not two coordinates"),
+        (replaced("typicality", [1, 2]), "likelihoods are not"),
     ],
 )
 def test_arrays_that_no_training_makes_are_refused(tmp_path: Path, change: Callable[[Arrays], None], message: str) -> None:
@@ -166,12 +177,53 @@ def test_ngrams_refer_to_what_stands_before_them(tmp_path: Path, left: list[int]
         from_plain(settings, {**arrays, "ngrams": pair(np.array(left), np.array(last))})
 
 
-@pytest.mark.parametrize("name", sorted(ARRAYS))
-def test_every_array_holds_whole_numbers(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", sorted(ARRAYS - {"curve_places", "curve_shares", "typicality"}))
+def test_counts_and_text_are_whole_numbers(tmp_path: Path, name: str) -> None:
     settings, arrays = plain(tmp_path, top=4)
     arrays[name] = arrays.get(name, np.zeros(1)).astype(np.float64)
-    with pytest.raises(ModelError, match="not whole"):
+    with pytest.raises(ModelError, match=r"whole|not bytes|selection"):
         from_plain(settings, arrays)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sample_bound": -1}, "no bound"),
+        ({"sample_bound": 2**64}, "no bound"),
+        ({"sample_bound": 7}, "exceeds its bound"),
+        ({"smoothing": -1}, "smoothing"),
+        ({"smoothing": True}, "smoothing"),
+        ({"temperature": None}, "temperature"),
+        ({"temperature": {"scale": 1}}, "temperature"),
+        ({"temperature": {"scale": 0, "exponent": 0}}, "temperature"),
+        ({"temperature": {"scale": 1e999, "exponent": 0}}, "temperature"),
+        ({"temperature": {"scale": 1, "exponent": "1"}}, "temperature"),
+        ({"calibration": {}}, "no figures"),
+        ({"calibration": {"documents": 1, "before": {}, "after": {}}}, "no figures"),
+        ({"extra": 1}, "parts of a model"),
+    ],
+)
+def test_settings_that_no_training_makes_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    settings, arrays = plain(tmp_path)
+    with pytest.raises(ModelError, match=message):
+        from_plain({**settings, **changes}, arrays)
+
+
+@pytest.mark.parametrize(
+    ("places", "shares", "message"),
+    [
+        ([0.0, 1.0], [0.5, 0.4], "does not rise"),
+        ([1.0, 0.0], [0.4, 0.5], "does not go on"),
+        ([0.0, np.inf], [0.4, 0.5], "does not go on"),
+        ([0.0, 1.0], [0.0, 0.5], "does not rise"),
+        ([0.0, 1.0], [0.1, np.nan], "does not rise"),
+        ([0.0], [0.1], "not two coordinates"),
+    ],
+)
+def test_a_calibration_curve_rises(tmp_path: Path, places: list[float], shares: list[float], message: str) -> None:
+    settings, arrays = plain(tmp_path)
+    with pytest.raises(ModelError, match=message):
+        from_plain(settings, {**arrays, "curve_places": np.array(places), "curve_shares": np.array(shares)})
 
 
 @pytest.mark.parametrize("prior", [{"cats": 1}, {"cats": 0, "dogs": 0, "else": 1}])

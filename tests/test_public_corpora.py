@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tarfile
 from collections import Counter
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,3 +74,18 @@ def test_newsgroups_are_mail(tmp_path: Path) -> None:
         assert text_of_mail(body, ["subject", "from"]) == text_by_email_package(body, ["subject", "from"], MailText())
     succeeded(nbtext("train", train, "--document", "mail", "--headers", "subject,organization,keywords", "-m", tmp_path / "m"))
     assert accuracy(tmp_path / "m", test) > 0.75
+
+
+def test_planted_wrong_labels_are_found(tmp_path: Path) -> None:
+    """One label in twenty is wrong: of as many suspects, far more than half have it."""
+    folder = unpacked("20news-bydate.tar.xz", tmp_path)
+    read = documents(next(path for path in sorted(folder.rglob("*-train")) if path.is_dir()))
+    random = Random(0)
+    classes = sorted({document.label or "" for document in read})
+    planted = set(random.sample(range(len(read)), len(read) // 20))
+    with (tmp_path / "noisy.jsonl").open("w", encoding="utf-8") as file:
+        for row, document in enumerate(read):
+            label = random.choice([other for other in classes if other != document.label]) if row in planted else document.label
+            file.write(json.dumps({"id": row, "label": label, "text": document.text.decode()}) + "\n")
+    done = succeeded(nbtext("suspects", tmp_path / "noisy.jsonl", "--id-column", "id", "--limit", str(len(planted)), "--paths"))
+    assert len(planted & {int(row) for row in done.text.splitlines()}) / len(planted) > 0.75

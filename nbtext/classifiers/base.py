@@ -1,4 +1,4 @@
-"""The interface that every classifier of text stands behind, and the one way in which scores are added up."""
+"""The interface that every classifier of text stands behind."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.counts.weighted_sums import add_weighted_sums
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.document_term import DocumentTermMatrix
-
-CELLS_AT_ONCE = 1 << 21
-"""Term-by-class weights held in memory at once while scoring: 16 MiB."""
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.language_model.leave_one_out import LeftOut
 
 
 class Classifier(ABC):
@@ -32,49 +33,18 @@ class Classifier(ABC):
     def known(self) -> NDArray[np.bool_]:
         """The terms that count in a score, shape (n_terms,)."""
 
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> NDArray[np.float64]:
-        """log p(d, C_k) of each document, shape (n_docs, n_classes), in nats.
+    @abstractmethod
+    def log_unseen(self) -> NDArray[np.float64]:
+        """What a token of a term seen nowhere would add, shape (n_classes,), in nats; −inf where it is impossible."""
 
-        Sums weight × count over the entries of each document, for as many distinct terms at a time as fit in `CELLS_AT_ONCE`.
-        """
+    @abstractmethod
+    def leave_one_out(self, documents: CountedDocuments) -> LeftOut:
+        """Documents that the model was estimated from, each scored by the model estimated from all others."""
+
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """log p(d, C_k) of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,)."""
         known = self.known()
-        if not known.all():
-            matrix = matrix.of_terms(known)
+        matrix = matrix if known.all() else matrix.of_terms(known)
         scores = np.tile(self.bias, (matrix.n_documents, 1))
-        distinct, entry_term = _distinct(matrix.terms, known.size)
-        documents = np.repeat(np.arange(matrix.n_documents), matrix.entries)
-        step = max(CELLS_AT_ONCE // scores.shape[1], 1)
-        for begin in range(0, distinct.size, step):
-            weights = self.weights(distinct[begin : begin + step])
-            here = slice(None) if distinct.size <= step else np.flatnonzero((entry_term >= begin) & (entry_term < begin + step))
-            _add_products(scores, documents[here], entry_term[here] - begin, matrix.counts[here], weights, step)
-        return scores
-
-
-def _distinct(terms: NDArray[np.int64], n_terms: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct terms, ascending, and the place of each term among them."""
-    if terms.size * 16 < n_terms:  # a short document and a large vocabulary: sorting is cheaper than an array of all terms
-        return np.unique(terms, return_inverse=True)
-    place = np.zeros(n_terms, np.int64)
-    place[terms] = 1
-    distinct = np.flatnonzero(place)
-    place[distinct] = np.arange(distinct.size)
-    return distinct, place[terms]
-
-
-def _add_products(
-    scores: NDArray[np.float64],
-    documents: NDArray[np.int64],
-    terms: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    step: int,
-) -> None:
-    """Add to each document's scores its counts times the weights of its terms; entries come ordered by document."""
-    for begin in range(0, documents.size, step):
-        part = slice(begin, begin + step)
-        products = weights[terms[part]]
-        products *= counts[part, np.newaxis]
-        rows = documents[part]
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        scores[rows[starts]] += np.add.reduceat(products, starts, axis=0)
+        add_weighted_sums(scores, matrix, known.size, self.weights)
+        return scores, matrix.lengths

@@ -22,19 +22,35 @@ def class_prior(kind: str | Mapping[str, float], statistics: ClassStatistics) ->
 
     Given numbers are weights; they are divided by their sum. Raises `UsageError` if a class has none.
     """
-    documents = statistics.class_documents.astype(np.float64)
-    if isinstance(kind, str):
-        added = 0.0 if kind in ("empirical", "uniform") else float(kind.partition(":")[2])
-        weights = np.ones_like(documents) if kind == "uniform" else documents + added
-    else:
+    if not isinstance(kind, str):
         missing = [label for label in statistics.classes if label not in kind]
         if missing:
             raise UsageError(f"the class prior has no number for class {missing[0]!r}", hint="give one for every class")
-        weights = np.array([kind[label] for label in statistics.classes])
+    weights = _weights(kind, statistics, statistics.class_documents)
     if not weights.sum():
         raise UsageError("the class prior leaves no class possible", hint="give a class that there is a weight above 0")
     prior: NDArray[np.float64] = weights / weights.sum()
     return prior
+
+
+def class_prior_without(kind: str | Mapping[str, float], statistics: ClassStatistics, number: int) -> NDArray[np.float64]:
+    """π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
+    documents = statistics.class_documents.copy()
+    documents[number] -= 1
+    weights = _weights(kind, statistics, documents)
+    prior: NDArray[np.float64] = weights / (weights.sum() or 1.0)
+    return prior
+
+
+def _weights(kind: str | Mapping[str, float], statistics: ClassStatistics, documents: NDArray[np.int64]) -> NDArray[np.float64]:
+    """In proportion to π_k; 0 for a class without documents, which is no class."""
+    if not isinstance(kind, str):
+        weights = np.array([kind[label] for label in statistics.classes])
+    elif kind == "uniform":
+        weights = np.ones(len(documents))
+    else:
+        weights = documents + (0.0 if kind == "empirical" else float(kind.partition(":")[2]))
+    return np.where(documents > 0, weights, 0.0)
 
 
 def read_class_prior(value: str | None) -> Any:  # noqa: ANN401 - what the parameter table takes

@@ -9,6 +9,8 @@ import click
 
 from nbtext.cli.options import (
     corpus_argument,
+    decision_options,
+    decision_rule,
     excel_safe_option,
     input_options,
     messages,
@@ -18,7 +20,6 @@ from nbtext.cli.options import (
     reading_options,
     require_csv,
 )
-from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,13 +36,15 @@ if TYPE_CHECKING:
 @excel_safe_option
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
 @click.option("--scores", is_flag=True, help="Log joint probabilities, in nats, of the classes (jsonl only; all unless --top-k is given).")
+@decision_options
 @click.option(
-    "--costs",
-    metavar="FILE",
-    shell_complete=files,
-    help="Answer what is expected to cost least; a TOML file with a table [true-class] of costs.",
+    "--min-typicality",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="No answer to a document that is less likely, token for token, than all but this share of training documents of about its length; "
+    "0.001 finds documents of another kind or language.",
 )
-@click.option("--min-probability", type=click.FloatRange(0, 1), default=0.0, metavar="P", help="No answer that is less probable.")
 @click.option("--lines", is_flag=True, help="Documents are the lines of standard input; each is answered at once.")
 @click.option("--batch", is_flag=True, help="With --lines: many at a time, for throughput.")
 @click.option("--exit-status-abstained", type=click.IntRange(1, 255), metavar="N", help="Status if a document got no answer, instead of 0.")
@@ -53,7 +56,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
 
     CORPUS is any number of files and directories, or - for one document on standard input. Documents are read as the model's training
     documents were unless options say otherwise. Where there is no answer the class is empty and the third column says why: impossible,
-    empty, no-known-terms, low-probability, or what went wrong.
+    empty, no-known-terms, low-probability, atypical, or what went wrong.
 
     \b
     Example:
@@ -64,8 +67,6 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """
     from nbtext.cli.corpus import Corpus, on_error, reading_of
     from nbtext.cli.messages import counted
-    from nbtext.costs import read_costs
-    from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
     from nbtext.model.answers import answers
     from nbtext.report.answers import write_answers
@@ -77,14 +78,13 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     model = TextClassifier.load(model_path)
     reading = {**reading_of(model, paths, options), **({"format": "lines"} if options["lines"] else {})}
     documents = Corpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=_leaves_room_for_progress(form))
-    costs = None if options["costs"] is None else read_costs(options["costs"], model.classes_)
-    rule = DecisionRule(costs, options["min_probability"])
+    rule = decision_rule(options, model.classes_)
     top_k = min(form.top_k, len(model.classes_))
     abstained, without_terms = 0, 0
 
     def noticed() -> Iterable[Answer]:
         nonlocal abstained, without_terms
-        for answer in answers(model, documents, rule, top_k=top_k, at_once=at_once):
+        for answer in answers(model, documents, rule, min_typicality=options["min_typicality"], top_k=top_k, at_once=at_once):
             abstained += answer.abstained is not None
             without_terms += answer.notice is not None
             if answer.problem is not None:

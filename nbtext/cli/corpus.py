@@ -36,6 +36,7 @@ class Corpus:
         messages: Messages,
         *,
         labelled: bool,
+        columns: Sequence[str] = (),
         on_error: str = "record",
         progress: bool = True,
     ) -> None:
@@ -48,7 +49,7 @@ class Corpus:
         typed = "-" in paths and sys.stdin is not None and sys.stdin.isatty()
         if typed:
             messages.notice("reading standard input; Ctrl-D ends it")
-        self._documents = read_corpus(paths, reading, self._notices, labelled=labelled)
+        self._documents = read_corpus(paths, reading, self._notices, labelled=labelled, columns=columns)
         if progress and not typed and is_wanted(quiet=messages.quiet):
             self._documents = watched(self._documents, paths, resolve_format(paths, reading["format"]))
 

@@ -19,6 +19,8 @@ TOPICS = {
     "exit-status": "what the exit status says",
     "model": "what the model file is, and where it is looked for",
     "smoothing": "what is added to the counts, and how it is chosen",
+    "calibration": "how scores become probabilities, and when not to believe them",
+    "judgement": "how good a model is, and what to look at before trusting a figure",
     "environment": "variables that nbtext heeds",
     "cron": "running unattended",
 }

@@ -22,7 +22,20 @@ from nbtext.errors import NbtextError, PathError, reason
 if TYPE_CHECKING:
     from types import FrameType
 
-COMMANDS = ("train", "classify", "evaluate", "select-features", "inspect", "help", "completion")
+COMMANDS = (
+    "train",
+    "classify",
+    "evaluate",
+    "cross-validate",
+    "learning-curve",
+    "compare",
+    "suspects",
+    "report",
+    "select-features",
+    "inspect",
+    "help",
+    "completion",
+)
 INTERNAL_ERROR = NbtextError.exit_status
 
 

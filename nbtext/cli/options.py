@@ -13,8 +13,9 @@ from nbtext.errors import UsageError
 from nbtext.parameters import INPUT, LANGUAGES, READING, TRAINING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from nbtext.decision import DecisionRule
     from nbtext.parameters import Parameter
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
@@ -56,6 +57,26 @@ def training_options(command: Command) -> Command:
 def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]:
     """``--output``: in which form the data are printed."""
     return click.option("-o", "--output", type=click.Choice(formats), help=help_text)
+
+
+def decision_options(command: Command) -> Command:
+    """``--costs`` and ``--min-probability``, for `decision_rule`."""
+    least = click.option(
+        "--min-probability", type=click.FloatRange(0, 1), default=0.0, metavar="P", help="No answer that is less probable."
+    )
+    return click.option(
+        "--costs", metavar="FILE", shell_complete=suggestions.files,
+        help="Answer what is expected to cost least; a TOML file with a table [true-class] of costs.",
+    )(least(command))  # fmt: skip
+
+
+def decision_rule(options: dict[str, Any], classes: Sequence[str]) -> DecisionRule:
+    """How answers are given to documents of some classes; raises `PathError` or `UsageError` for a file of costs that is none."""
+    from nbtext.costs import read_costs
+    from nbtext.decision import DecisionRule
+
+    costs = None if options["costs"] is None else read_costs(options["costs"], classes)
+    return DecisionRule(costs, options["min_probability"])
 
 
 def excel_safe_option(command: Command) -> Command:

@@ -16,6 +16,8 @@ class Document(NamedTuple):
     label: str | None
     text: bytes
     problem: DocumentError | None = None
+    columns: tuple[str, ...] = ()
+    """Values of the further columns that were asked for, in that order; none where it could not be read."""
 
 
 class RawDocument(NamedTuple):
@@ -26,6 +28,7 @@ class RawDocument(NamedTuple):
     body: bytes
     problem: DocumentError | None = None
     decoded: bool = False
+    columns: tuple[str, ...] = ()
 
 
 @dataclass

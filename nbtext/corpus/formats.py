@@ -43,6 +43,9 @@ BY_SUFFIX = {
     ".ft": "fasttext",
 }
 
+WITH_COLUMNS = ("csv", "tsv", "jsonl")
+"""Formats in which a document has more to it than label, text and id."""
+
 MESSAGES = ("mbox", "maildir")
 """Formats whose documents are mail."""
 

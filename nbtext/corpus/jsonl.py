@@ -44,12 +44,13 @@ class _Keys(NamedTuple):
     label: str | None
     text: str
     id: str | None
+    others: tuple[str, ...]
 
 
 def _keys(source: Source) -> _Keys:
     reading = source.reading
     label = (reading["label_column"] or LABEL) if source.labelled else None
-    return _Keys(label, reading["text_column"] or TEXT, reading["id_column"])
+    return _Keys(label, reading["text_column"] or TEXT, reading["id_column"], source.columns)
 
 
 def _document(name: str, record: dict[str, Any], keys: _Keys) -> RawDocument:
@@ -57,7 +58,8 @@ def _document(name: str, record: dict[str, Any], keys: _Keys) -> RawDocument:
         if keys.id is not None:
             name = _scalar(record, keys.id) or name
         label = None if keys.label is None else _label(record, keys.label)
-        return RawDocument(name, label, _text(record, keys.text), decoded=True)
+        columns = tuple(_value(record, key) for key in keys.others)
+        return RawDocument(name, label, _text(record, keys.text), decoded=True, columns=columns)
     except DocumentError as problem:
         return RawDocument(name, None, b"", problem)
 
@@ -67,6 +69,14 @@ def _label(record: dict[str, Any], key: str) -> str:
     if label is None:
         raise DocumentError(f"no value at the key {key!r}", hint="see --label-column")
     return label
+
+
+def _value(record: dict[str, Any], key: str) -> str:
+    """As in an empty cell of a table, there is nothing in null; without the key the name may be a mistake."""
+    value = _scalar(record, key)
+    if value is None and value_at(record, key) is _ABSENT:
+        raise DocumentError(f"no value at the key {key!r}")
+    return value or ""
 
 
 def _text(record: dict[str, Any], key: str) -> bytes:

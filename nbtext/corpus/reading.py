@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.corpus.decoding import is_ascii_compatible, to_utf8
 from nbtext.corpus.document import Document, Notices
 from nbtext.corpus.files import too_large
-from nbtext.corpus.formats import reader, resolve_format, resolved
+from nbtext.corpus.formats import WITH_COLUMNS, reader, resolve_format, resolved
 from nbtext.corpus.source import Source
 from nbtext.errors import DocumentError, UsageError
 
@@ -21,17 +21,23 @@ if TYPE_CHECKING:
 __all__ = ["read_corpus", "resolve_format", "resolved"]
 
 
-def read_corpus(paths: Sequence[str], reading: Mapping[str, Any], notices: Notices, *, labelled: bool) -> Iterator[Document]:
+def read_corpus(
+    paths: Sequence[str], reading: Mapping[str, Any], notices: Notices, *, labelled: bool, columns: Sequence[str] = ()
+) -> Iterator[Document]:
     """Documents in order, one for each that the paths hold; one that cannot be read comes with its problem.
 
-    ``reading`` has the parameters of `nbtext.parameters.READING`. With ``labelled`` each document has its class. Raises `PathError` for a
+    ``reading`` has the parameters of `nbtext.parameters.READING`. With ``labelled`` each document has its class, and with ``columns``
+    the values there as text: of columns by name (which implies a header) or number from 1, of keys in jsonl; an empty cell and null are the
+    empty text, a key that a document has not is its problem. Raises `PathError` for a
     path that cannot be read at all, or not to its end, and `UsageError` for settings that do not fit.
     """
     reading = resolved(reading, paths, labelled=labelled)
     file_format = reading["format"]
     if file_format not in ("dir", "maildir", "mbox") and not is_ascii_compatible(reading["encoding"]):
         raise UsageError(f"lines and tables in {reading['encoding']} cannot be read", hint="make them UTF-8 first, as with iconv -t UTF-8")
-    source = Source(reading, notices, labelled)
+    if columns and file_format not in WITH_COLUMNS:
+        raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint="use csv, tsv or jsonl")
+    source = Source(reading, notices, labelled, tuple(columns))
     documents, text_of, limit = reader(file_format).documents, _decoder(reading), source.limit
     for path in paths:
         for raw in documents(path, source):
@@ -54,19 +60,19 @@ def _decoder(reading: Mapping[str, Any]) -> Decoder:
 
 
 def _prepared(raw: RawDocument, source: Source, text_of: Decoder, limit: int) -> Document:
-    identity, label, body, problem, decoded = raw
+    identity, label, body, problem, decoded, columns = raw
     if problem is None and source.labelled and not label:
         problem = DocumentError("the label is empty")
     if problem is None and len(body) > limit:
         problem = too_large(limit)
     if problem is None:
         if decoded and text_of is to_utf8:
-            return Document(identity, label, body)
+            return Document(identity, label, body, columns=columns)
         try:
             text, transcoded = text_of(body, "utf-8" if decoded else source.reading["encoding"])
         except DocumentError as unreadable:
             problem = unreadable
         else:
             source.notices.transcoded += transcoded
-            return Document(identity, label, text)
-    return Document(identity, label, b"", problem)
+            return Document(identity, label, text, columns=columns)
+    return Document(identity, label, b"", problem, columns)

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """How to read: the parameters of `nbtext.parameters.READING`, whether classes are wanted, and where to leave word."""
+    """How to read: the parameters of `nbtext.parameters.READING`, whether classes are wanted, where to leave word, and which further columns to take."""
 
     reading: Mapping[str, Any]
     notices: Notices
     labelled: bool
+    columns: tuple[str, ...] = ()
 
     @cached_property
     def limit(self) -> int:

@@ -31,6 +31,7 @@ class Layout(NamedTuple):
     label: str | None
     text: str
     id: str | None
+    others: tuple[str, ...]
     header: bool
     encoding: str
 
@@ -76,7 +77,8 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
     """One document for each row, named by its id column or else ``path:line``."""
     reading = source.reading
     label = (reading["label_column"] or "1") if source.labelled else None
-    layout = Layout(label, reading["text_column"] or "2", reading["id_column"], _has_header(reading), reading["encoding"])
+    text, others = reading["text_column"] or "2", source.columns
+    layout = Layout(label, text, reading["id_column"], others, _has_header(reading, others), reading["encoding"])
     with opened(path, source.unpacked_limit) as stream:
         delimiter, limit = reading["delimiter"], source.limit
         is_csv = reading["format"] == "csv"
@@ -85,11 +87,11 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
             yield from _from_rows(path, rows, layout, limit)
 
 
-def _has_header(reading: Mapping[str, Any]) -> bool:
+def _has_header(reading: Mapping[str, Any], others: Sequence[str]) -> bool:
     """Whether tables begin with a header: as said, else if any column is called by name, whether it is needed now or not."""
     if reading["header"] is not None:
         return bool(reading["header"])
-    columns = (reading["label_column"], reading["text_column"], reading["id_column"])
+    columns = (reading["label_column"], reading["text_column"], reading["id_column"], *others)
     return any(column is not None and not column.isdigit() for column in columns)
 
 
@@ -99,7 +101,8 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int) -> It
     label, identity = (None if name is None else _position(name, header, path, layout) for name in (layout.label, layout.id))
     if label == text:
         raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
-    last = max(place for place in (text, label, identity) if place is not None)
+    others = [_position(name, header, path, layout) for name in layout.others]
+    last = max(place for place in (text, label, identity, *others) if place is not None)
     width = len(header)
     for number, fields in rows:
         name = f"{path}:{number}"
@@ -121,13 +124,17 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int) -> It
         if identity is not None:
             name = fields[identity].decode("utf-8", "surrogateescape") or name
         try:
-            yield RawDocument(name, None if label is None else to_utf8(fields[label], layout.encoding)[0].decode(), fields[text])
+            named = None if label is None else _decoded(fields[label], layout.encoding)
+            columns = tuple([_decoded(fields[place], layout.encoding) for place in others])
+            yield RawDocument(name, named, fields[text], columns=columns)
         except DocumentError as problem:
             yield RawDocument(name, None, b"", problem)
 
 
 def _position(name: str, header: Sequence[str], path: str, layout: Layout) -> int:
     if name.isascii() and name.isdigit():
+        if int(name) < 1:
+            raise UsageError(f"there is no column {name}", hint="columns are numbered from 1")
         return int(name) - 1
     if not layout.header:
         raise UsageError(f"without a header line no column is called {name!r}", hint="give its number, or --header")
@@ -138,8 +145,12 @@ def _position(name: str, header: Sequence[str], path: str, layout: Layout) -> in
     return header.index(name)
 
 
+def _decoded(field: bytes, encoding: str) -> str:
+    return to_utf8(field, encoding)[0].decode()
+
+
 def _name(field: bytes, encoding: str) -> str:
     try:
-        return to_utf8(field, encoding)[0].decode()
+        return _decoded(field, encoding)
     except DocumentError:
         return field.decode("utf-8", "replace")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.ragged import offsets
+from nbtext.ragged import flat_indices, offsets
 from nbtext.text.key_table import group, pair
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from nbtext.text.analyzer import TermSequence
@@ -20,12 +22,18 @@ class DocumentTermMatrix(NamedTuple):
 
     offsets: NDArray[np.int64]
     """Where each document's entries begin, shape (n_docs + 1,)."""
-    terms: NDArray[np.int64]
-    """Term ids, distinct within a document, shape (n_entries,)."""
-    counts: NDArray[np.int64]
-    """Occurrences of the term in the document, at least 1, shape (n_entries,)."""
+    terms: NDArray[Any]
+    """Term ids, distinct within a document, shape (n_entries,); int64, or int32 where many documents are kept."""
+    counts: NDArray[Any]
+    """Occurrences of the term in the document, at least 1, shape (n_entries,); as ``terms``."""
     unknown: NDArray[np.int64]
     """Occurrences of terms that the vocabulary does not hold, shape (n_docs,)."""
+
+    @classmethod
+    def empty(cls) -> DocumentTermMatrix:
+        """No documents."""
+        nothing = np.empty(0, np.int64)
+        return cls(np.zeros(1, np.int64), nothing, nothing, nothing)
 
     @property
     def n_documents(self) -> int:
@@ -40,15 +48,45 @@ class DocumentTermMatrix(NamedTuple):
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Number of known tokens of each document, shape (n_docs,)."""
-        running = np.concatenate((np.zeros(1, np.int64), np.cumsum(self.counts)))
+        running = offsets(self.counts)
         return running[self.offsets[1:]] - running[self.offsets[:-1]]
+
+    @property
+    def entry_documents(self) -> NDArray[np.int64]:
+        """The document of each entry, shape (n_entries,)."""
+        return np.repeat(np.arange(self.n_documents), self.entries)
+
+    def rows(self, chosen: NDArray[np.int64]) -> DocumentTermMatrix:
+        """Some of the documents, by number, in the order given."""
+        sizes = self.entries[chosen]
+        entries = flat_indices(self.offsets[chosen], sizes)
+        return DocumentTermMatrix(offsets(sizes), self.terms[entries], self.counts[entries], self.unknown[chosen])
+
+    def sorted(self) -> DocumentTermMatrix:
+        """The matrix with each document's entries by term."""
+        order = np.argsort(pair(self.entry_documents, self.terms))
+        return self._replace(terms=self.terms[order], counts=self.counts[order])
+
+    def of_entries(self, kept: NDArray[np.bool_]) -> DocumentTermMatrix:
+        """The matrix with some of its entries only; ``kept`` has shape (n_entries,)."""
+        sizes = np.bincount(self.entry_documents[kept], minlength=self.n_documents)
+        return DocumentTermMatrix(offsets(sizes), self.terms[kept], self.counts[kept], self.unknown)
 
     def of_terms(self, chosen: NDArray[np.bool_]) -> DocumentTermMatrix:
         """The matrix with the entries of the chosen terms only; ``chosen`` has shape (n_terms,)."""
-        kept = chosen[self.terms]
-        rows = np.repeat(np.arange(self.n_documents), self.entries)[kept]
-        sizes = np.bincount(rows, minlength=self.n_documents)
-        return DocumentTermMatrix(offsets(sizes), self.terms[kept], self.counts[kept], self.unknown)
+        return self.of_entries(chosen[self.terms])
+
+
+def stacked(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
+    """The documents of several matrices over the same vocabulary, one after the other."""
+    if not matrices:
+        return DocumentTermMatrix.empty()
+    return DocumentTermMatrix(
+        offsets(np.concatenate([matrix.entries for matrix in matrices])),
+        np.concatenate([matrix.terms for matrix in matrices]),
+        np.concatenate([matrix.counts for matrix in matrices]),
+        np.concatenate([matrix.unknown for matrix in matrices]),
+    )
 
 
 def document_term_matrix(sequence: TermSequence, n_documents: int) -> DocumentTermMatrix:

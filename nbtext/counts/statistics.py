@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -87,6 +87,20 @@ class ClassStatistics:
         """d_jk of some terms, dense, shape (n, n_classes)."""
         return self._dense(terms, self.cell_documents)
 
+    def counts_in(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
+        narrow: type[np.int32 | np.int64] = np.int32 if self.cell_counts.size < 1 << 31 else np.int64
+        bounds: NDArray[Any] = self.term_offsets.astype(narrow)
+        low, high = bounds[terms], bounds[terms + 1]
+        cell_classes, classes = self.cell_classes.astype(narrow), classes.astype(narrow)
+        for _ in range(self.n_classes.bit_length()):  # bisection of each term's cells
+            middle = (low + high) >> 1
+            beyond = cell_classes[middle] > classes
+            high = np.where(beyond, middle, high)
+            low = np.where(beyond, low, middle)
+        found: NDArray[np.int64] = self.cell_counts[low]
+        return found
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
@@ -104,25 +118,26 @@ class ClassStatistics:
 
     def __add__(self, other: ClassStatistics) -> ClassStatistics:
         """Statistics of both corpora together."""
-        return self._combine(other, 1)
+        return self.combined(other, 1).statistics
 
     def __sub__(self, other: ClassStatistics) -> ClassStatistics:
         """Statistics without those of ``other``; terms and classes with nothing left go.
 
         Raises `UsageError` if ``other`` counts anything that these statistics do not.
         """
-        return self._combine(other, -1)
+        return self.combined(other, -1).statistics
 
-    def _combine(self, other: ClassStatistics, sign: int) -> ClassStatistics:
+    def combined(self, other: ClassStatistics, sign: int) -> Combined:
+        """The sum (``sign`` 1) or difference (−1), and where the terms and classes of both went; raises as the difference does."""
         classes = tuple(sorted({*self.classes, *other.classes}))
         number = {label: new for new, label in enumerate(classes)}
         vocabulary, mine, theirs = self.vocabulary.union(other.vocabulary)
         documents = np.zeros(len(classes), np.int64)
-        keys = []
+        keys, labels = [], []
         for side, terms, factor in ((self, mine, 1), (other, theirs, sign)):
-            labels = np.array([number[label] for label in side.classes], np.int64)
-            documents[labels] += factor * side.class_documents
-            keys.append(pair(terms[side.cell_terms], labels[side.cell_classes]))
+            labels.append(np.array([number[label] for label in side.classes], np.int64))
+            documents[labels[-1]] += factor * side.class_documents
+            keys.append(pair(terms[side.cell_terms], labels[-1][side.cell_classes]))
         key, inverse = np.unique(np.concatenate(keys), return_inverse=True)
         counts, cell_documents = np.zeros(key.size, np.int64), np.zeros(key.size, np.int64)
         np.add.at(counts, inverse, np.concatenate((self.cell_counts, sign * other.cell_counts)))
@@ -132,7 +147,8 @@ class ClassStatistics:
         possible = (cell_documents <= counts) & (cell_documents <= of_class) & ((cell_documents > 0) == left) & (counts >= 0)
         if documents.min(initial=0) < 0 or not possible.all():
             raise UsageError("cannot take away documents that were never counted")
-        return _from_cells(vocabulary, classes, documents, key[left], counts[left], cell_documents[left])
+        statistics, numbers = _from_cells(vocabulary, classes, documents, key[left], counts[left], cell_documents[left])
+        return Combined(statistics, numbers.after(mine, labels[0]), numbers.after(theirs, labels[1]))
 
     def _over_classes(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         running = np.concatenate((np.zeros(1, np.int64), np.cumsum(cells)))
@@ -147,6 +163,32 @@ class ClassStatistics:
         return table
 
 
+class Numbers(NamedTuple):
+    """For each old number of a term or class the new one, −1 for one that is gone."""
+
+    terms: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+    def after(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Numbers:
+        """The new numbers where ``terms`` and ``classes`` gave the old ones, or −1."""
+        return Numbers(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
+
+
+class Frozen(NamedTuple):
+    """Statistics, and where the terms and classes that were counted stand in them."""
+
+    statistics: ClassStatistics
+    numbers: Numbers
+
+
+class Combined(NamedTuple):
+    """Statistics made of two, and where the terms and classes of each stand in them."""
+
+    statistics: ClassStatistics
+    of_first: Numbers
+    of_second: Numbers
+
+
 def _from_cells(
     vocabulary: Vocabulary,
     classes: Sequence[str],
@@ -154,21 +196,23 @@ def _from_cells(
     keys: NDArray[np.uint64],
     counts: NDArray[np.int64],
     documents: NDArray[np.int64],
-) -> ClassStatistics:
+) -> Frozen:
     """Statistics from cells sorted by key (term, class); terms without cells and classes without documents are left out."""
     terms, labels = unpair(keys)
     kept = np.zeros(len(vocabulary), np.bool_)
     kept[terms] = True
     present = class_documents > 0
-    return ClassStatistics(
+    numbers = Numbers(*(np.where(here, np.cumsum(here) - 1, -1) for here in (kept, present)))
+    statistics = ClassStatistics(
         vocabulary.restrict(kept),
         tuple(label for label, here in zip(classes, present.tolist(), strict=True) if here),
         class_documents[present],
         offsets(np.bincount(terms, minlength=len(vocabulary))[kept]),
-        (np.cumsum(present) - 1)[labels],
+        numbers.classes[labels],
         counts,
         documents,
     )
+    return Frozen(statistics, numbers)
 
 
 class StatisticsBuilder:
@@ -182,8 +226,13 @@ class StatisticsBuilder:
         self._counts = np.zeros(1 << 16, np.int64)
         self._documents = np.zeros(1 << 16, np.int64)
 
-    def add(self, matrix: DocumentTermMatrix, labels: Sequence[str]) -> None:
-        """Count documents; the ids of the matrix are those of this builder's vocabulary."""
+    @property
+    def labels(self) -> list[str]:
+        """The label of each class number handed out."""
+        return list(self._classes)
+
+    def add(self, matrix: DocumentTermMatrix, labels: Sequence[str]) -> NDArray[np.int64]:
+        """Count documents and return their class numbers; the ids of the matrix are those of this builder's vocabulary."""
         classes = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
         self._class_documents = _grown(self._class_documents, len(self._classes))
         np.add.at(self._class_documents, classes, 1)
@@ -191,8 +240,9 @@ class StatisticsBuilder:
         self._counts, self._documents = _grown(self._counts, len(self._cells) + 1), _grown(self._documents, len(self._cells) + 1)
         np.add.at(self._counts, cells, matrix.counts)
         np.add.at(self._documents, cells, 1)
+        return classes
 
-    def freeze(self) -> ClassStatistics:
+    def freeze(self) -> Frozen:
         """What has been counted so far."""
         vocabulary, final_term = self.vocabulary.freeze()
         classes = sorted(self._classes)
@@ -203,9 +253,10 @@ class StatisticsBuilder:
         keys = pair(final_term[terms], final_class[labels])
         order = np.argsort(keys)
         cells = order + 1  # their ids
-        return _from_cells(
+        statistics, numbers = _from_cells(
             vocabulary, classes, self._class_documents[first_order], keys[order], self._counts[cells], self._documents[cells]
         )
+        return Frozen(statistics, numbers.after(final_term, final_class))
 
 
 def _grown(array: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -47,13 +47,7 @@ class Vocabulary:
     @classmethod
     def of(cls, terms: Sequence[str]) -> Vocabulary:
         """A vocabulary of single terms, given sorted and distinct."""
-        text = "".join(terms)
-        encoded = text.encode()
-        bounds = offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
-        if len(encoded) != len(text):
-            begins_character = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
-            bounds = np.append(np.flatnonzero(begins_character), len(encoded))[bounds]
-        return cls(encoded, bounds, np.empty(0, np.uint64))
+        return cls(*_joined(terms), np.empty(0, np.uint64))
 
     def __len__(self) -> int:
         return self.n_single + len(self.pairs)
@@ -137,12 +131,10 @@ class Vocabulary:
         """The terms with ``kept`` (shape (n_terms,)) true, in the same order. The parts of every n-gram kept must be kept."""
         if kept.all():
             return self
-        single = np.flatnonzero(kept[: self.n_single])
-        sizes = np.diff(self.bounds)[single]
-        text = np.frombuffer(self.text, np.uint8)[flat_indices(self.bounds[single], sizes)].tobytes()
+        text, bounds = _rows(self.text, self.bounds, np.flatnonzero(kept[: self.n_single]))
         new = np.cumsum(kept) - 1
         left, last = unpair(self.pairs[kept[self.n_single :]])
-        return Vocabulary(text, offsets(sizes), pair(new[left], new[last]))
+        return Vocabulary(text, bounds, pair(new[left], new[last]))
 
     def _bytes(self, number: int) -> bytes:
         return self.text[int(self.bounds[number]) : int(self.bounds[number + 1])]
@@ -170,10 +162,11 @@ class GrowingVocabulary:
     def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
         """The vocabulary, and for every id handed out the id there, shape (highest id + 2,)."""
         terms = list(self._ids)  # the term with id 2n is the n-th
-        order = sorted(range(len(terms)), key=terms.__getitem__)
-        single = Vocabulary.of([terms[place] for place in order])
+        text, bounds = _joined(terms)
+        order = _sorted_order(terms, text, bounds)
+        single = Vocabulary(*_rows(text, bounds, order), np.empty(0, np.uint64))
         final = np.full(2 * max(len(terms), len(self._pairs)) + 2, UNKNOWN, np.int64)
-        final[2 * np.array(order, np.int64)] = np.arange(len(terms))
+        final[2 * order] = np.arange(len(terms))
         left, last = unpair(self._pairs.keys)
         pending = np.arange(left.size)
         sorted_pairs = [single.pairs]
@@ -188,3 +181,34 @@ class GrowingVocabulary:
             begin += level.size
             pending = pending[~ready]
         return Vocabulary(single.text, single.bounds, np.concatenate(sorted_pairs)), final
+
+
+def _joined(terms: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
+    """The terms as UTF-8 one after the other, and where each begins and the last ends."""
+    text = "".join(terms)
+    encoded = text.encode()
+    bounds = offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
+    if len(encoded) != len(text):
+        begins_character = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
+        bounds = np.append(np.flatnonzero(begins_character), len(encoded))[bounds]
+    return encoded, bounds
+
+
+def _rows(text: bytes, bounds: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
+    """Some of the terms in such a text, in the order given, as such a text."""
+    sizes = np.diff(bounds)[chosen]
+    return np.frombuffer(text, np.uint8)[flat_indices(bounds[chosen], sizes)].tobytes(), offsets(sizes)
+
+
+def _sorted_order(terms: Sequence[str], text: bytes, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of the terms in the order of their bytes: by the first eight as one number, and only where these are equal as strings."""
+    words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
+    keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
+    first_eight = words[bounds[:-1]].astype(np.uint64) & keep[np.minimum(np.diff(bounds), 8)]
+    order = np.argsort(first_eight, kind="stable")
+    equal = np.diff(first_eight[order]) == 0
+    begins = np.flatnonzero(equal & ~np.append(False, equal[:-1])) if equal.size else np.empty(0, np.int64)
+    ends = np.flatnonzero(equal & ~np.append(equal[1:], False)) + 2 if equal.size else begins
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        order[begin:end] = sorted(order[begin:end].tolist(), key=terms.__getitem__)
+    return order

@@ -92,6 +92,13 @@ class LanguageModels:
         pseudo_counts, total = self.pseudo_counts(terms)
         return ESTIMATES[self.estimate](counts, self.class_tokens, pseudo_counts, total, self.n_selected)
 
+    def log_unseen(self) -> Floats:
+        """log φ_jk of a term that no document held so far, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
+        tokens, total = self.class_tokens, self.pseudo_counts(np.empty(0, np.int64))[1]
+        share = 1.0 if self.prior_shape == "symmetric" else 1 / max(tokens.sum(), 1.0)
+        with np.errstate(divide="ignore"):
+            return np.log(_share(np.full_like(tokens, self.smoothing * share), tokens + total))
+
     def log_probability(self, terms: NDArray[np.int64]) -> Floats:
         """log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood says impossible."""
         with np.errstate(divide="ignore"):

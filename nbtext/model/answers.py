@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import NO_ANSWER, DecisionRule, log_posterior
+from nbtext.decision import NO_ANSWER, DecisionRule
 from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ NO_KNOWN_TERMS = "no-known-terms"
 """The document holds no term that the model knows."""
 LOW_PROBABILITY = "low-probability"
 """The best answer is less probable than was asked for, or giving none costs less."""
+ATYPICAL = "atypical"
+"""The document is less likely than was asked for, compared with what training documents of its length showed."""
 
 
 class RankedClass(NamedTuple):
@@ -52,19 +54,19 @@ class Answer(NamedTuple):
 
 
 class ScoredBlock(NamedTuple):
-    """Consecutive documents with log p(d, C_k) and log p(C_k | d), both of shape (n_docs, n_classes), in nats; known tokens, shape (n_docs,)."""
+    """Consecutive documents with what the model says of them, as `nbtext.model.text_classifier.ScoredTexts` has it."""
 
     documents: list[Document]
     scores: NDArray[np.float64]
     log_posterior: NDArray[np.float64]
     lengths: NDArray[np.int64]
+    unknown: NDArray[np.int64]
 
 
 def scored(model: TextClassifier, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
     """Posteriors of a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
     for block in blocks(documents, lambda document: len(document.text), min(at_once, model.documents_at_once)):
-        scores, lengths = model.score_block([document.text for document in block])
-        yield ScoredBlock(block, scores, log_posterior(scores), lengths)
+        yield ScoredBlock(block, *model.score_block([document.text for document in block]))
 
 
 def answers(
@@ -72,22 +74,31 @@ def answers(
     documents: Iterable[Document],
     rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
     *,
+    min_typicality: float = 0.0,
     top_k: int = 0,
     at_once: int = BLOCK_DOCUMENTS,
 ) -> Iterator[Answer]:
-    """The answer to each document of a stream, exactly one each, in order, with its ``top_k`` most probable classes."""
+    """The answer to each document of a stream, exactly one each, in order, with its ``top_k`` most probable classes.
+
+    There is none where fewer than ``min_typicality`` of the training documents of about the same length are less likely; raises
+    `UsageError` if the model cannot tell.
+    """
     classes = model.classes_
     for block in scored(model, documents, at_once):
         decision = rule.decide(block.log_posterior)
+        typical = np.ones(len(block.documents), np.bool_)
+        if min_typicality:
+            typical = model.typicality(block.scores, block.lengths, block.unknown) >= min_typicality
         rows = zip(
             block.documents,
             decision.answers.tolist(),
             decision.probabilities.tolist(),
             decision.expected_costs.tolist(),
             block.lengths.tolist(),
+            typical.tolist(),
             strict=True,
         )
-        for row, (document, number, probability, cost, length) in enumerate(rows):
+        for row, (document, number, probability, cost, length, is_typical) in enumerate(rows):
             if document.problem is not None:
                 yield Answer(document.id, None, None, problem=document.problem)
                 continue
@@ -97,6 +108,8 @@ def answers(
                 answer = answer._replace(ranked=_ranked(classes, block.scores[row], block.log_posterior[row], top_k))
             if np.isnan(probability):
                 yield answer._replace(abstained=IMPOSSIBLE, expected_cost=None, ranked=())
+            elif not is_typical:
+                yield answer._replace(abstained=ATYPICAL)
             elif number == NO_ANSWER:
                 yield answer._replace(abstained=lacking or LOW_PROBABILITY)
             else:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
+from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counted import CountedTerms
 from nbtext.counts.document_term import DocumentTermMatrix, document_term_matrix
-from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
+from nbtext.counts.documents import DocumentCollector
+from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.errors import UsageError
 from nbtext.text.analyzer import Analyzer
 from nbtext.text.blocks import blocks
@@ -17,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics, Frozen
 
 
 class TermIds(Protocol):
@@ -57,8 +65,38 @@ def document_counter(parameters: Mapping[str, Any], stop_list: Sequence[str], vo
 
 def count_corpus(
     labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str], *, counted: bool = False
-) -> ClassStatistics:
-    """The statistics of a stream of (label, text), texts as `document_counter` takes them. Raises `UsageError` if there is not one document."""
+) -> CorpusCounts:
+    """The statistics and the sample of a stream of (label, text), texts as `document_counter` takes them.
+
+    Raises `UsageError` if there is not one document.
+    """
+    collector = DocumentCollector(parameters["sample"])
+    statistics, numbers = _count(labelled, parameters, stop_list, collector, counted=counted)
+    return CorpusCounts(statistics, collector.sample(numbers))
+
+
+def count_documents(
+    labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str], *, counted: bool = False
+) -> tuple[ClassStatistics, CountedDocuments]:
+    """As `count_corpus`, with all documents, in their order, in place of a sample."""
+    collector = DocumentCollector(None)
+    statistics, numbers = _count(labelled, parameters, stop_list, collector, counted=counted)
+    return statistics, collector.documents(numbers)
+
+
+def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
+    """64 bits of the SHA-256 of each text, shape (n_docs,)."""
+    return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
+
+
+def _count(
+    labelled: Iterable[tuple[str, bytes]],
+    parameters: Mapping[str, Any],
+    stop_list: Sequence[str],
+    collector: DocumentCollector,
+    *,
+    counted: bool,
+) -> Frozen:
     builder = StatisticsBuilder()
     counter = document_counter(parameters, stop_list, builder.vocabulary, counted=counted)
     empty = True
@@ -67,7 +105,8 @@ def count_corpus(
         labels, texts = zip(*block, strict=True)
         for label in set(labels):
             _check_label(label)
-        builder.add(counter.count(texts), labels)
+        matrix = counter.count(texts)
+        collector.add(matrix, builder.add(matrix, labels), content_hashes(texts), builder.labels)
     if empty:
         raise UsageError("the corpus has no documents that can be read")
     return builder.freeze()

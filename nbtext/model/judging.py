@@ -6,27 +6,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError
 from nbtext.metrics import Evaluation
 from nbtext.model.answers import scored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from nbtext.corpus.document import Document
+    from nbtext.decision import Decision
+    from nbtext.model.answers import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
 
 
-def judge(model: TextClassifier, documents: Iterable[Document]) -> Evaluation:
-    """Evaluate a stream of labelled documents. Raises `UsageError` if there is not one.
+def judge(
+    model: TextClassifier,
+    documents: Iterable[Document],
+    rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+    *,
+    by: Sequence[str] = (),
+    look: Callable[[ScoredBlock, Decision], object] | None = None,
+) -> Evaluation:
+    """Evaluate a stream of labelled documents under a rule of decision. Raises `UsageError` if there is not one document.
 
-    A document that maximum likelihood finds impossible under every class counts as if all classes were equally probable.
+    ``by`` names the columns that the documents carry. ``look`` sees each block with the decision on it, before it goes.
+    A document that maximum likelihood finds impossible under every class has no answer, and counts as if all were equally probable.
     """
-    evaluation = Evaluation(model.classes_)
-    for block, _, posterior, _ in scored(model, documents):
-        impossible = np.isnan(posterior[:, 0])
-        posterior[impossible] = -np.log(posterior.shape[1])
-        evaluation.add([document.label or "" for document in block], posterior)
+    evaluation = Evaluation(model.classes_, costs=rule.costs, class_documents=model.statistics.class_documents, by=by)
+    for block in scored(model, documents):
+        decision = rule.decide(block.log_posterior)
+        if look is not None:
+            look(block, decision)
+        impossible = np.isnan(block.log_posterior[:, :1])
+        posterior = (
+            np.where(impossible, -np.log(block.log_posterior.shape[1]), block.log_posterior) if impossible.any() else block.log_posterior
+        )
+        columns = [document.columns for document in block.documents] if by else ()
+        evaluation.add([document.label or "" for document in block.documents], posterior, decision.answers, columns)
     if not evaluation.n:
         raise UsageError("the corpus has no documents that can be read")
     return evaluation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nbtext.model.estimation import calibration_method
 from nbtext.selection import rank
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def overview(model: TextClassifier, top: int) -> dict[str, Any]:
         "selected_terms": fitted.language_models.n_selected,
         "ngrams": int(statistics.vocabulary.pairs.size),
         "smoothing": model.learnt.smoothing,
+        "calibration": _calibration(model),
+        "sample": {"documents": len(model.counts.sample.documents), "complete": model.counts.sample.is_complete},
         "training": model.parameters,
         "reading": model.reading,
         "stop_words": len(model.stop_list),
@@ -38,6 +41,18 @@ def overview(model: TextClassifier, top: int) -> dict[str, Any]:
                 statistics.classes, statistics.class_documents, statistics.class_tokens, fitted.prior, _top_terms(model, top), strict=True
             )
         },
+    }
+
+
+def _calibration(model: TextClassifier) -> dict[str, Any] | None:
+    """The temperature's scale and exponent, and how good the posteriors of left-out documents were before and after; None without."""
+    calibration, judgement = model.learnt.calibration, model.learnt.judgement
+    if judgement is None:
+        return None
+    return {
+        "method": calibration_method(model.parameters),
+        "temperature": {"scale": calibration.scale, "exponent": calibration.exponent},
+        **judgement,
     }
 
 

@@ -4,35 +4,49 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from nbtext import __version__
-from nbtext.classifiers.base import CELLS_AT_ONCE
 from nbtext.classifiers.class_prior import class_prior
-from nbtext.decision import NO_ANSWER, log_posterior, minimum_error
+from nbtext.counts.weighted_sums import CELLS_AT_ONCE
+from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.alike import alike
 from nbtext.model.counting import DocumentCounter, count_corpus, document_counter
-from nbtext.model.estimation import Learnt, classifier, learn
+from nbtext.model.estimation import Learnt, classifier, learn, likelihood_per_token
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.parameters import NLTK_STEMMERS, READING, TRAINING, checked
 from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.statistics import ClassStatistics
 
     Text = str | bytes
 
 
-COUNTING = ("language", "stop_words", "stemmer", "ngrams")
+COUNTING = ("language", "stop_words", "stemmer", "ngrams", "sample")
 """The parameters that decide what is counted; all others decide what is made of the counts."""
+
+
+class ScoredTexts(NamedTuple):
+    """What the model says of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
+
+    scores: NDArray[np.float64]
+    """log p(d, C_k), in nats."""
+    log_posterior: NDArray[np.float64]
+    """log p(C_k | d), calibrated, in nats."""
+    lengths: NDArray[np.int64]
+    """Tokens of terms that count."""
+    unknown: NDArray[np.int64]
+    """Other tokens: of terms that the model does not know or that do not count."""
 
 
 class TextClassifier:
@@ -49,7 +63,7 @@ class TextClassifier:
     def __init__(self, **parameters: object) -> None:
         self.parameters = checked(TRAINING, parameters)
         self.reading = checked(READING, {})
-        self._statistics: ClassStatistics | None = None
+        self._counts: CorpusCounts | None = None
         self._learnt: Learnt | None = None
         self._stop_list: list[str] | None = None
         self.written_by: dict[str, str] = {}
@@ -62,8 +76,8 @@ class TextClassifier:
     def set_params(self, **parameters: object) -> TextClassifier:
         """Change parameters. Counts stay and are estimated from anew, unless other parameters would have counted otherwise."""
         before, after = self.parameters, checked(TRAINING, {**self.parameters, **parameters})
-        if self._statistics is not None and all(before[name] == after[name] for name in COUNTING):
-            return self._estimate(self._statistics, after)
+        if self._counts is not None and all(before[name] == after[name] for name in COUNTING):
+            return self._estimate(self._counts, after)
         self._stop_list = None
         return self._replace(after, None, None)
 
@@ -78,7 +92,7 @@ class TextClassifier:
     def partial_fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Learn from more texts; new classes and terms are welcome. The result is that of one `fit` with all of them."""
         more = count_corpus(_pairs(texts, labels), self.parameters, self.stop_list, counted=self._is_counted)
-        return self._estimate(more if self._statistics is None else self._statistics + more, self.parameters)
+        return self._estimate(more if self._counts is None else self._counts + more, self.parameters)
 
     def predict(self, texts: Iterable[Text]) -> list[str | None]:
         """The most probable class of each text, the first in order of equals; None where maximum likelihood rules out every class."""
@@ -91,17 +105,29 @@ class TextClassifier:
 
     def predict_log_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """log p(C_k | d), shape (n_docs, n_classes), in nats."""
-        return log_posterior(self.joint_log_likelihood(texts))
+        return self._stacked(texts, lambda block: self.score_block(block).log_posterior)
 
     def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
-        """log p(d, C_k), shape (n_docs, n_classes), in nats."""
-        rows = [self.score_block(block)[0] for block in blocks(_all_utf8(texts), len, self.documents_at_once)]
-        return np.concatenate(rows) if rows else np.empty((0, self.statistics.n_classes))
+        """log p(d, C_k), shape (n_docs, n_classes), in nats, as estimated: calibration has no part in it."""
+        return self._stacked(texts, lambda block: self.score_block(block).scores)
 
-    def score_block(self, texts: Sequence[bytes]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """log p(d, C_k), shape (n_docs, n_classes), and the number of known tokens of each document, shape (n_docs,)."""
+    def score_block(self, texts: Sequence[bytes]) -> ScoredTexts:
+        """Score some texts, at most `documents_at_once`."""
         matrix = self._counter.count(texts)
-        return self.classifier.joint_log_likelihood(matrix), matrix.lengths
+        scores, lengths = self.classifier.joint_log_likelihood(matrix)
+        unknown = matrix.lengths + matrix.unknown - lengths
+        return ScoredTexts(scores, self.learnt.calibration.log_posterior(scores, lengths), lengths, unknown)
+
+    def typicality(self, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The share of training documents of about its length that are less likely per token than a scored text, shape (n_docs,).
+
+        Raises `UsageError` if the model keeps no likelihoods of training documents.
+        """
+        if self.learnt.typicality is None:
+            raise UsageError(
+                "the model does not know what is typical", hint="train with smoothing, calibration and a sample of at least 50 documents"
+            )
+        return self.learnt.typicality.share_below(*likelihood_per_token(self.classifier, scores, lengths, unknown))
 
     def score(self, texts: Iterable[Text], labels: Iterable[str]) -> float:
         """Accuracy on texts whose classes are known."""
@@ -113,7 +139,7 @@ class TextClassifier:
         """Write the model file, atomically; raises `PathError` if it cannot be written."""
         from nbtext.store import write_model_file
 
-        state = State(self.parameters, self.reading, self.stop_list, self.statistics, self.learnt, self.written_by)
+        state = State(self.parameters, self.reading, self.stop_list, self.counts, self.learnt, self.written_by)
         write_model_file(path, *to_plain(state))
 
     @classmethod
@@ -128,7 +154,7 @@ class TextClassifier:
             problem.where = path
             raise
         model = cls()
-        model.parameters, model.reading, model._stop_list, model._statistics, model._learnt, model.written_by = state
+        model.parameters, model.reading, model._stop_list, model._counts, model._learnt, model.written_by = state
         return model
 
     def describe(self) -> str:
@@ -161,15 +187,20 @@ class TextClassifier:
         return list(self.statistics.classes)
 
     @property
-    def statistics(self) -> ClassStatistics:
-        """The counts. Raises `UsageError` before training."""
-        if self._statistics is None:
+    def counts(self) -> CorpusCounts:
+        """What was counted. Raises `UsageError` before training."""
+        if self._counts is None:
             raise UsageError("the model is not trained", hint="call fit or load first")
-        return self._statistics
+        return self._counts
+
+    @property
+    def statistics(self) -> ClassStatistics:
+        """The counts by class. Raises `UsageError` before training."""
+        return self.counts.statistics
 
     @property
     def learnt(self) -> Learnt:
-        """Terms that count, and smoothing. Raises `UsageError` before training."""
+        """Terms that count, smoothing, calibration. Raises `UsageError` before training."""
         if self._learnt is None:
             raise UsageError("the model is not trained", hint="call fit or load first")
         return self._learnt
@@ -197,15 +228,19 @@ class TextClassifier:
         """Whether texts are counted already, ``name:count name:count``."""
         return bool(self.reading["format"] == "svmlight")
 
-    def _estimate(self, statistics: ClassStatistics, parameters: dict[str, Any]) -> TextClassifier:
+    def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:
+        rows = [rows_of(block) for block in blocks(_all_utf8(texts), len, self.documents_at_once)]
+        return np.concatenate(rows) if rows else np.empty((0, self.statistics.n_classes))
+
+    def _estimate(self, counts: CorpusCounts, parameters: dict[str, Any]) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave it as it was."""
-        class_prior(parameters["class_prior"], statistics)  # raises now what it would raise at the first question
-        self._replace(parameters, statistics, learn(statistics, parameters))
+        class_prior(parameters["class_prior"], counts.statistics)  # raises now what it would raise at the first question
+        self._replace(parameters, counts, learn(counts, parameters))
         self.written_by = _versions(parameters)
         return self
 
-    def _replace(self, parameters: dict[str, Any], statistics: ClassStatistics | None, learnt: Learnt | None) -> TextClassifier:
-        self.parameters, self._statistics, self._learnt = parameters, statistics, learnt
+    def _replace(self, parameters: dict[str, Any], counts: CorpusCounts | None, learnt: Learnt | None) -> TextClassifier:
+        self.parameters, self._counts, self._learnt = parameters, counts, learnt
         for made_of_them in ("classifier", "_counter"):
             self.__dict__.pop(made_of_them, None)
         return self

@@ -24,11 +24,21 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         "tokens": f"{summary['tokens']:,}",
         "vocabulary": f"{terms}",
         "smoothing": f"{summary['smoothing']:g} ({chosen})",
+        "calibration": _calibration(summary["calibration"]),
+        "sample": f"{summary['sample']['documents']:,} documents{', all there are' if summary['sample']['complete'] else ''}",
         "stop words": f"{summary['stop_words']:,}",
         "training": _settings(summary["training"]),
         "reading": _settings(summary["reading"]),
         "written by": ", ".join(f"{name} {version}" for name, version in summary["written_by"].items()),
     })  # fmt: skip
+    if summary["calibration"] is not None:
+        print_blank()
+        print_table(
+            None,
+            (f"{summary['calibration']['documents']:,} sampled documents, each left out", "before", "after calibration"),
+            _judgement(summary["calibration"]),
+            numeric=(1, 2),
+        )
     print_blank()
     print_table(
         None,
@@ -39,6 +49,19 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         ),
         numeric=(1, 2, 3),
     )
+
+
+def _calibration(calibration: Mapping[str, Any] | None) -> str:
+    if calibration is None:
+        return "none"
+    scale, exponent = calibration["temperature"]["scale"], calibration["temperature"]["exponent"]
+    temperature = f"{scale:.4g}" + (f" · n^{exponent:.4g}, n the document's known tokens" if exponent else "")
+    return f"{calibration['method']}: temperature {temperature}"
+
+
+def _judgement(calibration: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    names = {"log_loss": "log loss (nats)", "brier": "Brier score", "ece": "calibration error"}
+    return [(text, f"{calibration['before'][name]:.4f}", f"{calibration['after'][name]:.4f}") for name, text in names.items()]
 
 
 def _settings(values: Mapping[str, Any]) -> str:

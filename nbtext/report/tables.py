@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.report.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 WIDE = 200
 """Columns assumed where there is no terminal to ask."""
@@ -25,9 +25,14 @@ def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequen
         table.add_column(name, justify="right" if place in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
+    print_drawn(lambda _: table)
+
+
+def print_drawn(draw: Callable[[int], Any]) -> None:
+    """Print what rich can draw, made for a screen of so many columns, on standard output."""
     console = _console()
     with console.capture() as printed:
-        console.print(table)
+        console.print(draw(console.width))
     lines = [line.rstrip() for line in printed.get().splitlines()]
     sys.stdout.write("\n".join(lines).strip("\n") + "\n")
 

@@ -1,0 +1,153 @@
+"""From scores to probabilities that can be believed.
+
+Naive Bayes counts every term as independent evidence. Terms of one document are not independent, so its posterior is too sure of itself,
+the more so the longer the document. Calibration divides the scores by a temperature T before they become a posterior. The parameters are
+those under which documents that the model has not seen are most probable in their own class.
+
+Sources: C. Guo et al., On calibration of modern neural networks (2017), for the temperature; P. Bennett, Assessing the calibration of
+naive Bayes' posterior estimates (2000), for the length's part; J. Zhang, B. Kailkhura, T. Han, Mix-n-match (2020), for isotonic
+regression that all classes share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.decision import log_posterior
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+STEPS = 50
+"""Newton steps at most; some six are usual."""
+
+PRECISION = 1e-6
+
+STEEPEST = 30.0
+"""Largest change of log T in one step, and its largest value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """log p(C_k | d) = log softmax_k(s_k / T), T = scale · n^exponent for a document of n known tokens; then, if there is one, a curve."""
+
+    scale: float = 1.0
+    exponent: float = 0.0
+    curve: tuple[Floats, Floats] = field(default_factory=lambda: (np.empty(0), np.empty(0)))
+    """Rising log odds of the posterior so far, and the calibrated probabilities there; empty for none."""
+
+    def temperature(self, lengths: Whole) -> Floats:
+        """T of documents of some lengths, shape (n_docs,); 1 for a document without known tokens, whose posterior is the prior."""
+        return np.where(lengths > 0, self.scale * np.maximum(lengths, 1.0) ** self.exponent, 1.0)
+
+    def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
+        """log p(C_k | d) from scores, both of shape (n_docs, n_classes), in nats, and known tokens, shape (n_docs,)."""
+        posterior = log_posterior(scores / self.temperature(lengths)[:, np.newaxis])
+        return self._on_curve(posterior) if self.curve[0].size else posterior
+
+    def _on_curve(self, posterior: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            calibrated = np.log(np.interp(_log_odds(posterior), *self.curve))
+        return log_posterior(np.where(posterior > -np.inf, calibrated, -np.inf))
+
+
+UNCALIBRATED = Calibration()
+"""The posterior of the textbook: T = 1."""
+
+
+def by_temperature(scores: Floats, truth: Whole) -> Calibration:
+    """One temperature for all documents."""
+    log_scale, _ = _fitted(scores, truth, np.zeros(len(truth)))
+    return Calibration(float(f"{np.exp(log_scale):.9g}"))
+
+
+def by_length(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
+    """A temperature that grows with the length, T = a·n^b."""
+    log_lengths = np.log(np.maximum(lengths, 1))
+    centre = log_lengths.mean() if log_lengths.size else 0.0
+    log_middle, exponent = _fitted(scores, truth, log_lengths - centre)
+    return Calibration(float(f"{np.exp(log_middle - exponent * centre):.9g}"), float(f"{exponent:.9g}"))
+
+
+def _fitted(scores: Floats, truth: Whole, x: Floats) -> tuple[float, float]:
+    """(t, b) that minimise Σ_d −log p(truth | s / T) + t²/2 + b²/2 with log T = t + b·x.
+
+    The last two are a standard normal prior around "no calibration", for corpora of a handful of documents. Newton steps with the
+    positive part of the second derivative, halved until the loss falls: with u = 1/T, ∂loss/∂log T = u (s_truth − E[s]) and the positive
+    part of the second is u² Var[s], expectations under the posterior.
+    """
+    design = np.stack((np.ones_like(x), x))
+    parameters = np.zeros(2)
+    loss, gradient, curvature = _loss(scores, truth, design, parameters)
+    for _ in range(STEPS):
+        step = np.linalg.solve(curvature, gradient)
+        if step @ gradient < PRECISION:  # twice what the step can gain, in nats over all documents
+            break
+        step *= min(1.0, STEEPEST / float(np.abs(step @ design).max()))
+        while (new := _loss(scores, truth, design, parameters - step))[0] > loss:
+            step /= 2
+        parameters = parameters - step
+        loss, gradient, curvature = new
+    return float(parameters[0]), float(parameters[1])
+
+
+def _loss(scores: Floats, truth: Whole, design: Floats, parameters: Floats) -> tuple[float, Floats, Floats]:
+    inverse = np.exp(-np.clip(parameters @ design, -STEEPEST, STEEPEST))
+    shifted = (scores - scores.max(axis=1, keepdims=True)) * inverse[:, np.newaxis]
+    posterior = np.exp(shifted)
+    total = posterior.sum(axis=1)
+    posterior /= total[:, np.newaxis]
+    of_truth = shifted[np.arange(len(truth)), truth]
+    shifted[posterior == 0] = 0.0  # a class of probability zero adds nothing, not 0 · −inf
+    mean = (posterior * shifted).sum(axis=1)
+    variance = (posterior * shifted**2).sum(axis=1) - mean**2
+    loss = float((np.log(total) - of_truth).sum() + parameters @ parameters / 2)
+    gradient = design @ (of_truth - mean) + parameters
+    curvature = (design * variance) @ design.T + np.eye(2)
+    return loss, gradient, curvature
+
+
+def isotonic(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
+    """By length, and then a rising curve from log odds to the share of classes that are true, one for all classes.
+
+    The curve is the isotonic regression, straight between the middles of its steps. A little of the posterior is mixed in, one part in
+    the number of documents, so that it rises everywhere and the order of the classes stays.
+    """
+    from scipy.optimize import isotonic_regression
+
+    calibration = by_length(scores, truth, lengths)
+    posterior = calibration.log_posterior(scores, lengths)
+    possible = posterior > -np.inf  # a class that the prior rules out is never true, and says nothing of the others
+    log_odds = _log_odds(posterior[possible])
+    is_true = np.zeros_like(posterior)
+    is_true[np.arange(len(truth)), truth] = 1
+    order = np.argsort(log_odds, kind="stable")
+    steps = isotonic_regression(is_true[possible][order])
+    begins, sizes = steps.blocks[:-1], np.diff(steps.blocks)
+    middles = np.add.reduceat(log_odds[order], begins) / sizes
+    places = np.concatenate(([-STEEPEST], middles, [STEEPEST]))
+    shares = steps.x[begins][np.concatenate(([0], np.arange(begins.size), [-1]))]
+    mixed_in = 1 / (len(truth) + 1)
+    return Calibration(calibration.scale, calibration.exponent, (places, (1 - mixed_in) * shares + mixed_in / (1 + np.exp(-places))))
+
+
+def _log_odds(posterior: Floats) -> Floats:
+    """log p/(1 − p) of log probabilities, within ±`STEEPEST`."""
+    with np.errstate(divide="ignore"):
+        return np.clip(posterior - np.log(-np.expm1(np.minimum(posterior, -1e-300))), -STEEPEST, STEEPEST)
+
+
+METHODS: dict[str, Callable[[Floats, Whole, Whole], Calibration]] = {
+    "length": by_length,
+    "temperature": lambda scores, truth, _: by_temperature(scores, truth),
+    "isotonic": isotonic,
+}
+"""Name to the calibration for scores, shape (n_docs, n_classes), true classes and known tokens, shape (n_docs,)."""

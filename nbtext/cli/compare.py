@@ -1,0 +1,121 @@
+"""`nbtext compare`: two models on the same documents."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nbtext.cli import suggestions
+from nbtext.cli.messages import SHOWN
+from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, output_option, reading_options
+from nbtext.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.cli.messages import Messages
+    from nbtext.model import TextClassifier
+
+MAIL = ("headers", "drop_quotes", "drop_signatures")
+"""Settings that decide which text a mail has."""
+
+
+@click.command("compare", short_help="Compare two models on documents whose classes are known.")
+@click.argument("model_a", metavar="A", shell_complete=suggestions.files)
+@click.argument("model_b", metavar="B", shell_complete=suggestions.files)
+@corpus_argument
+@output_option("table", "json", help_text="Default: table.")
+@click.option(
+    "--changed", metavar="FILE", shell_complete=suggestions.files,
+    help="Write the documents to which A and B give different answers to a file, as JSON lines: id, truth, a, probability_a, b, probability_b.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap.")
+@input_options
+@reading_options
+@messages_options
+def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, changed: str | None, seed: int, **options: Any) -> int:
+    """Compare the models A and B on the same documents: whose answers are better, whether chance alone would do that, and which answers changed.
+
+    CORPUS is laid out like a training corpus and read as A's was, but for what options say. Differences are those of B less A. McNemar's exact test judges the
+    accuracy; the other differences have 95 % intervals of the paired bootstrap.
+
+    \b
+    Example:
+      nbtext train corpora/service-desk/train --ngrams 2 --model pairs.joblib
+      nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
+    """
+    from nbtext.cli.corpus import Corpus, corpus_paths, on_error
+    from nbtext.metrics.intervals import Bootstrap
+    from nbtext.model import TextClassifier
+    from nbtext.model_selection.comparison import compare
+
+    say = messages(options)
+    a, b = TextClassifier.load(model_a), TextClassifier.load(model_b)
+    paths = corpus_paths(corpus, options)
+    reading = _reading(a, b, paths, options, say)
+    _check_changed(changed, (model_a, model_b, *paths))
+    documents = Corpus(paths, reading, say, labelled=True, on_error=on_error(options))
+    comparison = compare(a, b, documents.readable(), keep_changed=changed is not None)
+    documents.say_notices()
+    if changed is not None:
+        from nbtext.report.comparison import changed_lines
+        from nbtext.store.atomic import replace_file
+
+        replace_file(changed, lambda file: file.writelines(changed_lines(comparison.changed)))
+    summary = comparison.summary(Bootstrap(seed=seed))
+    for side, name in (("a", "A"), ("b", "B")):
+        if unknown := summary[side]["unknown_labels"]:
+            say.warn(f"{name} does not know the labels {', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}")
+    if output == "json":
+        from nbtext.report.records import json_line
+
+        sys.stdout.write(json_line({**summary, "models": [model_a, model_b]}))
+    else:
+        from nbtext.report.comparison import print_comparison
+
+        print_comparison(summary, model_a, model_b)
+    return say.finish()
+
+
+def _check_changed(path: str | None, inputs: Sequence[str]) -> None:
+    """Raise `UsageError` or `PathError` if the changed documents cannot go there."""
+    from nbtext.cli.corpus import require_distinct
+    from nbtext.store import check_replaceable
+
+    if path is None:
+        return
+    if path in ("", "-"):
+        raise UsageError("--changed needs the name of a file", hint="the figures go to standard output")
+    try:
+        require_distinct(path, inputs)
+    except UsageError as problem:
+        problem.hint = "choose another --changed"
+        raise
+    check_replaceable(path)
+
+
+def _reading(a: TextClassifier, b: TextClassifier, paths: Sequence[str], options: dict[str, Any], say: Messages) -> dict[str, Any]:
+    """How documents are read: as A's were, but for what the options say; warns if B's texts were made otherwise of documents.
+
+    Raises `UsageError` if one model is of texts and the other of counted features.
+    """
+    from nbtext.cli.corpus import reading_of
+    from nbtext.corpus.reading import resolved
+
+    if (a.reading["format"] == "svmlight") != (b.reading["format"] == "svmlight"):
+        raise UsageError("one model was trained on texts, the other on svmlight's counted features", hint="compare two of a kind")
+    reading = resolved(reading_of(a, paths, options), paths, labelled=True)
+    deciding = ("document", *(MAIL if reading["document"] == "mail" else ()))
+    for name in deciding:
+        if options[name] is None and reading[name] != b.reading[name]:
+            option = "--" + name.replace("_", "-")
+            say.warn(
+                f"B was trained with {option} {_as_option(b.reading[name])}, but documents are read with {_as_option(reading[name])}, as for A"
+            )
+    return reading
+
+
+def _as_option(value: object) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)

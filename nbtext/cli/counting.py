@@ -1,0 +1,78 @@
+"""What the commands that resample a corpus share: all of its documents counted once, under the options of training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nbtext.cli.options import given
+from nbtext.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nbtext.cli.corpus import Corpus
+    from nbtext.cli.messages import Messages
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A corpus as counts, with the names of its documents and their values in the columns asked for."""
+
+    statistics: ClassStatistics
+    documents: CountedDocuments
+    names: list[str]
+    columns: list[tuple[str, ...]]
+    parameters: dict[str, Any]
+    source: Corpus
+    """Of which `say_notices` is to be asked when the results are there."""
+
+
+def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> Counted:
+    """Read and count a labelled corpus; raises what `nbtext train` raises for its options and documents."""
+    from nbtext.classifiers.class_prior import class_prior, read_class_prior
+    from nbtext.cli.corpus import Corpus, on_error
+    from nbtext.corpus.reading import resolved
+    from nbtext.model import TextClassifier
+    from nbtext.model.counting import count_documents
+    from nbtext.parameters import READING, TRAINING, checked
+
+    reading = resolved(checked(READING, given(READING, options)), paths, labelled=True)
+    model = TextClassifier(**{**given(TRAINING, options), "class_prior": read_class_prior(options["class_prior"]) or "empirical"})
+    names: list[str] = []
+    values: list[tuple[str, ...]] = []
+    source = Corpus(paths, reading, say, labelled=True, columns=columns, on_error=on_error(options))
+
+    def labelled() -> Iterator[tuple[str, bytes]]:
+        for document in source.readable():
+            names.append(document.id)
+            values.append(document.columns)
+            yield document.label or "", document.text
+
+    statistics, documents = count_documents(labelled(), model.parameters, model.stop_list, counted=reading["format"] == "svmlight")
+    class_prior(model.parameters["class_prior"], statistics)  # raises now what it would raise in every fold
+    return Counted(statistics, documents, names, values, model.parameters, source)
+
+
+def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:
+    """Raise `UsageError` or `PathError` if an option names a file that cannot be written, or is one of the inputs."""
+    from nbtext.cli.corpus import require_distinct
+    from nbtext.store import check_replaceable
+
+    if path in ("", "-"):
+        raise UsageError(f"{option} needs the name of a file", hint="the figures go to standard output")
+    try:
+        require_distinct(path, inputs)
+    except UsageError as problem:
+        problem.hint = f"choose another {option}"
+        raise
+    check_replaceable(path)
+
+
+def refuse_together(options: dict[str, Any], asked: str, others: Sequence[str]) -> None:
+    """Raise `UsageError` if options were given that the option asked for has no use for; names as in the program."""
+    for other in others:
+        if options[other] is not None:
+            raise UsageError(f"--{asked.replace('_', '-')} and --{other.replace('_', '-')} exclude each other")

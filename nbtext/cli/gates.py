@@ -1,0 +1,105 @@
+"""Gates: figures of an evaluation that must reach a value, for a script or a pipeline to stop where they do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from nbtext.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+NOT_MET = 6
+"""Exit status if a gate was not met."""
+
+
+class Gate(NamedTuple):
+    """A figure that must not be under, or not be over, a value; or the end of its interval nearer to that."""
+
+    name: str
+    value: float
+    over: bool
+    by_interval: bool
+
+    def failure(self, summary: Mapping[str, Any]) -> str | None:
+        """What is wrong, or None. A figure that is infinite or not known never passes."""
+        figure = summary[self.name]
+        subject = self.name
+        if self.by_interval:
+            interval = summary["intervals"].get(self.name)
+            figure = None if interval is None or figure is None else interval[1 if self.over else 0]
+            subject = f"the {'upper' if self.over else 'lower'} end of the interval of {self.name}"
+        if figure is None:
+            return f"{self.name} is {'infinite' if self.over else 'not known'}, so it is not {'at most' if self.over else 'at least'} {self.value:g}"
+        if figure > self.value if self.over else figure < self.value:
+            return f"{subject} is {figure:.6g}, {'over' if self.over else 'under'} {self.value:g}"
+        return None
+
+
+def gate_options(command: Command) -> Command:
+    """``--fail-under``, ``--fail-over`` and ``--fail-under-interval``, for `gates` to look at."""
+    command = click.option(
+        "--fail-under-interval", is_flag=True, help="Gates look at the end of the 95 % interval: the lower, for --fail-over the upper."
+    )(command)
+    command = click.option(
+        "--fail-over", multiple=True, metavar="NAME=VALUE",
+        help="Exit status 6 if a figure is larger, such as log_loss=0.6; several allowed.",
+    )(command)  # fmt: skip
+    return click.option(
+        "--fail-under", multiple=True, metavar="NAME=VALUE",
+        help="Exit status 6 if a figure of the JSON output is smaller, such as macro_f1=0.85; several allowed.",
+    )(command)  # fmt: skip
+
+
+def gates(options: Mapping[str, Any], *, n_classes: int, with_costs: bool) -> list[Gate]:
+    """The gates asked for; raises `UsageError` for a figure that there is not, is better the other way, or cannot be so large or small."""
+    by_interval = options["fail_under_interval"]
+    found = [
+        _gate(text, over=over, by_interval=by_interval) for over in (False, True) for text in options["fail_over" if over else "fail_under"]
+    ]
+    if by_interval and not found:
+        raise UsageError("--fail-under-interval goes with --fail-under or --fail-over")
+    for gate in found:
+        if gate.name == "mean_cost" and not with_costs:
+            raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")
+        if gate.name.startswith("top_") and int(gate.name.split("_")[1]) >= n_classes:
+            raise UsageError(f"there is no {gate.name} with {n_classes} classes")
+    return found
+
+
+def failures(asked: Sequence[Gate], summary: Mapping[str, Any]) -> list[str]:
+    """What is wrong at each gate that is not met."""
+    return [failure for gate in asked if (failure := gate.failure(summary)) is not None]
+
+
+def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:
+    from nbtext.metrics.figures import LESS_IS_BETTER, MORE_IS_BETTER, WITHOUT_INTERVAL  # the room needs numpy, which --help does without
+
+    option, other = ("--fail-over", "--fail-under") if over else ("--fail-under", "--fail-over")
+    right, wrong = (LESS_IS_BETTER, MORE_IS_BETTER) if over else (MORE_IS_BETTER, LESS_IS_BETTER)
+    name, equals, number = text.partition("=")
+    if not equals:
+        raise UsageError(f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {next(iter(right))}=0.5")
+    if name in wrong:
+        raise UsageError(f"{option} is not for {name}, of which {'more' if over else 'less'} is better", hint=f"use {other} {text}")
+    if name not in right:
+        raise UsageError(f"{option} knows no figure {name!r}", hint=f"known are {', '.join(right)}")
+    try:
+        value = float(number)
+    except ValueError:
+        value = float("nan")
+    least, most = right[name]
+    if not least <= value <= most or abs(value) == float("inf"):
+        wanted = (
+            f"a number from {least:g} to {most:g}"
+            if abs(most) + abs(least) < float("inf")
+            else "a number" + (" from 0" if least == 0 else "")
+        )
+        raise UsageError(f"{option} {name} must be {wanted}, not {number!r}")
+    if by_interval and name in WITHOUT_INTERVAL:
+        raise UsageError(f"there is no interval for {name}", hint="leave out --fail-under-interval")
+    return Gate(name, value, over, by_interval)

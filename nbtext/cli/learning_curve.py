@@ -1,0 +1,65 @@
+"""`nbtext learning-curve`: how good models of fewer documents are, and what more documents would bring."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from nbtext.cli.options import corpus_argument, given, input_options, messages, messages_options, output_option, training_options
+
+
+@click.command("learning-curve", short_help="Show what fewer documents bring, and forecast what more would.")
+@corpus_argument
+@output_option("table", "json", help_text="Default: table.")
+@click.option(
+    "--steps", type=click.IntRange(1, 100), default=8, show_default=True, metavar="N", help="How many sizes of the training corpus."
+)
+@click.option(
+    "--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Hold out one N-th of the documents, each in turn."
+)
+@click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="How often the folds are drawn anew.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws.")
+@input_options
+@training_options
+@messages_options
+def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Any) -> int:
+    """Train on growing parts of a corpus, judge on documents held out, and forecast what twice the documents would bring.
+
+    The forecast follows an inverse power law, error = a + b / n^c, through the curve. Its interval holds the chance of the draws and how far the law misses
+    the curve, not what may change beyond it. Where the curve is too short or too noisy there is no forecast. No model is written.
+
+    \b
+    Example:
+      nbtext learning-curve corpora/service-desk/train
+      nbtext learning-curve messages.csv --label-column topic --text-column body --folds 2 --output json
+    """
+    from nbtext.classifiers.class_prior import read_class_prior
+    from nbtext.cli.corpus import Corpus, corpus_paths, on_error
+    from nbtext.corpus.reading import resolved
+    from nbtext.model import TextClassifier
+    from nbtext.model.counting import count_documents
+    from nbtext.model_selection.learning_curve import Resampling, learning_curve
+    from nbtext.model_selection.subsets import Subsets
+    from nbtext.parameters import READING, TRAINING, checked
+
+    say = messages(options)
+    paths = corpus_paths(corpus, options)
+    reading = resolved(checked(READING, given(READING, options)), paths, labelled=True)
+    options["class_prior"] = read_class_prior(options["class_prior"])
+    model = TextClassifier(**given(TRAINING, options))
+    documents = Corpus(paths, reading, say, labelled=True, on_error=on_error(options))
+    labelled = ((document.label or "", document.text) for document in documents.readable())
+    subsets = Subsets(*count_documents(labelled, model.parameters, model.stop_list, counted=reading["format"] == "svmlight"))
+    documents.say_notices()
+    curve = learning_curve(subsets, model.parameters, Resampling(steps, folds, repeats, seed))
+    if output == "json":
+        from nbtext.report.records import json_line
+
+        sys.stdout.write(json_line(curve.summary()))
+    else:
+        from nbtext.report.learning_curve import print_learning_curve
+
+        print_learning_curve(curve.summary())
+    return say.finish()

@@ -1,0 +1,115 @@
+"""`nbtext report`: an evaluation as a page to read, print and pass on."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nbtext.cli.leaks import LeakWatch
+from nbtext.cli.messages import SHOWN, Messages
+from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, reading_options
+from nbtext.cli.suggestions import files
+from nbtext.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.model import TextClassifier
+
+DEFAULT_OUTPUT = "report.html"
+
+
+@click.command("report", short_help="Write an evaluation as a page of HTML.")
+@corpus_argument
+@model_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    default=DEFAULT_OUTPUT,
+    show_default=True,
+    shell_complete=files,
+    help="The page; it is replaced as a whole.",
+)
+@click.option("--title", metavar="TEXT", help="Heading of the page.  [default: Report on and the name of the model]")
+@click.option(
+    "--training",
+    multiple=True,
+    metavar="CORPUS",
+    shell_complete=files,
+    help="What the model was trained on, read as it was then: adds a learning curve, and the accuracy without documents that are in it too; "
+    "several allowed.",
+)
+@input_options
+@reading_options
+@messages_options
+def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | None, **options: Any) -> int:
+    """Judge the model on documents whose classes are known and write a page that shows how good it is, where it errs and why.
+
+    The page is one file of HTML that any browser opens, without network or scripts, and that prints. It quotes parts of the documents that
+    the model was surest about and got wrong.
+
+    \b
+    Example:
+      nbtext report corpora/service-desk/test
+      nbtext report corpora/service-desk/test --training corpora/service-desk/train
+      nbtext report test.csv --model topics.joblib --output topics.html --title "Topics of messages"
+    """
+    from nbtext.cli.corpus import Corpus, corpus_paths, on_error, reading_of, require_distinct
+    from nbtext.model import TextClassifier
+    from nbtext.model.gathering import gather
+    from nbtext.model.made import how_made
+    from nbtext.report.page.page import write_page
+    from nbtext.store.atomic import check_replaceable
+
+    say = messages(options)
+    if output in ("", "-"):
+        raise UsageError("--output needs the name of a file")
+    model = TextClassifier.load(model_path)
+    paths = corpus_paths(corpus, options)
+    try:
+        require_distinct(output, [model_path, *paths, *options["training"], *([options["files_from"]] if options["files_from"] else [])])
+    except UsageError as problem:
+        problem.hint = "choose another --output"
+        raise
+    check_replaceable(output)
+    if "-" in options["training"]:
+        raise UsageError("--training is read twice and cannot be standard input", hint="give files")
+    leaks = LeakWatch(model, options["training"], paths, say, on_error(options))
+    documents = Corpus(paths, reading_of(model, paths, options), say, labelled=True, on_error=on_error(options))
+    made = how_made(model, model_path, corpus=corpus, command=shlex.join(["nbtext", *sys.argv[1:]]))
+    data = gather(
+        model,
+        leaks.watched(documents.readable()),
+        title=title or f"Report on {model_path}",
+        made=made,
+        curve=_learning_curve(model, options["training"], say) if options["training"] else None,
+        leaks=leaks.figures,
+    )
+    documents.say_notices()
+    write_page(output, data)
+    if data.unknown_labels:
+        say.warn(
+            f"the model does not know the labels {', '.join(data.unknown_labels[:SHOWN])}{' and others' if len(data.unknown_labels) > SHOWN else ''}"
+        )
+    return say.finish()
+
+
+def _learning_curve(model: TextClassifier, training: Sequence[str], say: Messages) -> dict[str, Any] | None:
+    """Of a corpus that was read before, so that there is nothing new to say of it; None, with a warning, if it is too small."""
+    from nbtext.cli.corpus import Corpus
+    from nbtext.model.counting import count_documents
+    from nbtext.model_selection.learning_curve import Resampling, learning_curve
+    from nbtext.model_selection.subsets import Subsets
+
+    documents = Corpus(training, model.reading, Messages(quiet=True), labelled=True, progress=False)
+    labelled = ((document.label or "", document.text) for document in documents if document.problem is None)
+    try:
+        subsets = Subsets(*count_documents(labelled, model.parameters, model.stop_list, counted=model.reading["format"] == "svmlight"))
+        return learning_curve(subsets, model.parameters, Resampling(repeats=1)).summary()
+    except UsageError as problem:
+        say.warn(f"no learning curve: {problem.message}")
+        return None

@@ -1,0 +1,77 @@
+"""`nbtext suspects`: training documents whose label may be wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from nbtext.cli.messages import counted
+from nbtext.cli.options import (
+    corpus_argument,
+    excel_safe_option,
+    input_options,
+    messages,
+    messages_options,
+    output_option,
+    require_csv,
+    training_options,
+)
+from nbtext.errors import UsageError
+
+
+@click.command("suspects", short_help="Find documents of a corpus whose label may be wrong.")
+@corpus_argument
+@output_option(
+    "tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, label, suggested class, log odds)."
+)
+@excel_safe_option
+@click.option("--paths", is_flag=True, help="Only the documents, one a line, as they are named.")
+@click.option("--print0", is_flag=True, help="Only the documents, each followed by NUL instead of a line end, as xargs -0 takes them.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="The N most suspicious documents at most.")
+@click.option(
+    "--min-log-odds",
+    type=click.FloatRange(0),
+    default=0.0,
+    metavar="X",
+    help="Only documents with larger log odds, in nats; 2.3 is ten to one.",
+)
+@input_options
+@training_options
+@messages_options
+def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
+    """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
+
+    Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
+    class, the suggested one, against the label. A document named so may have a wrong label, two topics, or nothing that tells its class.
+    The only document of a class is never named.
+
+    \b
+    Example:
+      nbtext suspects corpora/service-desk/train
+      nbtext suspects corpora/service-desk/train --min-log-odds 2.3 --paths
+      nbtext suspects corpora/service-desk/train --limit 5 --print0 | xargs -0 head
+    """
+    from nbtext.cli.corpus import corpus_paths
+    from nbtext.cli.counting import counted_corpus
+    from nbtext.model_selection.suspects import suspects
+    from nbtext.report.suspects import Suspect, write_suspects
+
+    say = messages(options)
+    if (options["paths"] or options["print0"]) and output is not None:
+        raise UsageError(f"--{'print0' if options['print0'] else 'paths'} and --output exclude each other")
+    form = "print0" if options["print0"] else "paths" if options["paths"] else output or ("table" if sys.stdout.isatty() else "tsv")
+    safe = require_csv(options, form)
+    of_corpus = counted_corpus(corpus_paths(corpus, options), options, say)
+    classes = of_corpus.statistics.classes
+    found = suspects(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, options["min_log_odds"])
+    rows = zip(*(column[: options["limit"]].tolist() for column in found), strict=True)
+    of_corpus.source.say_notices()
+    write_suspects(
+        (Suspect(of_corpus.names[row], classes[label], classes[other], odds, p) for row, label, other, odds, p in rows),
+        form,
+        safe_cells=safe,
+    )
+    say.notice(f"more probable in another class than in their own: {counted(found.rows.size)} of {len(of_corpus.names):,}")
+    return say.finish()

@@ -1,0 +1,157 @@
+"""Single documents as counts: all those of a corpus, for resampling, or the sample of them that a model keeps.
+
+The sample holds the documents with the smallest content hashes (a bottom-k sample: E. Cohen, H. Kaplan, Summarizing data using bottom-k
+sketches, 2007). Which these are depends on neither order nor grouping, so the sample of a union is found in the union of the samples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.counts.document_term import DocumentTermMatrix, stacked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.statistics import Numbers
+
+MOST_ENTRIES = 1 << 21
+"""Entries that a sample has at most: 4,096 documents of 512 distinct terms. It is the sample of fewer documents where they are longer."""
+
+MOST_TERMS = 1 << 16
+"""Distinct terms of a document that a sample may hold; with a longer one it would hold little else."""
+
+LARGEST_HASH = (1 << 64) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class CountedDocuments:
+    """Documents as rows of a document-term matrix, with their classes and the hashes of their content."""
+
+    matrix: DocumentTermMatrix
+    """Shape (n_docs, n_terms), no unknown terms."""
+    classes: NDArray[np.int64]
+    """Class number of each, shape (n_docs,)."""
+    hashes: NDArray[np.uint64]
+    """64 bits of a digest of the text, shape (n_docs,)."""
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def rows(self, chosen: NDArray[np.int64]) -> CountedDocuments:
+        """Some of the documents, by number, in the order given."""
+        return CountedDocuments(self.matrix.rows(chosen), self.classes[chosen], self.hashes[chosen])
+
+    def renumbered(self, numbers: Numbers) -> CountedDocuments:
+        """The same documents, for statistics in which terms and classes have other numbers."""
+        matrix = self.matrix._replace(terms=numbers.terms.astype(self.matrix.terms.dtype)[self.matrix.terms])
+        return CountedDocuments(matrix, numbers.classes[self.classes], self.hashes)
+
+    @classmethod
+    def joined(cls, parts: Sequence[CountedDocuments]) -> CountedDocuments:
+        """Documents with the same vocabulary and classes, one part after the other."""
+        if not parts:
+            return cls(DocumentTermMatrix.empty(), np.empty(0, np.int64), np.empty(0, np.uint64))
+        return cls(
+            stacked([part.matrix for part in parts]),
+            np.concatenate([part.classes for part in parts]),
+            np.concatenate([part.hashes for part in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentSample:
+    """The documents of a corpus with the smallest content hashes, at most ``size``, by hash and class."""
+
+    documents: CountedDocuments
+    size: int
+    bound: int = LARGEST_HASH
+    """All documents with a smaller hash are in the sample, none with a larger one; the largest hash there is while it holds the whole corpus."""
+
+    @classmethod
+    def of(cls, documents: CountedDocuments, size: int, bound: int = LARGEST_HASH) -> DocumentSample:
+        """The sample of documents among which are all those of the corpus with hashes up to ``bound``.
+
+        As many as fit into ``size`` documents and `MOST_ENTRIES` entries; documents of more than `MOST_TERMS` terms do not count.
+        """
+        order = np.lexsort((documents.classes, documents.hashes))
+        entries = documents.matrix.entries
+        order = order[(documents.hashes[order] <= np.uint64(bound)) & (entries[order] <= MOST_TERMS)]
+        fitting = min(size, int(np.searchsorted(np.cumsum(entries[order]), MOST_ENTRIES, side="right")))
+        if fitting < order.size:
+            bound = int(documents.hashes[order[fitting]])
+        return cls(documents.rows(order[:fitting]), size, bound)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it holds every document of the corpus, but for very long ones."""
+        return self.bound == LARGEST_HASH
+
+    def renumbered(self, numbers: Numbers) -> DocumentSample:
+        """The same sample, for statistics in which terms and classes have other numbers, in the same order."""
+        return replace(self, documents=self.documents.renumbered(numbers))
+
+    def __add__(self, other: DocumentSample) -> DocumentSample:
+        """The sample of both corpora together, with the same vocabulary and classes; of the smaller size."""
+        return self.of(CountedDocuments.joined((self.documents, other.documents)), min(self.size, other.size), min(self.bound, other.bound))
+
+    def __sub__(self, other: DocumentSample) -> DocumentSample:
+        """The sample without the documents of another corpus: as often as one stands there it goes here. Evicted ones do not return."""
+        leaving = Counter(zip(other.documents.hashes.tolist(), other.documents.classes.tolist(), strict=True))
+        stays = []
+        for row, key in enumerate(zip(self.documents.hashes.tolist(), self.documents.classes.tolist(), strict=True)):
+            if leaving[key]:
+                leaving[key] -= 1
+            else:
+                stays.append(row)
+        return replace(self, documents=self.documents.rows(np.array(stays, np.int64)))
+
+
+class DocumentCollector:
+    """Keeps documents of a stream: all, in their order, or for a sample those that may be in it."""
+
+    def __init__(self, size: int | None) -> None:
+        """For a sample of a size, or for None all documents."""
+        self._size = size
+        self._bound = LARGEST_HASH
+        self._parts: list[CountedDocuments] = []
+        self._documents = self._entries = 0
+
+    def add(self, matrix: DocumentTermMatrix, classes: NDArray[np.int64], hashes: NDArray[np.uint64], labels: Sequence[str]) -> None:
+        """Keep documents; ``labels`` are those of all class numbers so far."""
+        part = CountedDocuments(matrix, classes, hashes)
+        if self._bound != LARGEST_HASH:
+            part = part.rows(np.flatnonzero(hashes <= np.uint64(self._bound)))
+        narrow = part.matrix._replace(terms=part.matrix.terms.astype(np.int32), counts=part.matrix.counts.astype(np.int32))
+        self._parts.append(replace(part, matrix=narrow))
+        self._documents += len(part)
+        self._entries += part.matrix.terms.size
+        if self._size is not None and (self._documents > 2 * self._size or self._entries > 2 * MOST_ENTRIES):
+            self._prune(labels)
+
+    def documents(self, numbers: Numbers) -> CountedDocuments:
+        """What was kept, with the numbers of the statistics of the stream."""
+        documents = CountedDocuments.joined(self._parts).renumbered(numbers)
+        return replace(documents, matrix=documents.matrix.sorted())
+
+    def sample(self, numbers: Numbers) -> DocumentSample:
+        """The sample, with the numbers of the statistics of the stream."""
+        sample = DocumentSample.of(CountedDocuments.joined(self._parts).renumbered(numbers), self._size or 0, self._bound)
+        return replace(sample, documents=replace(sample.documents, matrix=sample.documents.matrix.sorted()))
+
+    def _prune(self, labels: Sequence[str]) -> None:
+        rank = np.empty(len(labels), np.int64)
+        rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+        joined = CountedDocuments.joined(self._parts)
+        ranked = CountedDocuments(joined.matrix, rank[joined.classes], joined.hashes)
+        sample = DocumentSample.of(ranked, self._size or 0, self._bound)
+        self._bound = sample.bound
+        unranked = np.argsort(rank)[sample.documents.classes]
+        self._parts = [CountedDocuments(sample.documents.matrix, unranked, sample.documents.hashes)]
+        self._documents, self._entries = len(sample.documents), sample.documents.matrix.terms.size

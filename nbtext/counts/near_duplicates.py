@@ -1,0 +1,247 @@
+"""Documents of one corpus that stand in another too, word for word or nearly: what a test on them would not measure.
+
+Two documents are as alike as the sets of their terms: the Jaccard coefficient, terms in both / terms in either. How often a term occurs
+does not matter to it, so a quoted copy with a few words around it stays near. Pairs worth comparing come from MinHash signatures in bands
+(A. Broder, On the resemblance and containment of documents, 1997; C. Manning, P. Raghavan, H. Schütze, Introduction to Information
+Retrieval, section 19.6); each of them is then compared exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.ragged import flat_indices
+from nbtext.text.key_table import KeyTable, group, pair, unpair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.document_term import DocumentTermMatrix
+
+THRESHOLD = 0.8
+"""Jaccard coefficient from which two documents are near duplicates. On 20 Newsgroups, of pairs from 0.8 on nearly all are one text sent
+twice; from 0.7 on replies that quote most of another come in, from 0.6 on short posts that share a signature."""
+
+FEWEST_TERMS = 10
+"""Distinct terms below which a document is a duplicate only of an equal one: two questions to a bank soon share four words of five."""
+
+HASHES = 126
+"""Hash functions of a signature."""
+
+RECALL = 0.998
+"""Least probability that a pair as alike as the threshold is compared."""
+
+FEWEST_ROWS = 4
+"""Hash functions of a band; with fewer, too many pairs that are not alike are compared. `RECALL` holds for thresholds from 0.7."""
+
+MOST_IN_BAND = 16
+"""Documents that one is compared with for one band. Many that are alike are mostly one template; it is enough to meet some."""
+
+ENOUGH_PARTNERS = 16
+"""Partners as alike as the threshold with which a document looks for no more."""
+
+_ENTRIES_AT_ONCE = 1 << 21
+
+
+class NearDuplicates(NamedTuple):
+    """Rows of the test matrix with their best partners in the training matrix, each array of shape (n_found,), test rows ascending."""
+
+    test_rows: NDArray[np.int64]
+    training_rows: NDArray[np.int64]
+    """The most similar one, the first of equals."""
+    similarities: NDArray[np.float64]
+    """Jaccard coefficients of the sets of terms, from the threshold to 1."""
+    exact: NDArray[np.bool_]
+    """Whether both have the same terms equally often."""
+
+
+def near_duplicates(training: DocumentTermMatrix, test: DocumentTermMatrix, threshold: float = THRESHOLD) -> NearDuplicates:
+    """Documents of ``test`` that have a duplicate in ``training``, over one vocabulary that knows every term of both.
+
+    Equal documents are all found, a pair as alike as ``threshold`` (in (0, 1]) with probability `RECALL`, none below it. A document without
+    terms is nobody's duplicate. Time grows with the entries of both, not with the pairs of documents.
+    """
+    equal_test, equal_training = _equal(_fingerprints(test, counts=True), _fingerprints(training, counts=True))
+    filled = test.entries[equal_test] > 0
+    equal_test, equal_training = equal_test[filled], equal_training[filled]
+    left = test.entries >= FEWEST_TERMS
+    left[equal_test] = False
+    of_test, of_training = _Sets.of(test, left), _Sets.of(training, training.entries >= FEWEST_TERMS)
+    sets, partners, similarity = _best(of_test, of_training, threshold)
+    near_test, place = of_test.members(sets)
+    test_rows = np.concatenate((equal_test, near_test))
+    order = np.argsort(test_rows)
+    return NearDuplicates(
+        test_rows[order],
+        np.concatenate((equal_training, of_training.first[partners[place]]))[order],
+        np.concatenate((np.ones(equal_test.size), similarity[place]))[order],
+        order < equal_test.size,
+    )
+
+
+def signatures(matrix: DocumentTermMatrix, functions: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """MinHash: the least hash of each document's terms by each of some hash functions, shape (n_functions, n_docs).
+
+    Two documents agree in a function with the probability that is their Jaccard coefficient. Every document must have a term.
+    """
+    terms = np.arange(int(matrix.terms.max(initial=-1)) + 1)
+    made = np.empty((functions.size, matrix.n_documents), np.uint32)
+    for row, function in enumerate(functions.tolist()):
+        hashes = (_mixed(pair(np.full_like(terms, function), terms)) >> np.uint64(32)).astype(np.uint32)
+        made[row] = np.minimum.reduceat(hashes.take(matrix.terms), matrix.offsets[:-1]) if matrix.n_documents else 0
+    return made
+
+
+def jaccard(
+    left: DocumentTermMatrix, right: DocumentTermMatrix, left_rows: NDArray[np.int64], right_rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Terms in both / terms in either, of pairs of documents over one vocabulary, shape (n_pairs,); 0 where neither has any."""
+    shared = np.zeros(left_rows.size, np.int64)
+    sizes = (left.entries[left_rows], right.entries[right_rows])
+    together = sizes[0] + sizes[1]
+    for chosen in _chunks(together):
+        numbers = np.arange(chosen.stop - chosen.start)
+        keys = [
+            pair(np.repeat(numbers, size[chosen]), matrix.terms[flat_indices(matrix.offsets[rows[chosen]], size[chosen])])
+            for matrix, rows, size in ((left, left_rows, sizes[0]), (right, right_rows, sizes[1]))
+        ]
+        joined = np.concatenate(keys)
+        places, occurrences = group(joined)
+        shared[chosen] = np.bincount(unpair(joined[places[occurrences == 2]])[0], minlength=numbers.size)
+    similarity: NDArray[np.float64] = shared / np.maximum(together - shared, 1)
+    return similarity
+
+
+def rows_of_band(threshold: float) -> int:
+    """Hash functions r in each of `HASHES` // r bands: as many as leave a pair at the threshold t a chance 1 − (1 − t^r)^b ≥ `RECALL`.
+
+    A pair is compared if it agrees in all functions of one band (IIR 19.6; J. Leskovec, A. Rajaraman, J. Ullman, Mining of Massive
+    Datasets, section 3.4).
+    """
+    fitting = [r for r in range(FEWEST_ROWS, HASHES + 1) if 1 - (1 - threshold**r) ** (HASHES // r) >= RECALL]
+    return max(fitting, default=FEWEST_ROWS)
+
+
+class _Sets(NamedTuple):
+    """The distinct sets of terms among the documents of a matrix: a thousand copies are compared once."""
+
+    matrix: DocumentTermMatrix
+    """A document with each set, shape (n_sets, n_terms)."""
+    first: NDArray[np.int64]
+    """The first document with each set, shape (n_sets,)."""
+    number: NDArray[np.int64]
+    """The set of each document, −1 for those not to be compared, shape (n_docs,)."""
+
+    @classmethod
+    def of(cls, matrix: DocumentTermMatrix, compared: NDArray[np.bool_]) -> _Sets:
+        documents = np.flatnonzero(compared)
+        _, first, inverse = np.unique(_fingerprints(matrix, counts=False)[documents], return_index=True, return_inverse=True)
+        number = np.full(matrix.n_documents, -1, np.int64)
+        number[documents] = inverse
+        return cls(matrix.rows(documents[first]), documents[first], number)
+
+    def members(self, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The documents whose sets are among the chosen, and for each its set's place there."""
+        place = np.full(self.first.size + 1, -1, np.int64)  # the last one for documents not to be compared
+        place[chosen] = np.arange(chosen.size)
+        documents = np.flatnonzero(place[self.number] >= 0)
+        return documents, place[self.number[documents]]
+
+
+def _best(test: _Sets, training: _Sets, threshold: float) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """The sets of ``test`` that have one as alike as the threshold in ``training``, the most similar one, and how similar."""
+    seen = KeyTable()
+    alike, similarities = [np.empty(0, np.uint64)], [np.empty(0)]
+    partners = np.zeros(test.first.size, np.int64)
+    for in_test, in_training in _agreeing(test.matrix, training.matrix, rows_of_band(threshold)):
+        wanting = partners[in_test] < ENOUGH_PARTNERS
+        n_seen = len(seen)
+        seen.intern(pair(in_test[wanting], in_training[wanting]))
+        keys = seen.keys[n_seen:]  # those that no band before had
+        similarity = _similarities(test.matrix, training.matrix, keys, threshold)
+        alike.append(keys[similarity >= threshold])
+        similarities.append(similarity[similarity >= threshold])
+        partners += np.bincount(unpair(alike[-1])[0], minlength=partners.size)
+    left, right = unpair(np.concatenate(alike))
+    similarity = np.concatenate(similarities)
+    order = np.lexsort((training.first[right], -similarity, left))
+    best = order[np.diff(left[order], prepend=-1) > 0]
+    return left[best], right[best], similarity[best]
+
+
+def _similarities(
+    test: DocumentTermMatrix, training: DocumentTermMatrix, pairs: NDArray[np.uint64], threshold: float
+) -> NDArray[np.float64]:
+    """Jaccard coefficients of pairs of rows, shape (n_pairs,); of those whose sizes show that it is below the threshold, a bound below it."""
+    left, right = unpair(pairs)
+    sizes = (test.entries[left], training.entries[right])
+    similarity = np.minimum(*sizes) / np.maximum(*sizes)
+    possible = similarity >= threshold
+    similarity[possible] = jaccard(test, training, left[possible], right[possible])
+    return similarity
+
+
+def _agreeing(test: DocumentTermMatrix, training: DocumentTermMatrix, rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """For each band the pairs of documents that agree in it.
+
+    Where a document would have more than `MOST_IN_BAND` partners, it has those that lie around it in the order of the next band, so first
+    those that agree in that too (as in M. Bawa, T. Condie, P. Ganesan, LSH Forest, 2005).
+    """
+    n_bands = HASHES // rows
+    bands = [[_band(matrix, number, rows) for number in range(n_bands)] for matrix in (test, training)]
+    for number in range(n_bands):
+        low, there = (of_band[number] << np.uint64(32) for of_band in bands)
+        here, there = (key | of_band[(number + 1) % n_bands] for key, of_band in zip((low, there), bands, strict=True))
+        order = np.argsort(there, kind="stable")
+        there = there[order]
+        begin = np.maximum(np.searchsorted(there, low), np.searchsorted(there, here) - MOST_IN_BAND // 2)
+        end = np.searchsorted(there, low | np.uint64(0xFFFFFFFF), side="right")
+        sizes = np.minimum(end - begin, MOST_IN_BAND)
+        yield np.repeat(np.arange(test.n_documents), sizes), order[flat_indices(begin, sizes)]
+
+
+def _band(matrix: DocumentTermMatrix, band: int, rows: int) -> NDArray[np.uint64]:
+    """32 bits for each document, shape (n_docs,), equal where all signatures of the band are."""
+    made = np.zeros(matrix.n_documents, np.uint64)
+    for signature in signatures(matrix, band * rows + np.arange(rows)):
+        made = _mixed(made ^ signature)
+    return made >> np.uint64(32)
+
+
+def _equal(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Elements of the left that are among the right, and where the first equal one stands there."""
+    values, first = np.unique(right, return_index=True)
+    if not values.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    place = np.minimum(np.searchsorted(values, left), values.size - 1)
+    found = np.flatnonzero(values[place] == left)
+    return found, first[place[found]]
+
+
+def _fingerprints(matrix: DocumentTermMatrix, *, counts: bool) -> NDArray[np.uint64]:
+    """64 bits for each document that do not depend on the order of its terms, shape (n_docs,): of the terms, or also of their counts."""
+    hashes = _mixed(pair(matrix.terms, matrix.counts if counts else np.zeros_like(matrix.terms)))
+    running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)))  # modulo 2**64, and so are the differences
+    return _mixed(running[matrix.offsets[1:]] - running[matrix.offsets[:-1]])
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each 64-bit key to one that looks random, a bijection: the output function of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014)."""
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+def _chunks(sizes: NDArray[np.int64]) -> Iterator[slice]:
+    """Consecutive pairs with not many more than `_ENTRIES_AT_ONCE` entries together."""
+    ends = np.cumsum(sizes)
+    begin = 0
+    while begin < sizes.size:
+        done = int(ends[begin - 1]) if begin else 0
+        end = max(int(np.searchsorted(ends, done + _ENTRIES_AT_ONCE, side="right")), begin + 1)
+        yield slice(begin, end)
+        begin = end

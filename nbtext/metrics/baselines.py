@@ -1,0 +1,50 @@
+"""What one gets without reading a word, knowing only how frequent the classes are among the training documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtext.metrics.outcomes import Outcomes, accuracy, f1, macro
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+def baselines(classes: Sequence[str], class_documents: NDArray[np.int64], support: NDArray[np.float64]) -> dict[str, dict[str, Any]]:
+    """Figures of always answering the largest class, and of giving every class its share of the training documents as its probability.
+
+    ``class_documents``, shape (n_classes,), are those of training; ``support``, shape (n_labels,), those judged, labels that the
+    classifier does not know included at the end.
+    """
+    largest = int(class_documents.argmax())
+    always = always_answering(largest, support)
+    prior = class_documents / class_documents.sum()
+    return {
+        "largest_class": {"label": classes[largest], "accuracy": float(accuracy(always)), "macro_f1": float(macro(f1(always), always))},
+        "class_prior": {"log_loss": prior_log_loss(prior, support), "brier": prior_brier(prior, support)},
+    }
+
+
+def always_answering(label: int, support: NDArray[np.float64]) -> Outcomes:
+    """The outcomes if every document gets the same answer."""
+    answered = np.zeros_like(support)
+    answered[label] = support.sum()
+    return Outcomes(np.where(answered > 0, support, 0.0), support, answered)
+
+
+def prior_log_loss(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
+    """−Σ_k n_k log π_k / n, the cross-entropy of the classes judged and those of training; inf if one has π_k = 0 or is unknown."""
+    padded = np.zeros_like(support)
+    padded[: prior.size] = prior
+    occurs = support > 0
+    with np.errstate(divide="ignore"):
+        return float(-(support[occurs] * np.log(padded[occurs])).sum() / support.sum()) + 0.0  # no −0
+
+
+def prior_brier(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
+    """Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of answering π."""
+    return float((prior**2).sum() - 2 * (support[: prior.size] * prior).sum() / support.sum() + 1)

@@ -1,0 +1,116 @@
+"""How far a figure may be from what it would be on endless such documents: 95 % intervals.
+
+Shares have Wilson's interval. The others have percentiles of the bootstrap (B. Efron, R. Tibshirani, An introduction to the bootstrap, 1993,
+section 13.3): the figure of `REPLICATES` sets of documents, each drawn with replacement from those judged. It is blind to what did not
+occur: of documents that are all right it says that all are. Where the bootstrap is biased, as for the calibration error, in which every
+bin's chance deviation counts, the interval is widened to hold the figure itself.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.metrics.outcomes import outcomes, rates
+from nbtext.metrics.reliability import bin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from nbtext.metrics.judged import Judged
+    from nbtext.metrics.outcomes import Cells
+
+NORMAL_95 = 1.959963984540054
+"""97.5 % quantile of the standard normal distribution."""
+
+REPLICATES = 1000
+"""Sets of documents drawn for the bootstrap."""
+
+FEWEST_REPLICATES = 200
+"""As many at least, where `MOST_DRAWS` would leave fewer: enough for two digits."""
+
+MOST_DRAWS = 1 << 26
+"""Numbers drawn, about a second's worth, before replicates become fewer."""
+
+DRAWS_AT_ONCE = 1 << 17
+"""Numbers drawn at once: 1 MiB."""
+
+Interval = tuple[float, float]
+
+
+class Bootstrap(NamedTuple):
+    """How many replicates are drawn, with which seed."""
+
+    replicates: int = REPLICATES
+    seed: int = 0
+
+    def replicates_of(self, size: int) -> int:
+        """Replicates if each draws ``size`` numbers."""
+        return min(self.replicates, max(MOST_DRAWS // max(size, 1), FEWEST_REPLICATES))
+
+
+def wilson_interval(hits: int, n: int) -> Interval:
+    """95 % interval of a share of hits among n trials (Wilson 1927, eq. as in Brown, Cai, DasGupta 2001, 4)."""
+    if not n:
+        return 0.0, 1.0
+    z, p = NORMAL_95, hits / n
+    centre = p + z * z / (2 * n)
+    half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    low, high = (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
+    return low if hits else 0.0, high if hits < n else 1.0  # where rounding would miss the end
+
+
+def percentile_interval(replicates: NDArray[np.float64], figure: float) -> Interval:
+    """The middle 95 % of a figure's replicates, shape (n,), widened to hold the figure itself."""
+    low, high = np.quantile(replicates, (0.025, 0.975))
+    return min(float(low), figure), max(float(high), figure)
+
+
+def replicated_rates(cells: Cells, costs: NDArray[np.float64] | None, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
+    """Replicates of the figures of the confusion table, each of shape (n_replicates,); also ``mean_cost``, given what each cell costs.
+
+    Drawing n documents with replacement draws the counts of the cells from a multinomial distribution.
+    """
+    generator = np.random.default_rng(bootstrap.seed)
+    n = cells.documents.sum()
+    present, numbers = np.unique(np.concatenate((cells.truth, cells.answer)), return_inverse=True)
+    truth, answer = np.split(numbers - (present[0] < 0), 2)
+    renumbered = cells._replace(truth=truth, answer=answer)
+    step = max(DRAWS_AT_ONCE // (cells.documents.size + 3 * present.size), 1)
+    parts: list[Mapping[str, NDArray[np.float64]]] = []
+    left = bootstrap.replicates_of(cells.documents.size)
+    while left > 0:
+        drawn = generator.multinomial(n, cells.documents / n, min(step, left))
+        found = rates(outcomes(renumbered, present.size, drawn))
+        parts.append(found if costs is None else {**found, "mean_cost": drawn @ costs / n})
+        left -= step
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
+    """Replicates of log loss, Brier score and calibration error, each of shape (n_replicates,), from the same draws.
+
+    Without the log loss if that is infinite. How often a document was drawn is its weight in the mean, and in its bin.
+    """
+    generator = np.random.default_rng(bootstrap.seed)
+    n, places = judged.n, bin_of(judged.confidence)
+    order = np.argsort(places, kind="stable")
+    starts = np.flatnonzero(np.diff(places[order], prepend=-1))
+    judged = judged.of(order)
+    gaps = (judged.rank == 0) - judged.confidence
+    means = {"brier": judged.brier, **({"log_loss": judged.log_loss} if np.isfinite(judged.log_loss).all() else {})}
+    values = np.stack(list(means.values()), axis=1)
+    parts = []
+    left, step = bootstrap.replicates_of(n), max(DRAWS_AT_ONCE // n, 1)
+    while left > 0:
+        rows = min(step, left)
+        drawn = generator.integers(n, size=(rows, n)) + n * np.arange(rows)[:, np.newaxis]
+        weights = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+        error = np.abs(np.add.reduceat(weights * gaps, starts, axis=1)).sum(axis=1)
+        parts.append(np.column_stack((weights @ values, error)) / n)
+        left -= rows
+    return dict(zip((*means, "ece"), np.concatenate(parts).T, strict=True))

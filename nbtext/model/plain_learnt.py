@@ -1,0 +1,89 @@
+"""What was learnt on top of the counts as settings and arrays of a model file, and back. What comes from a file is checked for meaning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtext.calibration import Calibration
+from nbtext.model.estimation import Learnt
+from nbtext.model.plain import MOST, require
+from nbtext.typicality import BANDS, LEVELS, Typicality
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+ARRAYS = frozenset({"selected", "curve_places", "curve_shares", "typicality"})
+
+SETTINGS = frozenset({"smoothing", "temperature", "calibration"})
+
+FIGURES = frozenset({"log_loss", "brier", "ece"})
+
+
+def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Settings and arrays."""
+    calibration = learnt.calibration
+    settings: dict[str, Any] = {
+        "smoothing": learnt.smoothing,
+        "temperature": {"scale": calibration.scale, "exponent": calibration.exponent},
+        "calibration": learnt.judgement,
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "selected": np.empty(0, np.uint8) if learnt.selected.all() else learnt.selected.view(np.uint8),
+        "curve_places": calibration.curve[0],
+        "curve_shares": calibration.curve[1],
+        "typicality": np.empty(0) if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
+    }
+    return settings, arrays
+
+
+def learnt_from_plain(settings: Mapping[str, Any], part: Mapping[str, NDArray[Any]], n_terms: int) -> Learnt:
+    """What all of `SETTINGS` and `ARRAYS` describe; raises `ModelError` unless training could have made it."""
+    require(_is_number(settings["smoothing"], 0, MOST), "its smoothing is no number from 0")
+    selected = np.ones(n_terms, np.bool_)
+    if part["selected"].size:
+        require(part["selected"].dtype.kind == "u" and part["selected"].size == n_terms, "its selection does not fit its terms")
+        require(part["selected"].max() <= 1, "its selection is neither yes nor no")
+        selected = part["selected"].astype(np.bool_)
+    judgement = settings["calibration"]
+    require(judgement is None or _is_judgement(judgement), "its calibration has no figures")
+    return Learnt(
+        selected, float(settings["smoothing"]), _calibration(settings["temperature"], part), judgement, _typicality(part["typicality"])
+    )
+
+
+def _calibration(temperature: object, part: Mapping[str, NDArray[Any]]) -> Calibration:
+    require(isinstance(temperature, dict) and set(temperature) == {"scale", "exponent"}, "its temperature has not scale and exponent")
+    scale, exponent = temperature["scale"], temperature["exponent"]  # type: ignore[index]
+    require(_is_number(scale, 1e-300, 1e300) and _is_number(exponent, -1e3, 1e3), "its temperature is no number")
+    places, shares = part["curve_places"].astype(np.float64), part["curve_shares"].astype(np.float64)
+    require(places.size == shares.size and places.size != 1, "its calibration curve has not two coordinates")
+    require(bool(np.isfinite(places).all()) and bool(np.all(np.diff(places) >= 0)), "its calibration curve does not go on")
+    require(bool(np.all((shares > 0) & (shares <= 1))) and bool(np.all(np.diff(shares) >= 0)), "its calibration curve does not rise")
+    return Calibration(float(scale), float(exponent), (places, shares))
+
+
+def _typicality(array: NDArray[Any]) -> Typicality | None:
+    if not array.size:
+        return None
+    require(array.dtype.kind == "f" and array.size == BANDS * LEVELS.size, "its likelihoods are not as many as there are quantiles")
+    quantiles = array.astype(np.float64).reshape(BANDS, LEVELS.size)
+    require(bool(np.isfinite(quantiles).all()) and bool(np.all(np.diff(quantiles) >= 0)), "its likelihoods do not rise")
+    return Typicality(quantiles)
+
+
+def _is_judgement(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and set(value) == {"documents", "before", "after"}
+        and type(value["documents"]) is int
+        and all(isinstance(side, dict) and set(side) == FIGURES for side in (value["before"], value["after"]))
+        and all(_is_number(figure, 0, MOST) for side in (value["before"], value["after"]) for figure in side.values())
+    )
+
+
+def _is_number(value: object, least: float, most: float) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value < most

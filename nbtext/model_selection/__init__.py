@@ -1,0 +1,1 @@
+"""How well a kind of model does, and which of two does better: resampling, learning curves, comparison."""

@@ -1,0 +1,206 @@
+"""Charts as SVG from plain values: bars, reliability diagrams, learning curves. Colours and letters come from the page's style."""
+
+from __future__ import annotations
+
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbtext.report.page.figures import counted, percent, percent_interval
+from nbtext.report.page.markup import NOTHING, Markup, element, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from nbtext.model.report_data import Bin, Forecast, LearningPoint
+
+BAR_WIDTH, BAR_HEIGHT = 100.0, 8.0
+
+
+class Box(NamedTuple):
+    """Where a plot stands in its picture; y grows downwards, as in SVG."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    def x(self, share: float) -> float:
+        """The place of a share of the width."""
+        return self.left + share * self.width
+
+    def y(self, share: float) -> float:
+        """The place of a share of the height, 0 at the bottom."""
+        return self.top + (1 - share) * self.height
+
+
+SQUARE = Box(46.0, 12.0, 280.0, 280.0)
+"""Where a reliability diagram's points are."""
+COUNTS = Box(46.0, 310.0, 280.0, 44.0)
+"""Where its counts stand, below."""
+CURVE = Box(46.0, 12.0, 560.0, 240.0)
+"""Where a learning curve is."""
+
+FEW = 20
+"""Answers in a bin below which it is drawn faintly: its interval is long and it says little."""
+
+QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def bar(value: float, meaning: str, low: float | None = None, high: float | None = None) -> Markup:
+    """A share as a bar from 0 to 1, with the bounds of its interval as a line. The picture stretches to the width that it is given."""
+    parts = [
+        element("title", meaning),
+        element("rect", class_="track", width=BAR_WIDTH, height=BAR_HEIGHT),
+        element("rect", class_="value", width=value * BAR_WIDTH, height=BAR_HEIGHT),
+    ]
+    if low is not None and high is not None:
+        parts.append(_line("whisker", low * BAR_WIDTH, BAR_HEIGHT / 2, high * BAR_WIDTH, BAR_HEIGHT / 2))
+    return element("svg", *parts, class_="bar", viewBox=f"0 0 {BAR_WIDTH:g} {BAR_HEIGHT:g}", preserveAspectRatio="none", aria_hidden="true")
+
+
+def reliability_diagram(bins: Sequence[Bin], series: str, label: str) -> Markup:
+    """The share of right answers against the mean probability of the bin, with intervals; below, the documents of each bin.
+
+    ``series`` is the class of the style that gives the colour; on the diagonal probabilities say what happens.
+    """
+    most = max((part.n for part in bins), default=1)
+    spots = [(SQUARE.x(part.confidence), SQUARE.y(part.right.value or 0.0)) for part in bins]
+    groups = []
+    for part, (x, y) in zip(bins, spots, strict=True):
+        height = COUNTS.height * part.n / most
+        groups.append(
+            element(
+                "g",
+                element("title", _bin_in_words(part)),
+                _line("whisker", x, SQUARE.y(part.right.low or 0.0), x, SQUARE.y(part.right.high or 0.0)),
+                element("circle", cx=x, cy=y, r=4),
+                element("rect", class_="count", x=x - 5, y=COUNTS.top + COUNTS.height - height, width=10, height=height),
+                class_="few" if part.n < FEW else None,
+            )
+        )
+    return element(
+        "svg",
+        joined(_line("grid", SQUARE.left, SQUARE.y(at), SQUARE.x(1), SQUARE.y(at)) for at in QUARTERS),
+        joined(_line("grid", SQUARE.x(at), SQUARE.top, SQUARE.x(at), SQUARE.y(0)) for at in QUARTERS),
+        joined(_text("y", SQUARE.left - 8, SQUARE.y(at) + 4, percent(at, 0)) for at in QUARTERS),
+        _line("ideal", SQUARE.x(0), SQUARE.y(0), SQUARE.x(1), SQUARE.y(1)),
+        _polyline("path", spots),
+        _line("base", COUNTS.left, COUNTS.y(0), COUNTS.x(1), COUNTS.y(0)),
+        _text("y", COUNTS.left - 8, COUNTS.top + 8, f"{most:,}"),
+        _text("y", COUNTS.left - 8, COUNTS.y(0) + 1, "0"),
+        joined(groups),
+        joined(_text("x", SQUARE.x(at), COUNTS.y(0) + 18, percent(at, 0)) for at in QUARTERS),
+        class_=f"chart {series}",
+        viewBox="0 0 340 380",
+        role="img",
+        aria_label=label,
+    )
+
+
+def learning_curve(points: Sequence[LearningPoint], label: str, forecast: Forecast | None = None) -> Markup:
+    """Accuracy with its band, and macro F1, against the number of training documents, which grows by factors to the right.
+
+    A forecast, if it has a value, is a ring with its interval at the end of a dashed line.
+    """
+    expected = forecast if forecast is not None and forecast.accuracy.value is not None else None
+    bounds = points[0].documents, points[-1].documents if expected is None else expected.documents
+    values = [value for point in points for value in (point.low, point.high, point.macro_f1)]
+    if expected is not None:
+        values += [value for value in expected.accuracy if value is not None]
+    lowest, highest = floor(10 * min(values)) / 10, ceil(10 * max(values)) / 10
+    span, along = max(highest - lowest, 0.1), logarithmic(*bounds)
+
+    def place(documents: int, value: float) -> tuple[float, float]:
+        return CURVE.x(along(documents)), CURVE.y((value - lowest) / span)
+
+    accuracy = [place(point.documents, point.accuracy) for point in points]
+    band = [place(point.documents, point.low) for point in points] + [place(point.documents, point.high) for point in reversed(points)]
+    levels = [lowest + step / 10 for step in range(round(span * 10) + 1)]
+    heights = [CURVE.y((level - lowest) / span) for level in levels]
+    ticks = {n: CURVE.x(along(n)) for n in round_numbers(*bounds)}
+    large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
+    dots = [
+        element("g", element("title", _point_in_words(point)), element("circle", class_="first", cx=x, cy=y, r=4))
+        for point, (x, y) in zip(points, accuracy, strict=True)
+    ]
+    return element(
+        "svg",
+        joined(_line("grid", CURVE.left, y, CURVE.x(1), y) for y in heights),
+        joined(_text("y", CURVE.left - 8, y + 4, percent(level, 0)) for y, level in zip(heights, levels, strict=True)),
+        joined(_line("grid", x, CURVE.top, x, CURVE.y(0)) for x in ticks.values()),
+        joined(_text("x" if n in large else "x minor", x, CURVE.y(0) + 20, f"{n:,}") for n, x in ticks.items()),
+        element("polygon", class_="band", points=_points(band)),
+        _polyline("second", [place(point.documents, point.macro_f1) for point in points]),
+        _polyline("first", accuracy),
+        NOTHING if expected is None else _ring(expected, accuracy[-1], place),
+        joined(dots),
+        class_="chart curve",
+        viewBox="0 0 620 284",
+        role="img",
+        aria_label=label,
+    )
+
+
+def _ring(forecast: Forecast, last: tuple[float, float], place: Callable[[int, float], tuple[float, float]]) -> Markup:
+    """A forecast that has a value, after the last point of the curve."""
+    value, low, high = forecast.accuracy
+    x, y = place(forecast.documents, value or 0.0)
+    ends = (
+        []
+        if low is None or high is None
+        else [_line("whisker", x, place(forecast.documents, low)[1], x, place(forecast.documents, high)[1])]
+    )
+    words = (
+        f"{counted(forecast.documents, 'document')}: forecast {percent(value)}, 95\u00a0% interval {percent_interval(forecast.accuracy)}"
+    )
+    return element("g", element("title", words), _line("ahead", *last, x, y), *ends, element("circle", class_="ring", cx=x, cy=y, r=5))
+
+
+def _point_in_words(point: LearningPoint) -> str:
+    return (
+        f"{counted(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent(point.low)} to "
+        f"{percent(point.high)}; macro F1 {percent(point.macro_f1)}"
+    )
+
+
+def logarithmic(low: float, high: float) -> Callable[[float], float]:
+    """Numbers from ``low`` to ``high``, both above 0, to shares from 0 to 1, equal factors to equal steps."""
+    span = log10(high) - log10(low)
+    return lambda value: (log10(value) - log10(low)) / span if span else 0.5
+
+
+def round_numbers(low: float, high: float) -> list[int]:
+    """1, 2 and 5 times powers of ten within the bounds; where there are more than eight, the powers alone; where none, the bounds.
+
+    >>> round_numbers(90, 1200)
+    [100, 200, 500, 1000]
+    """
+    found = [n for power in range(floor(log10(low)), ceil(log10(high)) + 1) for n in (10**power, 2 * 10**power, 5 * 10**power)]
+    within = [n for n in found if low <= n <= high]
+    if len(within) > 8:
+        within = [n for n in within if str(n)[0] == "1"]
+    return within or sorted({round(low), round(high)})
+
+
+def _bin_in_words(part: Bin) -> str:
+    return (
+        f"{counted(part.n, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.right.value)} right, "
+        f"95\u00a0% interval {percent_interval(part.right)}"
+    )
+
+
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return element("line", class_=kind, x1=x1, y1=y1, x2=x2, y2=y2)
+
+
+def _text(kind: str, x: float, y: float, text: str) -> Markup:
+    return element("text", text, class_=kind, x=x, y=y)
+
+
+def _polyline(kind: str, places: Iterable[tuple[float, float]]) -> Markup:
+    points = _points(places)
+    return element("polyline", class_=kind, points=points) if points else NOTHING
+
+
+def _points(places: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in places)

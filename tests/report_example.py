@@ -1,0 +1,157 @@
+"""Data of a report, made up: with plain names, or with names and texts that would like to be more than text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+from nbtext.metrics import wilson_interval
+from nbtext.model.report_data import (
+    Bin,
+    ClassFigures,
+    ClassTerms,
+    Confusion,
+    Figure,
+    Forecast,
+    LearningCurve,
+    LearningPoint,
+    Mistake,
+    Piece,
+    Reliability,
+    ReportData,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HOSTILE = (
+    "<script>document.title='owned'</script>",
+    "</style></title></textarea><img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)" x=\'',
+    "' onfocus='alert(1)' autofocus='",
+    "$title ${style} $$ %s {0} {{x}}",
+    "<!-- --><![CDATA[ ]]> <?php ?> &lt;b&gt; &#x3c;",
+    "\x00\x07\x1b[31m\x7f\x85\x9b",
+    "\u202egnp.exe\u202c \u2066x\u2069 \u200f \u061c",
+    "\ud800\udcff \ufffe\uffff",
+    "line\nbreak\r\ttab \u2028 \u2029",
+    "</svg></table></section></main></body></html>",
+    "javascript:alert(1)",
+    "w" * 500,
+)
+"""Names and texts that a page may not take for anything else."""
+
+
+def matrix(labels: Sequence[str]) -> list[Confusion]:
+    """Eight of ten documents of each class right, the others taken for the next class."""
+    pairs = zip(labels, [*labels[1:], labels[0]], strict=True)
+    cells = [cell for truth, other in pairs for cell in (Confusion(truth, truth, 80), Confusion(truth, other, 20))]
+    return [cell for cell in cells if len(labels) > 1 or cell.n == 80]
+
+
+def reliability(gap: float) -> Reliability:
+    """Answers of probabilities 1/30, 3/30, … of which ``gap`` fewer are right."""
+    bins = []
+    for number in range(15):
+        confidence, n = (number + 0.5) / 15, 10 + 20 * number
+        right = round(n * max(confidence - gap, 0))
+        bins.append(Bin(n, confidence, Figure(right / n, *wilson_interval(right, n))))
+    return Reliability(tuple(bins), gap, 0.5 + gap, 0.3 + gap, 0.8 + gap)
+
+
+def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a text of a document") -> ReportData:
+    """Everything that a page can show."""
+    figure = Figure(0.8, 0.75, 0.84)
+    mistake = Mistake(
+        f"corpus/{text}", labels[0], labels[-1], 0.9996, 0.0001,
+        (Piece("… "), Piece(text), Piece(" "), Piece(text, 2.5), Piece(text, -1.5)), ((text, 2.5), ("other", float("inf"))),
+    )  # fmt: skip
+    return ReportData(
+        title=f"A report: {text}",
+        n=100 * len(labels),
+        accuracy=figure,
+        macro_f1=figure,
+        baseline=(labels[0], 1 / len(labels)),
+        per_class=tuple(ClassFigures(label, 100, 100, figure, figure, figure) for label in labels),
+        confusion=tuple(matrix(labels)),
+        unanswered=0,
+        before=reliability(0.2),
+        after=reliability(0.01),
+        mistakes=(mistake, replace_truth(mistake, text)),
+        top_terms=tuple(ClassTerms(label, ((text, 0.02), ("word", 0.01))) for label in labels),
+        made=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
+        learning_curve=LearningCurve(
+            1250,
+            5,
+            tuple(LearningPoint(n, 0.5 + n / 4000, 0.45 + n / 4000, 0.55 + n / 4000, 0.4 + n / 4000) for n in (100, 300, 1000)),
+            Forecast(2500, Figure(0.8, 0.75, 0.85), 0.76, None),
+        ),
+    )
+
+
+def replace_truth(mistake: Mistake, truth: str) -> Mistake:
+    """The same of a class that the model does not know."""
+    return mistake._replace(truth=truth, of_truth=None)
+
+
+def bare(data: ReportData) -> ReportData:
+    """The same without mistakes, calibration, terms and learning curve."""
+    right = tuple(cell for cell in data.confusion if cell.truth == cell.answer)
+    return replace(data, mistakes=(), confusion=right, before=None, top_terms=(), learning_curve=None)
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: every element but void ones is closed in turn, no attribute comes twice, no identifier either."""
+
+    VOID = frozenset({"meta", "link", "wbr", "br", "hr"})
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.texts: list[tuple[str, str]] = []
+        """Each piece of text, with the element that it stands in."""
+        self.other: list[str] = []
+        """Comments, declarations, processing instructions."""
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs), (tag, attrs)
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in self.VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self._open[-1] if self._open else "", data))
+
+    def handle_comment(self, data: str) -> None:
+        self.other.append(data)
+
+    def handle_decl(self, decl: str) -> None:
+        self.other.append(decl)
+
+    def handle_pi(self, data: str) -> None:
+        self.other.append(data)
+
+    def unknown_decl(self, data: str) -> None:
+        self.other.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        """The attributes of all elements of a name."""
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def shape(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The elements with the names of their attributes: what data must not change. Without breaks within names, and titles of long ones."""
+        return [(name, tuple(key for key in attributes if key != "title")) for name, attributes in self.elements if name != "wbr"]
+
+    @property
+    def text(self) -> str:
+        """All that is read."""
+        return "".join(text for element, text in self.texts if element != "style")

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import isotonic_regression, minimize
+
+from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, by_temperature, isotonic
+from nbtext.decision import log_posterior
+from nbtext.metrics.judged import judged
+from nbtext.metrics.reliability import expected_calibration_error, reliability
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+
+def overconfident(scale: float, exponent: float, documents: int = 4000, classes: int = 5, seed: int = 1) -> tuple[Floats, Whole, Whole]:
+    """Scores that are T = scale · n^exponent times too large for the classes drawn from their true posteriors, and lengths."""
+    draw = np.random.default_rng(seed)
+    lengths = np.exp(draw.uniform(0, 7, documents)).astype(np.int64) + 1
+    true_scores = draw.normal(0, 2, (documents, classes))
+    probability = np.exp(log_posterior(true_scores))
+    truth = (probability.cumsum(axis=1) < draw.uniform(size=(documents, 1))).sum(axis=1)
+    return true_scores * (scale * lengths**exponent)[:, np.newaxis], np.minimum(truth, classes - 1), lengths
+
+
+def log_loss(calibration: Calibration, scores: Floats, truth: Whole, lengths: Whole) -> float:
+    return float(-calibration.log_posterior(scores, lengths)[np.arange(len(truth)), truth].mean())
+
+
+def calibration_error(calibration: Calibration, scores: Floats, truth: Whole, lengths: Whole) -> float:
+    posterior = calibration.log_posterior(scores, lengths)
+    return expected_calibration_error(reliability(judged(truth, posterior.argmax(axis=1), posterior)))
+
+
+@pytest.mark.parametrize(("scale", "exponent"), [(0.4, 0.9), (3.0, 0.0), (1.0, 0.5), (0.5, 0.0)])
+def test_a_planted_temperature_is_found(scale: float, exponent: float) -> None:
+    scores, truth, lengths = overconfident(scale, exponent)
+    found = by_length(scores, truth, lengths)
+    assert found.exponent == pytest.approx(exponent, abs=0.05)
+    assert np.log(found.temperature(lengths)).mean() == pytest.approx(np.log(scale * lengths**exponent).mean(), abs=0.1)
+    fresh = overconfident(scale, exponent, seed=2)
+    assert calibration_error(found, *fresh) < 0.03
+    assert log_loss(found, *fresh) == pytest.approx(log_loss(Calibration(scale, exponent), *fresh), rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fit_is_that_of_a_general_minimiser(seed: int) -> None:
+    scores, truth, lengths = overconfident(0.7, 0.8, 60, 3, seed)
+    x = np.log(lengths) - np.log(lengths).mean()
+
+    def penalised_loss(parameters: Floats) -> float:
+        scaled = scores / np.exp(parameters[0] + parameters[1] * x)[:, np.newaxis]
+        return float(-log_posterior(scaled)[np.arange(60), truth].sum() + parameters @ parameters / 2)
+
+    wanted = minimize(penalised_loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}).x
+    found = by_length(scores, truth, lengths)
+    assert found.exponent == pytest.approx(wanted[1], abs=1e-3)
+    assert np.log(found.scale) + found.exponent * np.log(lengths).mean() == pytest.approx(wanted[0], abs=1e-3)
+
+
+def test_one_temperature_does_not_look_at_lengths() -> None:
+    scores, truth, lengths = overconfident(4.0, 0.0)
+    found = by_temperature(scores, truth)
+    assert found.scale == pytest.approx(4.0, rel=0.1)
+    assert found.exponent == 0.0
+    assert METHODS["temperature"](scores, truth, lengths).scale == found.scale
+
+
+SCORES = st.lists(st.lists(st.floats(-500, 0) | st.just(-np.inf), min_size=3, max_size=3), min_size=1, max_size=20)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SCORES, st.data())
+@pytest.mark.parametrize("method", METHODS)
+def test_answers_stay_and_probabilities_add_up(method: str, rows: list[list[float]], data: st.DataObject) -> None:
+    scores = np.array(rows)
+    scores[:, 0] = np.where(np.isinf(scores[:, 0]), -1.0, scores[:, 0])
+    truth = np.array([data.draw(st.sampled_from(np.flatnonzero(np.isfinite(row)).tolist())) for row in scores])
+    lengths = np.array(data.draw(st.lists(st.integers(0, 5000), min_size=len(rows), max_size=len(rows))))
+    calibration = METHODS[method](scores, truth, lengths)
+    posterior = np.exp(calibration.log_posterior(scores, lengths))
+    assert np.isfinite(posterior).all()
+    assert posterior.sum(axis=1) == pytest.approx(np.ones(len(rows)))
+    best = scores.argmax(axis=1)
+    assert posterior[np.arange(len(rows)), best] == pytest.approx(posterior.max(axis=1))
+    if method != "isotonic":
+        before = UNCALIBRATED.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum()
+        parameters = np.log(calibration.scale), calibration.exponent
+        assert calibration.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum() >= before - 1e-6 or any(parameters)
+
+
+def test_without_calibration_the_posterior_is_the_textbook_s() -> None:
+    scores, _, lengths = overconfident(2.0, 0.5, 50)
+    assert np.array_equal(UNCALIBRATED.log_posterior(scores, lengths), log_posterior(scores))
+
+
+def test_a_document_without_known_tokens_keeps_the_prior() -> None:
+    prior = np.log([[0.75, 0.25]])
+    assert np.exp(Calibration(5.0, 0.9).log_posterior(prior, np.array([0]))).tolist() == [[pytest.approx(0.75), pytest.approx(0.25)]]
+    assert np.exp(Calibration(5.0, 0.0).log_posterior(prior, np.array([1])))[0, 0] == pytest.approx(0.75**0.2 / (0.75**0.2 + 0.25**0.2))
+
+
+def test_a_handful_of_documents_moves_little() -> None:
+    scores, truth, lengths = np.array([[0.0, -9.0], [-9.0, 0.0]]), np.array([0, 1]), np.array([10, 12])
+    assert by_length(scores, truth, lengths).temperature(lengths) == pytest.approx(np.ones(2), rel=0.01)  # right and sure: nothing to gain
+    wrong = by_length(scores, 1 - truth, lengths).temperature(lengths)
+    assert np.all((wrong > 2) & (wrong < 100))
+
+
+def test_the_isotonic_curve_is_that_of_the_regression() -> None:
+    scores, truth, lengths = overconfident(1.0, 0.0, 300, 2)
+    found = isotonic(scores**3, truth, lengths)
+    base = Calibration(found.scale, found.exponent).log_posterior(scores**3, lengths)
+    log_odds = np.clip(base[:, 0] - base[:, 1], -30, 30)
+    order = np.argsort(np.concatenate((log_odds, -log_odds)), kind="stable")
+    steps = isotonic_regression(np.concatenate((truth == 0, truth == 1)).astype(float)[order])
+    middles = [np.concatenate((log_odds, -log_odds))[order][a:b].mean() for a, b in zip(steps.blocks, steps.blocks[1:], strict=False)]
+    at_middles = np.interp(middles, *found.curve)
+    assert at_middles == pytest.approx(steps.x[steps.blocks[:-1]], abs=2 / 300)
+
+
+def test_isotonic_corrects_what_no_temperature_can() -> None:
+    scores, truth, lengths = overconfident(1.0, 0.0, 4000, 2)
+    distorted, fresh = np.sign(scores) * scores**4, overconfident(1.0, 0.0, 4000, 2, seed=5)
+    fresh_distorted = np.sign(fresh[0]) * fresh[0] ** 4
+    bent, straight = isotonic(distorted, truth, lengths), by_length(distorted, truth, lengths)
+    assert log_loss(bent, fresh_distorted, *fresh[1:]) < log_loss(straight, fresh_distorted, *fresh[1:])

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.model.report_data import Bin, Figure, Forecast, LearningPoint
+from nbtext.report.page.charts import bar, learning_curve, logarithmic, reliability_diagram, round_numbers
+from nbtext.report.page.heat_map import heat_map, legend, shade
+from nbtext.report.page.markup import Markup, breakable, element, escaped, shortened
+from tests.report_example import HOSTILE, Page, example, matrix
+from tests.test_report import anything
+
+
+def drawn(markup: Markup) -> ET.Element:
+    return ET.fromstring(markup)
+
+
+def numbers(node: ET.Element, *names: str) -> list[float]:
+    return [float(node.attrib[name]) for name in names]
+
+
+def of_class(picture: ET.Element, tag: str, kind: str) -> list[ET.Element]:
+    return [node for node in picture.iter(tag) if node.get("class") == kind]
+
+
+@given(st.floats(0, 1))
+def test_the_width_of_a_bar_is_its_value(value: float) -> None:
+    rects = drawn(bar(value, "")).findall("rect")
+    assert [numbers(rect, "width")[0] for rect in rects] == [100, pytest.approx(100 * value, abs=0.005)]
+
+
+def test_a_bar_shows_its_interval_and_says_what_it_means() -> None:
+    picture = drawn(bar(0.5, 'F1 "of" <a>', 0.25, 0.8))
+    assert [numbers(line, "x1", "x2") for line in picture.findall("line")] == [[25, 80]]
+    assert picture.findtext("title") == 'F1 "of" <a>'
+    assert drawn(bar(0.5, "")).findall("line") == []
+
+
+def test_points_of_a_reliability_diagram() -> None:
+    bins = (Bin(30, 0.25, Figure(0.5, 0.4, 0.6)), Bin(120, 1.0, Figure(0.75, 0.7, 0.8)), Bin(3, 0.0, Figure(0.0, 0.0, 0.5)))
+    picture = drawn(reliability_diagram(bins, "after", "a name"))
+    assert picture.attrib["aria-label"] == "a name"
+    # the square lies from 46 to 326 and, upside down, from 292 to 12; the columns of 120 documents are 44 high and stand on 354
+    assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[116, 152], [326, 82], [46, 292]]
+    assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [
+        [116, 180, 124],
+        [326, 96, 68],
+        [46, 292, 152],
+    ]
+    assert [numbers(rect, "y", "height") for rect in of_class(picture, "rect", "count")] == [[343, 11], [310, 44], [352.9, 1.1]]
+    assert picture.find("polyline[@class='path']").attrib["points"] == "116.00,152.00 326.00,82.00 46.00,292.00"  # type: ignore[union-attr]
+    assert [group.get("class") for group in picture.findall("g")] == [None, None, "few"]
+    words = picture.findtext("g/title")
+    assert words == "30 answers of mean probability 25.0\u00a0%: 50.0\u00a0% right, 95\u00a0% interval 40.0\u00a0% to 60.0\u00a0%"
+
+
+def test_a_reliability_diagram_of_nothing() -> None:
+    assert list(drawn(reliability_diagram((), "after", "")).iter("circle")) == []
+
+
+def test_a_learning_curve() -> None:
+    points = [
+        LearningPoint(100, 0.5, 0.4, 0.6, 0.45),
+        LearningPoint(1000, 0.7, 0.65, 0.75, 0.6),
+        LearningPoint(10_000, 0.8, 0.78, 0.8, 0.78),
+    ]
+    picture = drawn(learning_curve(points, "a name"))
+    # from 40 % to 80 % in 240 steps that end at 12, from 100 to 10,000 in 560 that begin at 46
+    assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[46, 192], [326, 72], [606, 12]]
+    assert of_class(picture, "polyline", "second")[0].attrib["points"] == "46.00,222.00 326.00,132.00 606.00,24.00"
+    band = of_class(picture, "polygon", "band")[0].attrib["points"].split()
+    assert band == ["46.00,252.00", "326.00,102.00", "606.00,24.00", "606.00,12.00", "326.00,42.00", "46.00,132.00"]
+    assert [node.text for node in of_class(picture, "text", "y")] == ["40\u00a0%", "50\u00a0%", "60\u00a0%", "70\u00a0%", "80\u00a0%"]
+    assert [node.text for node in of_class(picture, "text", "x")] == ["100", "1,000", "10,000"]
+    assert [node.text for node in of_class(picture, "text", "x minor")] == ["200", "500", "2,000", "5,000"]
+    assert of_class(picture, "line", "ahead") == []
+
+
+def test_a_forecast_stands_at_the_end_of_the_curve() -> None:
+    points = [LearningPoint(100, 0.5, 0.5, 0.5, 0.5), LearningPoint(1000, 0.6, 0.6, 0.6, 0.5)]
+    picture = drawn(learning_curve(points, "", Forecast(10_000, Figure(0.8, 0.7, 0.9), 0.6, None)))
+    assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "first")] == [[46, 252], [326, 192]]
+    assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "ring")] == [[606, 72]]
+    assert [numbers(line, "x1", "y1", "x2", "y2") for line in of_class(picture, "line", "ahead")] == [[326, 192, 606, 72]]
+    assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [[606, 132, 12]]
+    without = learning_curve(points, "", Forecast(10_000, Figure(None), None, "too short"))
+    assert without == learning_curve(points, "")
+
+
+def test_a_learning_curve_of_one_point() -> None:
+    picture = drawn(learning_curve([LearningPoint(7, 0.5, 0.5, 0.5, 0.5)], ""))
+    assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[326, 252]]
+    assert [node.text for node in of_class(picture, "text", "x")] == ["7"]
+
+
+@given(st.integers(1, 10**7), st.integers(1, 10**7))
+def test_ticks_lie_within_their_bounds(one: int, other: int) -> None:
+    low, high = sorted((one, other))
+    found = round_numbers(low, high)
+    assert 1 <= len(found) <= 9
+    assert found == sorted(set(found))
+    assert low <= found[0] <= found[-1] <= high
+    assert logarithmic(low, high)(high) == (1 if low < high else 0.5)
+
+
+def test_the_heat_map() -> None:
+    data = example()
+    page = Page(heat_map(data.per_class, matrix(("cats", "dogs", "fish"))))
+    cells = [attributes for attributes in page.all("td") if attributes.get("class") != "corner"]
+    assert [cell.get("class") for cell in cells] == ["h3", "m5", None, None, "h3", "m5", "m5", None, "h3"]
+    assert cells[1]["title"] == "cats taken for dogs: 20 of 100 documents, 20.0\u00a0%"
+    assert cells[0]["title"] == "cats, right: 80 of 100 documents, 80.0\u00a0%"
+    assert [head["scope"] for head in page.all("th")] == ["col", "col", "col", "row", "row", "row"]
+    assert [text for element, text in page.texts if element == "td"] == ["80", "20", "80", "20", "20", "80"]
+
+
+def test_a_heat_map_of_many_classes_has_no_visible_numbers() -> None:
+    labels = [f"class-{number:02}" for number in range(40)]
+    page = Page(heat_map(example(labels).per_class, matrix(labels)))
+    assert page.all("table") == [{"class": "heat small"}]
+    assert [text for element, text in page.texts if element == "td"] == []
+    assert "class-07 taken for class-08: 20 of 100 documents, 20.0\u00a0%" in {cell.get("title") for cell in page.all("td")}
+
+
+def test_every_shade_is_in_the_legend() -> None:
+    shades = {shade(share / 1000, hit=hit) for share in range(1, 1001) for hit in (False, True)}
+    assert {f"swatch {name}" for name in shades} == {span["class"] for span in Page(legend()).all("span")} - {"name"}
+
+
+@given(anything)
+def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
+    page = Page(element("p", text, title=text))
+    assert [name for name, _ in page.elements] == ["p"]
+    assert not page.other
+    shown = page.text
+    assert page.elements[0][1]["title"] == shown
+    assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 or character in "\u061c\u200f\u202e\u2066" for character in shown)
+    shown.encode()
+    assert escaped(escaped(text)) == escaped(text)
+
+
+@given(anything, st.integers(3, 40))
+def test_what_is_shortened_is_no_longer_than_asked(text: str, most: int) -> None:
+    short = shortened(text, most)
+    assert len(short) <= most
+    assert (short == text) == (len(text) <= most or short.count("…") == text.count("…") == len(text))
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "a.b/c-d_e:f", "...", ""])
+def test_breaks_in_names_change_no_letter(text: str) -> None:
+    page = Page(f"<p>{breakable(text)}</p>")
+    assert page.text == Page(f"<p>{escaped(text)}</p>").text
+    assert {name for name, _ in page.elements} <= {"p", "wbr"}

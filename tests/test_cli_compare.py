@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import PETS, SERVICE_DESK, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def pairs_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As ``service_desk_model``, with pairs of terms."""
+    path = tmp_path_factory.mktemp("pairs") / "pairs.joblib"
+    succeeded(nbtext("train", SERVICE_DESK / "train", "-m", path, "--ngrams", "2", "--smoothing", "0.5"))
+    return path
+
+
+def test_figures_are_those_of_evaluate_and_classify(service_desk_model: Path, pairs_model: Path, tmp_path: Path) -> None:
+    test, changed = SERVICE_DESK / "test", tmp_path / "changed.jsonl"
+    compare = ("compare", service_desk_model, pairs_model, test)
+    said = json.loads(succeeded(nbtext(*compare, "--output", "json", "--changed", changed)).out)
+    assert (said["n"], said["models"]) == (78, [str(service_desk_model), str(pairs_model)])
+    truth: dict[str, str] = {}
+    answers: list[dict[str, tuple[str, float]]] = []
+    for side, path in (("a", service_desk_model), ("b", pairs_model)):
+        alone = json.loads(succeeded(nbtext("evaluate", test, "-m", path, "--output", "json")).out)
+        for name in ("accuracy", "macro_f1", "log_loss", "brier", "ece"):
+            assert said[side][name] == pytest.approx(alone[name])
+        assert said[side]["intervals"]["accuracy"] == alone["intervals"]["accuracy"]
+        rows = succeeded(nbtext("classify", test, "-m", path)).rows
+        truth = {row[0]: row[0].split("/")[-2] for row in rows}
+        answers.append({row[0]: (row[1], float(row[2])) for row in rows})
+    right = [(answers[0][name][0] == label, answers[1][name][0] == label) for name, label in truth.items()]
+    assert said["table"] == {
+        "both_right": right.count((True, True)),
+        "only_a_right": right.count((True, False)),
+        "only_b_right": right.count((False, True)),
+        "both_wrong": right.count((False, False)),
+    }
+    expected = [
+        {"id": name, "truth": label, "a": a[0], "probability_a": a[1], "b": b[0], "probability_b": b[1]}
+        for (name, label), a, b in zip(truth.items(), answers[0].values(), answers[1].values(), strict=True)
+        if a[0] != b[0]
+    ]
+    assert expected
+    assert [json.loads(line) for line in changed.read_text().splitlines()] == expected
+    assert said["changed"] == len(expected) == sum(of["documents"] for of in said["changes"])
+    table = succeeded(nbtext(*compare)).text
+    assert f"{said['differences']['accuracy']['difference']:+.4f}" in table
+    assert f"for {len(expected)} of 78 documents" in table
+    assert succeeded(nbtext(*compare, "--output", "json")).out == succeeded(nbtext(*compare, "--output", "json", "--seed", "0")).out
+    assert succeeded(nbtext(*compare, "--output", "json")).out != succeeded(nbtext(*compare, "--output", "json", "--seed", "1")).out
+
+
+def test_a_model_and_itself(service_desk_model: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text("of another day\n")
+    done = succeeded(nbtext("compare", service_desk_model, service_desk_model, SERVICE_DESK / "test", "--changed", changed))
+    assert "The two models give the same answers with the same probabilities." in done.text
+    assert "changes" not in done.text
+    assert changed.read_bytes() == b""
+
+
+def test_labels_that_one_model_does_not_know_are_named(pets: Path) -> None:
+    corpus(pets, {**{f"more/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings", "test/birds/1": "sings", "test/cats/1": "a cat"})  # fmt: skip
+    succeeded(nbtext("train", "more", "-m", "more.joblib", cwd=pets))
+    done = nbtext("compare", "nbtext.joblib", "more.joblib", "test", cwd=pets)
+    assert (done.status, done.notes) == (0, ["nbtext: warning: A does not know the labels birds"])
+    assert "infinite" in done.text
+    assert "for 1 of 2 documents" in done.text
+    assert nbtext("compare", "nbtext.joblib", "more.joblib", "test", "-q", cwd=pets).notes == []
+
+
+def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the_other_read_otherwise(pets: Path) -> None:
+    mail = {f"mail/{name}": f"Subject: {text}\nFrom: a@example.org\n\nhello\n" for name, text in PETS.items()}
+    corpus(pets, mail)
+    succeeded(nbtext("train", "mail", "--document", "mail", "-m", "mail.joblib", cwd=pets))
+    succeeded(nbtext("train", "mail", "--document", "mail", "--headers", "from", "--drop-quotes", "-m", "from.joblib", cwd=pets))
+    warning = "nbtext: warning: B was trained with {}, but documents are read with {}, as for A"
+    assert nbtext("compare", "nbtext.joblib", "mail.joblib", "mail", cwd=pets).notes == [warning.format("--document mail", "text")]
+    assert nbtext("compare", "mail.joblib", "from.joblib", "mail", cwd=pets).notes == [
+        warning.format("--headers from", "subject"),
+        warning.format("--drop-quotes on", "off"),
+    ]
+    assert nbtext("compare", "mail.joblib", "from.joblib", "mail", "--headers", "subject", "--no-drop-quotes", cwd=pets).notes == []
+
+
+def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
+    corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
+    done = nbtext("compare", "nbtext.joblib", "nbtext.joblib", "test", "--output", "json", cwd=pets)
+    assert (done.status, done.notes) == (1, ["nbtext: test/dogs/2: binary, not text (a zero byte at 0)"])
+    assert json.loads(done.out)["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["nbtext.joblib"], 2, "Missing argument 'B'"),
+        (["nbtext.joblib", "nbtext.joblib"], 2, "Missing argument 'CORPUS...'; see nbtext compare --help"),
+        (["nbtext.joblib", "nothere.joblib", "pets"], 3, "nothere.joblib"),
+        (["nbtext.joblib", "counts.joblib", "pets"], 2, "one model was trained on texts, the other on svmlight's counted features"),
+        (["nbtext.joblib", "nbtext.joblib", "nothere"], 4, "nothere: cannot read: no such file or directory"),
+        (["nbtext.joblib", "nbtext.joblib", "hollow"], 2, "the corpus has no documents that can be read"),
+        (["nbtext.joblib", "nbtext.joblib", "pets", "--changed", "none/changed"], 4, "the folder does not exist"),
+        (["nbtext.joblib", "nbtext.joblib", "pets", "--changed", "-"], 2, "--changed needs the name of a file"),
+        (
+            ["nbtext.joblib", "nbtext.joblib", "pets", "--changed", "nbtext.joblib"],
+            2,
+            "would be read and overwritten; choose another --changed",
+        ),
+        (["nbtext.joblib", "nbtext.joblib", "pets", "--seed", "-1"], 2, "-1 is not in the range x>=0"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
+    (pets / "hollow/class").mkdir(parents=True)
+    if "counts.joblib" in arguments:
+        corpus(pets, {"counts.svm": "1 a:1\n2 b:1\n"})
+        succeeded(nbtext("train", "counts.svm", "-m", "counts.joblib", cwd=pets))
+    assert message in error_line(nbtext("compare", *arguments, cwd=pets), status)

@@ -1,0 +1,234 @@
+"""`nbtext cross-validate`: models of a corpus judged on documents left out of training, as a process."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext.metrics.intervals import wilson_interval
+from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DESK = SERVICE_DESK / "train"
+
+
+def said_of(*arguments: str | Path, cwd: Path | None = None) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(succeeded(nbtext("cross-validate", *arguments, "--output", "json", cwd=cwd)).out)
+    return said
+
+
+def table(folder: Path, rows: list[tuple[str, str, str, str]]) -> Path:
+    path = folder / "t.csv"
+    path.write_text("".join(",".join(row) + "\n" for row in [("topic", "body", "who", "day"), *rows]), encoding="utf-8")
+    return path
+
+
+COLUMNS = ("--label-column", "topic", "--text-column", "body")
+
+
+def test_every_document_is_judged_once() -> None:
+    said, table_of_said = said_of(DESK), succeeded(nbtext("cross-validate", DESK)).text
+    assert said["n"] == 222
+    assert Counter({truth: sum(row.values()) for truth, row in said["confusion"].items()}) == Counter(dict.fromkeys(said["classes"], 37))
+    assert {"macro_f1", "log_loss", "brier", "ece", "per_class", "intervals", "baselines"} <= set(said)
+    folds = said["folds"]
+    assert (folds["method"], folds["n"], folds["repeats"], folds["seed"]) == ("stratified", 10, 1, 0)
+    assert sum(fold["documents"] for fold in folds["each"]) == 222
+    assert all(fold["training_documents"] + fold["documents"] == 222 for fold in folds["each"])
+    hits = sum(fold["accuracy"] * fold["documents"] for fold in folds["each"])
+    assert hits / 222 == pytest.approx(said["accuracy"])
+    assert said["intervals"]["accuracy"] == pytest.approx(wilson_interval(round(hits), 222))
+    assert 0.4 < said["accuracy"] < 0.8
+    assert f"{said['accuracy']:.4f}" in table_of_said
+    assert f"{folds['accuracy']['mean']:.4f} on average, standard deviation {folds['accuracy']['sd']:.4f}" in table_of_said
+
+
+def test_the_same_seed_says_the_same_and_another_something_else() -> None:
+    options = ("--folds", "3", "--repeats", "2")
+    first = said_of(DESK, *options, "--seed", "7")
+    assert first == said_of(DESK, *options, "--seed", "7")
+    assert first["folds"]["each"] != said_of(DESK, *options, "--seed", "8")["folds"]["each"]
+    assert (first["n"], first["folds"]["repeats"], len(first["folds"]["each"])) == (444, 2, 6)
+    assert [fold["repeat"] for fold in first["folds"]["each"]] == [1, 1, 1, 2, 2, 2]
+
+
+def test_options_of_training_hold_in_every_fold() -> None:
+    said = said_of(DESK, "--folds", "4", "--top", "30", "--smoothing", "0.5")
+    assert [(fold["terms"], fold["smoothing"]) for fold in said["folds"]["each"]] == [(30, 0.5)] * 4
+
+
+def test_leaving_one_out(tmp_path: Path) -> None:
+    said = said_of(DESK, "--leave-one-out")
+    assert (said["n"], said["folds"]) == (222, {"method": "leave-one-out", "n": 222, "repeats": 1})
+    # a refit for each document of a small corpus, with the same answers
+    pets = corpus(tmp_path, {f"pets/{name}": text for name, text in PETS.items()}) / "pets"
+    found = said_of(pets, "--leave-one-out", "--smoothing", "1", "--calibration", "none")
+    answers: Counter[tuple[str, str]] = Counter()
+    for name, text in PETS.items():
+        (pets / name).unlink()
+        succeeded(nbtext("train", pets, "-q", "--smoothing", "1", "--calibration", "none", cwd=tmp_path))
+        corpus(tmp_path, {"left-out": text, f"pets/{name}": text})
+        answers[name.split("/")[0], succeeded(nbtext("classify", "left-out", cwd=tmp_path)).rows[0][1]] += 1
+    assert {(truth, answer): n for truth, row in found["confusion"].items() for answer, n in row.items()} == answers
+    assert len(answers) > 2
+
+
+PETS = {
+    "cats/1": "the cat purrs on the sofa",
+    "cats/2": "cats climb the sofa and scratch it",
+    "cats/3": "a cat fetches nothing but purrs",
+    "dogs/1": "the dog barks at the postman",
+    "dogs/2": "dogs fetch sticks and bark at cats",
+    "dogs/3": "the sofa is where the dog sleeps",
+    "birds/1": "a bird sings in the tree",
+    "birds/2": "birds climb the tree, the cat after them",
+}
+
+
+def test_a_group_is_never_on_both_sides(tmp_path: Path) -> None:
+    """Each writer has words of his own and one class: with them in training every answer is right, without them a guess."""
+    rows = [(f"c{who % 2}", f"w{who}a w{who}b", f"writer {who}", str(n)) for who in range(8) for n in range(5)]
+    path = table(tmp_path, rows)
+    assert said_of(path, *COLUMNS, "--folds", "4")["accuracy"] == 1
+    grouped = said_of(path, *COLUMNS, "--folds", "4", "--group-column", "who")
+    assert grouped["accuracy"] <= 0.75
+    assert (grouped["folds"]["method"], grouped["folds"]["column"]) == ("grouped", "who")
+    assert [fold["documents"] for fold in grouped["folds"]["each"]] == [10] * 4
+    # a document scored by the class prior alone has one of two probabilities, never that of its own words
+    assert all(fold["terms"] == 12 for fold in grouped["folds"]["each"])
+
+
+def test_time_runs_forward(tmp_path: Path) -> None:
+    """The words of every month are new in it: nothing can be known of a fold from what came before."""
+    rows = [(f"c{n % 2}", f"m{month}x{n % 2}", "x", f"2024-{month:02}-{1 + n:02}") for month in range(1, 7) for n in range(8)]
+    path = table(tmp_path, rows)
+    assert said_of(path, *COLUMNS, "--folds", "4")["accuracy"] == 1
+    said = said_of(path, *COLUMNS, "--folds", "5", "--time-column", "day")
+    assert (said["n"], said["accuracy"]) == (40, 0.5)
+    assert said["folds"]["method"] == "time"
+    assert [(fold["training_documents"], fold["documents"], fold["terms"]) for fold in said["folds"]["each"]] == [
+        (8 * n, 8, 2 * n) for n in range(1, 6)
+    ]
+
+
+def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(pets: Path) -> None:
+    corpus(pets, {"pets/birds/1": "a bird sings"})
+    done = nbtext("cross-validate", "pets", "--folds", "2", "--output", "json", cwd=pets)
+    assert (done.status, done.notes) == (
+        0,
+        [
+            "nbtext: warning: classes with fewer documents than there are folds: birds",
+            "nbtext: warning: without another document of their class to learn from: 1 document, counted as mistakes; of birds",
+        ],
+    )
+    said = json.loads(done.out)
+    assert (said["unknown_documents"], said["log_loss"], said["known"]["n"]) == ({"birds": 1}, None, 4)
+    assert nbtext("cross-validate", "pets", "--folds", "2", "-q", cwd=pets).notes == []
+
+
+def test_gates() -> None:
+    done = nbtext("cross-validate", DESK, "--folds", "3", "--fail-under", "accuracy=0.99", "--output", "json")
+    accuracy = json.loads(done.out)["accuracy"]
+    assert (done.status, done.notes) == (6, [f"nbtext: gate not met: accuracy is {accuracy:.6g}, under 0.99"])
+    succeeded(nbtext("cross-validate", DESK, "--leave-one-out", "--fail-under", "accuracy=0.2", "--fail-over", "log_loss=3"))
+
+
+def test_costs_and_least_probability(tmp_path: Path) -> None:
+    costs = tmp_path / "costs.toml"
+    costs.write_text("[cats]\ndogs = 5\n[dogs]\ncats = 1\n")
+    pets = corpus(tmp_path, {f"pets/{name}": text for name, text in PETS.items() if "birds" not in name}) / "pets"
+    said = said_of(pets, "--folds", "3", "--costs", costs)
+    confusion = said["confusion"]
+    assert said["mean_cost"] == pytest.approx((5 * confusion["cats"].get("dogs", 0) + confusion["dogs"].get("cats", 0)) / 6)
+    assert said_of(pets, "--folds", "3", "--min-probability", "1")["coverage"] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--folds", "300"], "there are only 222 documents, too few for 300 folds; lower --folds"),
+        (["--leave-one-out", "--folds", "3"], "--leave-one-out and --folds exclude each other"),
+        (["--leave-one-out", "--group-column", "x"], "--leave-one-out and --group-column exclude each other"),
+        (["--time-column", "x", "--group-column", "y"], "--time-column and --group-column exclude each other"),
+        (["--time-column", "x", "--repeats", "2"], "--time-column and --repeats exclude each other"),
+        (["--fail-under", "acuracy=1"], "--fail-under knows no figure 'acuracy'"),
+        (["--fail-under", "mean_cost=1"], "--fail-under is not for mean_cost"),
+        (["--min-df", "500"], "none of the"),
+        (["--folds", "1"], "Invalid value for '--folds'"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: list[str], line: str) -> None:
+    assert line in error_line(nbtext("cross-validate", DESK, *options), 2)
+
+
+def test_a_column_that_there_is_not_and_documents_without_a_time(tmp_path: Path) -> None:
+    path = table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "")])
+    assert "t.csv:3 has no time" in error_line(nbtext("cross-validate", path.name, *COLUMNS, "--time-column", "day", cwd=tmp_path), 2)
+    assert "nope" in error_line(nbtext("cross-validate", path.name, *COLUMNS, "--group-column", "nope", cwd=tmp_path), 4)
+    error_line(nbtext("cross-validate", DESK, "--group-column", "nope"), 2)
+
+
+def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
+    corpus(pets, {"pets/dogs/3": b"\0", "pets/dogs/0": "a dog"})
+    done = nbtext("cross-validate", "pets", "--folds", "2", "--output", "json", cwd=pets)
+    assert (done.status, done.notes) == (1, ["nbtext: pets/dogs/3: binary, not text (a zero byte at 0)"])
+    assert json.loads(done.out)["n"] == 5
+
+
+def test_counted_features_and_one_class_and_no_terms(tmp_path: Path) -> None:
+    (tmp_path / "f.svmlight").write_text("".join(f"{n % 2} {1 + n % 2}:3 9:1\n" for n in range(8)))
+    assert said_of("f.svmlight", "--format", "svmlight", "--folds", "2", cwd=tmp_path)["accuracy"] == 1
+    (tmp_path / "one.tsv").write_text("a\tant\na\tape\n")
+    assert said_of("one.tsv", "--folds", "2", cwd=tmp_path)["accuracy"] == 1
+    (tmp_path / "none.tsv").write_text("a\t-\na\t-\nb\t-\nb\t-\n")
+    assert said_of("none.tsv", "--folds", "2", cwd=tmp_path)["accuracy"] == 0.5
+    assert said_of("none.tsv", "--leave-one-out", cwd=tmp_path)["accuracy"] == 0
+
+
+def test_predictions_are_the_answers_judged(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    said = said_of(DESK, "--folds", "4", "--predictions", path)
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [of["id"] for of in records] == [str(name) for name in sorted(DESK.rglob("*.txt"))]
+    assert all(of["truth"] == of["id"].split("/")[-2] for of in records)
+    answers = Counter((of["truth"], of["answer"]) for of in records)
+    assert {(truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()} == answers
+    assert said["brier"] > sum((1 - of["probability"]) ** 2 for of in records if of["truth"] == of["answer"]) / 222
+    said_of(DESK, "--folds", "4", "--repeats", "2", "--min-probability", "1", "--predictions", path)
+    twice = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [of["id"] for of in twice] == 2 * [of["id"] for of in records]
+    assert {of["answer"] for of in twice} == {None}
+    assert twice[:222] == [{**of, "answer": None} for of in records]
+
+
+def test_predictions_overwrite_nothing_that_is_read(tmp_path: Path) -> None:
+    path = table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "2")])
+    before = path.read_bytes()
+    done = nbtext("cross-validate", path, "--leave-one-out", *COLUMNS, "--predictions", path)
+    assert "choose another --predictions" in error_line(done, 2)
+    assert "--predictions needs the name of a file" in error_line(nbtext("cross-validate", path, "--predictions", "-"), 2)
+    error_line(nbtext("cross-validate", path, "--predictions", tmp_path / "none" / "x"), 4)
+    assert path.read_bytes() == before
+
+
+def test_the_list_of_files_may_come_from_standard_input(tmp_path: Path) -> None:
+    names = "".join(f"{name}\0" for name in [DESK])
+    done = nbtext(
+        "cross-validate",
+        "--files-from",
+        "-",
+        "-0",
+        "--folds",
+        "3",
+        "--output",
+        "json",
+        "--predictions",
+        tmp_path / "p",
+        stdin=names.encode(),
+    )
+    assert json.loads(succeeded(done).out)["n"] == 222

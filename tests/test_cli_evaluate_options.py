@@ -1,0 +1,164 @@
+"""`nbtext evaluate` with --errors, --costs, --min-probability and --by, as real processes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEST = SERVICE_DESK / "test"
+
+
+def judged(model: Path, *arguments: str | Path) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(succeeded(nbtext("evaluate", TEST, "-m", model, "--output", "json", *arguments)).out)
+    return said
+
+
+def answers(model: Path, *arguments: str | Path) -> list[tuple[str, str, str, str]]:
+    """Path, true class, answer and what stands in the third column, as classify has them."""
+    rows = succeeded(nbtext("classify", TEST, "-m", model, *arguments)).rows
+    return [(row[0], row[0].split("/")[-2], row[1], row[2]) for row in rows]
+
+
+def test_errors_are_the_wrong_answers_surest_first(service_desk_model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "errors.jsonl"
+    file.write_text("of last week\n")
+    said = judged(service_desk_model, "--errors", file)
+    assert said == judged(service_desk_model)
+    errors = [json.loads(line) for line in file.read_text().splitlines()]
+    wrong = [(name, truth, answer, float(p)) for name, truth, answer, p in answers(service_desk_model) if truth != answer]
+    assert errors
+    assert sorted((of["id"], of["truth"], of["answer"], of["probability"]) for of in errors) == sorted(wrong)
+    assert [of["probability"] for of in errors] == sorted((of["probability"] for of in errors), reverse=True)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, tmp_path: Path) -> None:
+    judged(service_desk_model, "--errors", tmp_path / "errors.jsonl")
+    model = TextClassifier.load(str(service_desk_model))
+    for line in (tmp_path / "errors.jsonl").read_text().splitlines():
+        error = json.loads(line)
+        truth, answer = (model.classes_.index(error[side]) for side in ("truth", "answer"))
+        assert 0 < len(error["terms"]) <= 10
+        gains = [of["nats"] for of in error["terms"]]
+        assert gains == sorted(gains, reverse=True)
+        for of in error["terms"]:
+            [weights] = model.classifier.weights(np.array(model.statistics.vocabulary.find([of["term"]])))
+            times = of["nats"] / (weights[answer] - weights[truth])
+            assert times == pytest.approx(round(times), rel=1e-4)
+            assert round(times) >= 1
+
+
+def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> None:
+    corpus(pets, {"test/birds/\udcff\n1": "a cat purrs", "test/dogs/1": "the dog barks"})
+    assert nbtext("evaluate", "test", "-q", "--errors", "errors", cwd=pets).status == 0
+    [line] = (pets / "errors").read_bytes().splitlines()
+    error = json.loads(line)
+    assert (error["id"], error["truth"], error["answer"], error["against"]) == ("test/birds/\udcff\n1", "birds", "cats", "dogs")
+    assert error["terms"][0]["term"] in {"cat", "purr"}
+
+
+def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
+    corpus(pets, {"test/cats/1": "a cat", "test/dogs/1": "a dog"})
+    succeeded(nbtext("evaluate", "test", "--errors", "errors", cwd=pets))
+    assert (pets / "errors").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("file", "status", "message"),
+    [
+        ("nowhere/errors", 4, "the folder does not exist"),
+        ("other", 4, "is a directory"),
+        ("pets/cats/1", 2, "pets/cats/1 would be read and overwritten; choose another --errors"),
+        ("nbtext.joblib", 2, "nbtext.joblib would be read and overwritten; choose another --errors"),
+        ("-", 2, "--errors needs the name of a file"),
+    ],
+)
+def test_a_file_that_errors_cannot_go_to_is_told_before_anything_is_done(file: str, status: int, message: str, pets: Path) -> None:
+    (pets / "other").mkdir()
+    before = (pets / "nbtext.joblib").read_bytes()
+    assert message in error_line(nbtext("evaluate", "pets", "--errors", file, cwd=pets), status)
+    assert (pets / "nbtext.joblib").read_bytes() == before
+    assert (pets / "pets/cats/1").read_text().startswith("the cat")
+
+
+def test_where_nothing_was_judged_the_old_file_stays(pets: Path) -> None:
+    (pets / "hollow/class").mkdir(parents=True)
+    (pets / "errors").write_text("old")
+    error_line(nbtext("evaluate", "hollow", "--errors", "errors", cwd=pets), 2)
+    assert (pets / "errors").read_text() == "old"
+
+
+def test_answers_are_withheld_as_classify_withholds_them(service_desk_model: Path) -> None:
+    said = judged(service_desk_model, "--min-probability", "0.7")
+    given = answers(service_desk_model, "--min-probability", "0.7")
+    answered = [(truth, answer) for _, truth, answer, _ in given if answer]
+    assert 0 < len(answered) < 78
+    assert {(truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()} == Counter(
+        (truth, answer) for _, truth, answer, _ in given
+    )
+    hits = sum(truth == answer for truth, answer in answered)
+    assert (said["coverage"], said["answered_accuracy"]) == (pytest.approx(len(answered) / 78), pytest.approx(hits / len(answered)))
+    assert said["accuracy"] == pytest.approx(hits / 78)
+    assert said["log_loss"] == judged(service_desk_model)["log_loss"]
+    table = succeeded(nbtext("evaluate", TEST, "-m", service_desk_model, "--min-probability", "0.7")).text
+    assert f"{said['answered_accuracy']:.4f}" in table
+    assert "(no answer)" in table
+
+
+def test_costs_turn_answers_and_are_added_up(service_desk_model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "costs.toml"
+    file.write_text("[waste-collection]\nparks-and-trees = 9\nabstain = 0.3\n[parks-and-trees]\nabstain = 0.2\n")
+    said = judged(service_desk_model, "--costs", file, "--fail-over", "mean_cost=1")
+    given = answers(service_desk_model, "--costs", file)
+    price = {("waste-collection", "parks-and-trees"): 9, ("waste-collection", ""): 0.3, ("parks-and-trees", ""): 0.2}
+    paid = [price.get((truth, answer), float(truth != answer)) for _, truth, answer, _ in given]
+    assert said["mean_cost"] == pytest.approx(sum(paid) / 78)
+    low, high = said["intervals"]["mean_cost"]
+    assert low < said["mean_cost"] < high
+    assert said["coverage"] == pytest.approx(sum(bool(answer) for _, _, answer, _ in given) / 78) != 1
+    assert "mean cost" in succeeded(nbtext("evaluate", TEST, "-m", service_desk_model, "--costs", file)).text
+
+
+@pytest.fixture
+def table(pets: Path) -> Path:
+    rows = [
+        "topic,body,source,year",
+        "cats,a cat purrs,mail,2024",
+        "cats,the dog barks,web,2024",
+        "dogs,dogs bark,web,2025",
+        "dogs,bark,web,",
+    ]
+    (pets / "test.csv").write_text("\n".join(rows) + "\n")
+    return pets
+
+
+def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
+    columns = ("--label-column", "topic", "--text-column", "body", "--by", "source", "--by", "year")
+    said = json.loads(succeeded(nbtext("evaluate", "test.csv", *columns, "-o", "json", cwd=table)).out)
+    assert {column: {value: of["n"] for value, of in parts.items()} for column, parts in said["slices"].items()} == {
+        "source": {"mail": 1, "web": 3},
+        "year": {"": 1, "2024": 2, "2025": 1},
+    }
+    assert said["slices"]["source"]["mail"]["accuracy"] == 1
+    assert said["slices"]["source"]["web"]["accuracy"] == pytest.approx(2 / 3)
+    assert set(said["slices"]["source"]["web"]) == {"n", "accuracy", "interval", "macro_f1", "ece"}
+    text = succeeded(nbtext("evaluate", "test.csv", *columns, cwd=table)).text
+    assert "by source" in text
+    assert "by year" in text
+    assert "slices" not in json.loads(succeeded(nbtext("evaluate", "test.csv", *columns[:4], "-o", "json", cwd=table)).out)
+
+
+def test_a_column_that_is_not_there_is_told(table: Path) -> None:
+    columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
+    assert "no column is called 'nothere'" in error_line(nbtext("evaluate", "test.csv", *columns, cwd=table), 4)
+    assert "no columns, such as source" in error_line(nbtext("evaluate", "pets", "--by", "source", cwd=table), 2)

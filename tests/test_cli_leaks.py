@@ -1,0 +1,159 @@
+"""`evaluate` where test documents were in the training corpus: beside that corpus, or beside the sample in the model."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.process import SERVICE_DESK, Result, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = [f"{first}{second}{third}" for first in "bdfgk" for second in "aeiou" for third in "lmnprst"]
+
+
+def texts(seed: int, n: int) -> list[str]:
+    source = random.Random(seed)
+    return [" ".join(source.choices(WORDS, k=40)) for _ in range(n)]
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Path:
+    """A model of 40 documents, and a test corpus of 30 with four of them word for word and three with a line in front."""
+    training, test = texts(1, 40), texts(2, 30)
+    for row in (0, 5, 10, 15):
+        test[row] = training[row]
+    for row in (1, 6, 11):
+        test[row] = f"Somebody wrote yesterday:\n{training[row]}"
+    test[12] = training[12][: len(training[12]) // 2]
+    for name, documents in (("train", training), ("test", test)):
+        corpus(tmp_path / name, {f"{'ab'[row % 2]}/{row:02}": text for row, text in enumerate(documents)})
+    succeeded(nbtext("train", "train", cwd=tmp_path))
+    return tmp_path
+
+
+def warnings(result: Result) -> list[str]:
+    return [line.removeprefix("nbtext: warning: ") for line in result.notes]
+
+
+def figures(result: Result) -> Any:
+    assert result.status == 0, result
+    return json.loads(result.out)
+
+
+def test_planted_leaks_are_found_named_and_left_out(planted: Path) -> None:
+    done = nbtext("evaluate", "test", "--training", "train", "--output", "json", cwd=planted)
+    said = figures(done)
+    leaks = said["leaks"]
+    without = f"{leaks['without']['accuracy']:.4f}"
+    assert warnings(done) == [
+        f"in the training corpus too: 7 of 30 documents (4 with the same words, 3 nearly); accuracy without them {without}"
+    ]
+    assert (leaks["exact"], leaks["near"], leaks["threshold"]) == (4, 3, 0.8)
+    # directories are read class by class: even rows are in a, odd ones in b
+    assert [(found["id"], found["training_id"]) for found in leaks["examples"]] == [
+        (f"test/{label}/{row:02}", f"train/{label}/{row:02}") for label, rows in (("a", (0, 6, 10)), ("b", (1, 5, 11, 15))) for row in rows
+    ]
+    assert {found["id"][-2:] for found in leaks["examples"] if found["exact"]} == {"00", "05", "10", "15"}
+    assert all(found["similarity"] == 1 if found["exact"] else 0.8 <= found["similarity"] < 1 for found in leaks["examples"])
+    for found in leaks["examples"]:
+        (planted / found["id"]).unlink()
+    alone = figures(nbtext("evaluate", "test", "--training", "train", "--output", "json", cwd=planted))
+    assert alone["leaks"] == {"exact": 0, "near": 0, "threshold": 0.8, "examples": [], "without": leaks["without"]}
+    for name in ("n", "accuracy", "macro_f1", "log_loss", "brier", "ece"):
+        assert leaks["without"][name] == pytest.approx(alone[name], abs=1e-12)
+    assert {name: value for name, value in said.items() if name != "leaks"} == {
+        name: value
+        for name, value in figures(nbtext("evaluate", "test", "-q", "--output", "json", cwd=_again(planted, leaks))).items()
+        if name != "sampled_leaks"
+    }
+
+
+def _again(planted: Path, leaks: Any) -> Path:
+    """The test corpus with what was taken out of it put back."""
+    for found in leaks["examples"]:
+        text = (planted / found["training_id"]).read_text()
+        (planted / found["id"]).write_text(text if found["exact"] else f"Somebody wrote yesterday:\n{text}")
+    return planted
+
+
+def test_the_table_has_them_too(planted: Path) -> None:
+    out = nbtext("evaluate", "test", "--training", "train", cwd=planted).text
+    assert "in training too    7  (4 with the same words, 3 nearly)" in out
+    assert "accuracy without" in out
+    assert "in training too" not in nbtext("evaluate", "test", cwd=planted).text
+
+
+def test_several_training_corpora_and_quiet(planted: Path) -> None:
+    corpus(planted, {"half/a/x": (planted / "train/a/00").read_text(), "rest/b/y": (planted / "train/b/05").read_text()})
+    done = nbtext("evaluate", "test", "--training", "half", "--training", "rest", "--output", "json", "-q", cwd=planted)
+    assert done.notes == []
+    assert [found["training_id"] for found in figures(done)["leaks"]["examples"]] == ["half/a/x", "rest/b/y"]
+
+
+def test_the_training_corpus_is_read_as_the_model_says(tmp_path: Path) -> None:
+    rows = texts(3, 6)
+    corpus(
+        tmp_path, {"train.csv": "text;topic\n" + "".join(f"{text};{'ab'[row % 2]}\n" for row, text in enumerate(rows)), "test/a/1": rows[3]}
+    )
+    succeeded(nbtext("train", "train.csv", "--delimiter", ";", "--label-column", "topic", "--text-column", "text", cwd=tmp_path))
+    said = figures(nbtext("evaluate", "test", "--format", "dir", "--training", "train.csv", "--output", "json", cwd=tmp_path))
+    assert said["leaks"]["examples"] == [{"id": "test/a/1", "training_id": "train.csv:5", "similarity": 1.0, "exact": True}]
+    assert said["leaks"]["without"] is None
+
+
+def test_all_of_them(planted: Path) -> None:
+    done = nbtext("evaluate", "train", "--training", "train", "--output", "json", cwd=planted)
+    assert warnings(done) == ["in the training corpus too: 40 of 40 documents (40 with the same words, 0 nearly); there is no other"]
+    assert len(figures(done)["leaks"]["examples"]) == 20
+
+
+def test_counted_features(tmp_path: Path) -> None:
+    corpus(tmp_path, {"train.svm": "a x:1 y:2\nb y:3\n", "test.svm": "a y:2 x:1\nb y:2\n"})
+    succeeded(nbtext("train", "train.svm", cwd=tmp_path))
+    said = figures(nbtext("evaluate", "test.svm", "--training", "train.svm", "--output", "json", cwd=tmp_path))
+    assert [found["id"] for found in said["leaks"]["examples"]] == ["test.svm:1"]
+
+
+def test_the_models_sample_tells_of_the_same_texts(planted: Path) -> None:
+    done = nbtext("evaluate", "test", "--output", "json", cwd=planted)
+    assert warnings(done) == ["in the training corpus too: 4 of 30 documents; --training CORPUS gives the figures without them"]
+    assert figures(done)["sampled_leaks"] == {"checked": 30, "found": 4}
+    succeeded(nbtext("train", "train", "--sample", "20", cwd=planted))
+    done = nbtext("evaluate", "train", "--output", "json", cwd=planted)
+    assert figures(done)["sampled_leaks"] == {"checked": 20, "found": 20}
+    assert warnings(done) == [
+        "in the training corpus too: 20 of 20 documents that the model's sample can tell about; --training CORPUS gives the figures without them"
+    ]
+    succeeded(nbtext("train", "train", "--sample", "0", cwd=planted))
+    assert figures(succeeded(nbtext("evaluate", "train", "--output", "json", cwd=planted)))["sampled_leaks"]["found"] == 0
+
+
+def test_an_honest_test_is_not_warned_about(service_desk_model: Path) -> None:
+    for training in ((), ("--training", SERVICE_DESK / "train")):
+        succeeded(nbtext("evaluate", SERVICE_DESK / "test", "-m", service_desk_model, *training))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["test", "--training", "nothere"], 4, "nothere: cannot read: no such file or directory"),
+        (["-", "--training", "-", "--format", "csv"], 2, "standard input cannot be both the test and the training corpus"),
+        (["test", "--training", "empty"], 2, "the training corpus has no documents that can be read"),
+        (["test", "--training", "train", "--errors", "train/a/00"], 2, "train/a/00 would be read and overwritten; choose another --errors"),
+    ],
+)
+def test_training_corpora_that_will_not_do(planted: Path, arguments: list[str], status: int, message: str) -> None:
+    (planted / "empty" / "a").mkdir(parents=True)
+    assert message in error_line(nbtext("evaluate", *arguments, cwd=planted), status)
+
+
+def test_training_documents_that_cannot_be_read_are_named(planted: Path) -> None:
+    corpus(planted, {"train/a/99": b"\0"})
+    done = nbtext("evaluate", "test", "--training", "train", cwd=planted)
+    assert done.status == 1
+    assert done.notes[0] == "nbtext: train/a/99: binary, not text (a zero byte at 0)"

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRAIN = SERVICE_DESK / "train"
+
+
+def words(n: int) -> str:
+    """A table of documents of two topics, some of whose words tell which."""
+    rows = [("a", f"alpha{i % 7} both{i % 5} both{i % 3}") if i % 2 else ("b", f"beta{i % 9} both{i % 4} both{i % 3}") for i in range(n)]
+    return "topic,body\n" + "".join(f"{topic},{body}\n" for topic, body in rows)
+
+
+def test_the_curve_of_a_corpus() -> None:
+    said = json.loads(succeeded(nbtext("learning-curve", TRAIN, "--output", "json")).out)
+    assert (said["documents"], said["runs"]) == (222, 15)
+    sizes = [point["documents"] for point in said["points"]]
+    assert (len(sizes), sizes[0], sizes[-1]) == (8, 12, 177)
+    for point in said["points"]:
+        for name in ("accuracy", "macro_f1"):
+            low, high = point[f"{name}_band"]
+            assert 0 <= low < point[name] < high <= 1
+    assert said["points"][-1]["accuracy"] > said["points"][0]["accuracy"] + 0.15
+    assert set(said["forecast"]) == {"accuracy", "macro_f1"}
+    for forecast in said["forecast"].values():
+        assert forecast["documents"] == 444
+        assert (forecast["value"] is None) == (forecast["withheld"] is not None)
+
+
+def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path: Path) -> None:
+    corpus(tmp_path, {"words.csv": words(200)})
+    command = ("learning-curve", "words.csv", "--label-column", "topic", "--text-column", "body", "--folds", "4", "--repeats", "2")
+    said = json.loads(succeeded(nbtext(*command, "--output", "json", cwd=tmp_path)).out)
+    table = succeeded(nbtext(*command, cwd=tmp_path)).text
+    assert (said["runs"], said["points"][-1]["documents"]) == (8, 150)
+    for point in said["points"]:
+        assert f"{point['documents']:,}" in table
+        assert f"{point['accuracy']:.4f}   {point['accuracy_band'][0]:.4f} to {point['accuracy_band'][1]:.4f}" in table
+    forecast = said["forecast"]["accuracy"]
+    low, high = forecast["interval"]
+    assert low <= forecast["value"] <= high
+    assert f"Twice the documents, 400, would bring accuracy {forecast['value']:.4f} (95 % interval {low:.4f} to {high:.4f})" in table
+    assert not list(tmp_path.glob("*.joblib"))
+
+
+def test_a_curve_that_is_too_short_for_a_forecast_says_so() -> None:
+    done = succeeded(nbtext("learning-curve", TRAIN, "--steps", "3", "--repeats", "1", "--folds", "2"))
+    assert "No forecast of accuracy: a curve of fewer than 4 points says too little." in done.text
+
+
+def test_documents_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) -> None:
+    corpus(tmp_path, {f"c/{label}/{n}": f"{label} {n}" for label in ("cats", "dogs") for n in range(6)})
+    corpus(tmp_path, {"c/dogs/bad": b"\0"})
+    done = nbtext("learning-curve", "c", "--output", "json", cwd=tmp_path)
+    assert (done.status, done.notes) == (1, ["nbtext: c/dogs/bad: binary, not text (a zero byte at 0)"])
+    assert json.loads(done.out)["documents"] == 12
+
+
+@pytest.mark.parametrize("options", [["--seed", "3"], ["--ngrams", "2", "--top", "40"]], ids=str)
+def test_the_same_command_gives_the_same_bytes(options: list[str]) -> None:
+    first, second = (
+        succeeded(nbtext("learning-curve", TRAIN, "--repeats", "1", *options, "--output", "json", env={"PYTHONHASHSEED": seed}))
+        for seed in "12"
+    )
+    assert first == second
+    assert first.out != succeeded(nbtext("learning-curve", TRAIN, "--repeats", "1", "--output", "json")).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["pets"], 2, "4 documents are too few for 5 folds; lower --folds"),
+        (["pets", "--folds", "1"], 2, "1 is not in the range x>=2"),
+        (["pets", "--steps", "0"], 2, "0 is not in the range"),
+        (["pets", "--folds", "2", "--min-df", "9"], 2, "terms is left; lower --min-df or raise --max-df"),
+        (["nothere"], 4, "nothere: cannot read: no such file or directory"),
+        (["hollow"], 2, "the corpus has no documents that can be read"),
+        ([], 2, "Missing argument 'CORPUS...'; see nbtext learning-curve --help"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
+    (pets / "hollow/class").mkdir(parents=True)
+    assert message in error_line(nbtext("learning-curve", *arguments, cwd=pets), status)

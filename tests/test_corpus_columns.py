@@ -1,0 +1,152 @@
+"""Further columns of a document: in tables by name or number, in jsonl by key, nowhere else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.corpus.document import Notices
+from nbtext.corpus.reading import read_corpus
+from nbtext.errors import PathError, UsageError
+from nbtext.parameters import READING, checked
+from tests.process import corpus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nbtext.corpus.document import Document
+
+
+def read(path: Path, *columns: str, labelled: bool = True, **reading: Any) -> list[Document]:
+    return list(read_corpus([str(path)], checked(READING, reading), Notices(), labelled=labelled, columns=columns))
+
+
+def values(path: Path, *columns: str, **reading: Any) -> list[tuple[str, ...]]:
+    found = read(path, *columns, **reading)
+    assert [document.problem for document in found] == [None] * len(found)
+    return [document.columns for document in found]
+
+
+def problems(path: Path, *columns: str, **reading: Any) -> dict[str, str]:
+    return {document.id: str(document.problem) for document in read(path, *columns, **reading) if document.problem is not None}
+
+
+TABLE = "topic,text,year,team\na,hello,1999,\nb,bye,2001,east\n"
+
+
+@pytest.mark.parametrize(("name", "comma"), [("t.csv", ","), ("t.tsv", "\t")])
+def test_columns_of_tables_by_name_and_by_number_in_the_order_asked_for(tmp_path: Path, name: str, comma: str) -> None:
+    path = corpus(tmp_path, {name: TABLE.replace(",", comma)}) / name
+    assert values(path, "team", "year") == [("", "1999"), ("east", "2001")]
+    assert values(path, "4", "3", header=True) == [("", "1999"), ("east", "2001")]
+    assert values(path, "3", "team", "1", "2", "3") == [("1999", "", "a", "hello", "1999"), ("2001", "east", "b", "bye", "2001")]
+    assert values(path, "3") == [("year",), ("1999",), ("2001",)]
+    assert values(path, "year", labelled=False) == [("1999",), ("2001",)]
+    assert values(path) == [(), (), ()]
+
+
+def test_a_columns_name_implies_a_header_and_changes_nothing_else(tmp_path: Path) -> None:
+    path = corpus(tmp_path, {"t.csv": TABLE}) / "t.csv"
+    for columns in (("team",), ("4",)):
+        found = read(path, *columns, header=True, id_column="year")
+        assert [(d.id, d.label, d.text) for d in found] == [("1999", "a", b"hello"), ("2001", "b", b"bye")]
+
+
+@pytest.mark.parametrize(
+    ("column", "reading", "kind", "why"),
+    [
+        ("x", {}, PathError, r"no column is called 'x'; the header has topic, text, year, team"),
+        ("year", {"header": False}, UsageError, "without a header line no column is called 'year'; give its number, or --header"),
+        ("0", {}, UsageError, "there is no column 0; columns are numbered from 1"),
+    ],
+)
+def test_columns_that_a_table_has_not(tmp_path: Path, column: str, reading: dict[str, Any], kind: type[Exception], why: str) -> None:
+    path = corpus(tmp_path, {"t.csv": TABLE}) / "t.csv"
+    with pytest.raises(kind, match=why):
+        read(path, column, **reading)
+
+
+def test_short_rows_are_problems_with_their_line(tmp_path: Path) -> None:
+    path = corpus(tmp_path, {"t.csv": "a,x,1\nb,y\nc,z,3\n"}) / "t.csv"
+    assert problems(path, "3") == {f"{path}:2": "the row has 2 columns, not 3 as the first; see --format"}
+    assert [document.columns for document in read(path, "3")] == [("1",), (), ("3",)]
+    assert problems(path, "4")[f"{path}:1"] == "the row has 3 columns, not the 4 wanted; see --format"
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_values_are_decoded_as_labels_are(tmp_path: Path, name: str) -> None:
+    comma = b"," if name == "t.csv" else b"\t"
+    path = corpus(tmp_path, {name: b"\n".join(b"a" + comma + b"x" + comma + city for city in (b"Orl\xe9ans", "Orléans".encode()))}) / name
+    assert values(path, "3") == [("Orléans",), ("Orléans",)]
+    assert list(problems(path, "3", encoding="utf-8")) == [f"{path}:1"]
+
+
+def test_keys_of_jsonl(tmp_path: Path) -> None:
+    records = [
+        {"label": "a", "text": "x", "from": {"team": "east", "x.y": 2}, "year": 1999, "new": True, "score": 0.5, "none": None, "4": "four"},
+        {"label": "b", "text": "y", "from.team": "Ost\u2028"},
+        {"label": "c", "text": "z", "from": {"team": ["east"]}},
+        {"label": "d", "text": "z", "from": 1},
+    ]
+    path = corpus(tmp_path, {"c.jsonl": "\n".join(json.dumps(record) for record in records)}) / "c.jsonl"
+    first = read(path, "year", "from.team", "from.x.y", "new", "score", "none", "4", "text")[0]
+    assert first.columns == ("1999", "east", "2", "true", "0.5", "", "four", "x")
+    found = read(path, "from.team")
+    assert [document.columns for document in found] == [("east",), ("Ost\u2028",), (), ()]
+    assert problems(path, "from.team") == {
+        f"{path}:3": "the value at the key 'from.team' is no text, number or truth value",
+        f"{path}:4": "no value at the key 'from.team'",
+    }
+    assert problems(path, "none", labelled=False) == {f"{path}:{line}": "no value at the key 'none'" for line in (2, 3, 4)}
+    assert values(path) == [()] * 4
+
+
+def test_values_survive_another_kind_of_document(tmp_path: Path) -> None:
+    path = corpus(tmp_path, {"c.jsonl": '{"label": "a", "text": "<p>x</p>", "by": "é"}\n'}) / "c.jsonl"
+    (document,) = read(path, "by", document="html")
+    assert (document.text.split(), document.columns) == ([b"x"], ("é",))
+
+
+OTHERS = {
+    "dir": "c",
+    "lines": "c/a/1",
+    "fasttext": "c/a/1",
+    "svmlight": "c/a/1",
+    "mbox": "c/a/1",
+    "maildir": "c",
+}
+
+
+@pytest.mark.parametrize("file_format", OTHERS)
+def test_other_formats_have_no_columns(tmp_path: Path, file_format: str) -> None:
+    path = corpus(tmp_path, {"c/a/1": "hello"}) / OTHERS[file_format]
+    with pytest.raises(UsageError, match=rf"--format {file_format} has no columns, such as team; use csv, tsv or jsonl"):
+        read(path, "team", format=file_format, labelled=False)
+
+
+def test_auto_is_told_apart_first(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/a/1": "hello", "t.csv": TABLE})
+    with pytest.raises(UsageError, match="--format dir has no columns"):
+        read(tmp_path / "c", "team")
+    assert values(tmp_path / "t.csv", "team") == [("",), ("east",)]
+
+
+@given(st.lists(st.lists(st.text(), min_size=4, max_size=4), min_size=1, max_size=6), st.permutations(range(4)))
+def test_what_was_written_comes_back_in_any_order(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], order: list[int]
+) -> None:
+    rows = [[value.replace("\0", "").replace("\ufeff", "").replace("\r", "\n") for value in row] for row in rows]
+    out = io.StringIO(newline="")
+    csv.writer(out, quoting=csv.QUOTE_ALL).writerows(rows)
+    folder = tmp_path_factory.mktemp("columns")
+    (folder / "t.csv").write_bytes(out.getvalue().encode())
+    (folder / "t.jsonl").write_text("".join(json.dumps({"text": "", **dict(zip("abcd", row, strict=True))}) + "\n" for row in rows))
+    wanted = [tuple(row[place] for place in order) for row in rows]
+    assert values(folder / "t.csv", *(str(place + 1) for place in order), labelled=False) == wanted
+    assert values(folder / "t.jsonl", *("abcd"[place] for place in order), labelled=False) == wanted

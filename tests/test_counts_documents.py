@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.counts import documents as module
+from nbtext.counts.documents import LARGEST_HASH, DocumentSample
+from nbtext.errors import UsageError
+from nbtext.model.counting import content_hashes, count_corpus, count_documents
+
+if TYPE_CHECKING:
+    from nbtext.counts.corpus_counts import CorpusCounts
+
+PARAMETERS: dict[str, Any] = {"ngrams": 1, "stemmer": "none", "language": "english", "stop_words": "none", "sample": 4}
+LABELLED = st.lists(st.tuples(st.sampled_from("xyz"), st.text("abc ", max_size=12).map(str.encode)), min_size=1, max_size=30)
+
+Documents = list[tuple[str, bytes]]
+
+
+def counted(documents: Documents, size: int = 4, ngrams: int = 1) -> CorpusCounts:
+    return count_corpus(documents, {**PARAMETERS, "sample": size, "ngrams": ngrams}, [])
+
+
+def contents(sample: DocumentSample, counts: CorpusCounts) -> list[tuple[int, str, dict[str, int]]]:
+    """The documents of a sample by hash, label and counts of terms."""
+    documents, statistics = sample.documents, counts.statistics
+    found = []
+    for row in range(len(documents)):
+        entries = slice(documents.matrix.offsets[row], documents.matrix.offsets[row + 1])
+        terms = [statistics.vocabulary.term(term) for term in documents.matrix.terms[entries].tolist()]
+        of_terms = dict(zip(terms, documents.matrix.counts[entries].tolist(), strict=True))
+        found.append((int(documents.hashes[row]), statistics.classes[documents.classes[row]], of_terms))
+    return found
+
+
+def expected(documents: Documents, size: int) -> list[tuple[int, str, dict[str, int]]]:
+    words = [[word for word in text.decode().split() if len(word) > 1] for _, text in documents]
+    hashes = content_hashes([text for _, text in documents]).tolist()
+    rows = [
+        (number, label, dict(sorted(Counter(terms).items()))) for number, (label, _), terms in zip(hashes, documents, words, strict=True)
+    ]
+    return sorted(rows, key=lambda row: row[:2])[:size]
+
+
+@given(LABELLED, st.integers(0, 40))
+def test_a_sample_holds_the_documents_with_the_smallest_hashes(documents: Documents, size: int) -> None:
+    counts = counted(documents, size)
+    assert contents(counts.sample, counts) == expected(documents, size)
+    assert counts.sample.is_complete == (len(documents) <= size)
+    assert all(number <= counts.sample.bound for number, *_ in contents(counts.sample, counts))
+
+
+@given(LABELLED, LABELLED, st.integers(0, 12))
+def test_the_sample_of_a_union_is_found_in_the_union_of_the_samples(first: Documents, second: Documents, size: int) -> None:
+    together, sum_ = counted(first + second, size), counted(first, size) + counted(second, size)
+    assert contents(sum_.sample, sum_) == contents(together.sample, together)
+    assert sum_.statistics == together.statistics
+    assert sum_.sample.bound == together.sample.bound
+
+
+@given(LABELLED, LABELLED, st.integers(0, 12))
+def test_what_is_taken_away_leaves_the_sample_and_what_was_evicted_does_not_return(first: Documents, second: Documents, size: int) -> None:
+    whole, remaining = counted(first + second, size), counted(first + second, size) - counted(second, size)
+    kept, left = Counter(map(str, contents(whole.sample, whole))), Counter(map(str, expected(second, 100)))
+    assert Counter(map(str, contents(remaining.sample, remaining))) == kept - left
+    assert remaining.statistics == counted(first, size).statistics
+    assert remaining.sample.bound == whole.sample.bound
+
+
+def test_documents_that_were_never_counted_cannot_be_taken_away() -> None:
+    with pytest.raises(UsageError, match="never counted"):
+        counted([("x", b"aa")]) - counted([("x", b"bb")])
+
+
+@given(LABELLED)
+def test_all_documents_stand_in_their_order(documents: Documents) -> None:
+    statistics, kept = count_documents(documents, PARAMETERS, [])
+    assert kept.hashes.tolist() == content_hashes([text for _, text in documents]).tolist()
+    assert [statistics.classes[number] for number in kept.classes] == [label for label, _ in documents]
+    assert np.bincount(kept.matrix.terms, kept.matrix.counts, statistics.n_terms).tolist() == statistics.term_counts.tolist()
+    inside = np.diff(kept.matrix.entry_documents) == 0
+    assert np.all(np.diff(kept.matrix.terms)[inside] > 0)
+
+
+@given(st.lists(st.binary(max_size=4), min_size=1))
+def test_hashes_are_of_the_text_alone(texts: list[bytes]) -> None:
+    hashes = content_hashes(texts).tolist()
+    assert len(set(hashes)) == len(set(texts))
+    assert hashes == [int(content_hashes([text])[0]) for text in texts]
+
+
+def test_a_hash_is_the_first_half_of_a_quarter_of_the_digest() -> None:
+    assert int(content_hashes([b"abc"])[0]) == int.from_bytes(bytes.fromhex("ba7816bf8f01cfea"), "little")  # FIPS 180-4, example
+
+
+def test_a_sample_is_bounded_in_entries_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(module, "MOST_TERMS", 6)
+    documents = [("x", " ".join(f"{chr(97 + n)}{chr(97 + m)}" for m in range(1 + (n + m) % 8)).encode()) for n in range(20) for m in (0, 3)]
+    short = [row for row in expected(documents, 100) if len(row[2]) <= 6]
+    ends = np.cumsum([len(row[2]) for row in short])
+    counts = counted(documents, 30)
+    assert contents(counts.sample, counts) == short[: int(np.searchsorted(ends, 10, side="right"))]
+    halves = counted(documents[:15], 30) + counted(documents[15:], 30)
+    assert contents(halves.sample, halves) == contents(counts.sample, counts)
+
+
+def test_a_long_stream_is_sampled_on_the_way() -> None:
+    documents = [(str(number % 3), b"aa bb %d" % (number * 7919 % 1000)) for number in range(3000)]
+    counts = counted(documents, 50)
+    assert contents(counts.sample, counts) == expected(documents, 50)
+    assert not counts.sample.is_complete
+    assert counts.sample.bound < LARGEST_HASH
+
+
+def test_equal_documents_of_several_classes_are_kept_by_class() -> None:
+    documents = [(label, b"same text") for label in "zyxzyx"]
+    counts = counted(documents, 3)
+    assert [label for _, label, _ in contents(counts.sample, counts)] == ["x", "x", "y"]
+
+
+def test_ngrams_are_part_of_a_sample() -> None:
+    counts = counted([("x", b"aa bb aa bb")], ngrams=2)
+    assert [terms for *_, terms in contents(counts.sample, counts)] == [{"aa": 2, "bb": 2, "aa bb": 2, "bb aa": 1}]

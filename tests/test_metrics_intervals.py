@@ -1,0 +1,142 @@
+"""Bootstrap intervals, against a slow twin that really draws documents, and against the truth of a simulated world."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.costs import Costs
+from nbtext.metrics import Evaluation
+from nbtext.metrics import intervals as module
+from nbtext.metrics.intervals import FEWEST_REPLICATES, REPLICATES, Bootstrap, percentile_interval, replicated_rates, replicated_scores
+from nbtext.metrics.outcomes import cells_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Figures = dict[str, NDArray[np.float64]]
+
+CLASSES = ["a", "b", "c", "d"]
+BOOTSTRAPPED = ("macro_precision", "macro_recall", "macro_f1", "balanced_accuracy", "matthews", "log_loss", "brier", "ece")
+
+
+class World:
+    """Endless documents of four classes of different size, with posteriors that are too sure, and some documents without an answer."""
+
+    def __init__(self, seed: int, n: int) -> None:
+        generator = np.random.default_rng(seed)
+        self.truth = generator.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])
+        scores = generator.normal(size=(n, 4)) * 1.5
+        scores[np.arange(n), self.truth] += 1.5
+        self.log_posterior = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        self.answers = np.where(self.log_posterior.max(axis=1) < np.log(0.4), -1, self.log_posterior.argmax(axis=1))
+
+    def evaluation(self, rows: NDArray[np.int64] | None = None, **options: Any) -> Evaluation:
+        rows = np.arange(self.truth.size) if rows is None else rows
+        evaluation = Evaluation(CLASSES, **options)
+        evaluation.add([CLASSES[k] for k in self.truth[rows].tolist()], self.log_posterior[rows], self.answers[rows])
+        return evaluation
+
+
+@pytest.mark.parametrize("n", [40, 300])
+def test_intervals_are_those_of_drawing_the_documents_themselves(n: int) -> None:
+    world = World(1, n)
+    costs = Costs(np.arange(16.0).reshape(4, 4), np.full(4, 0.5))
+    said = world.evaluation(costs=costs).summary(Bootstrap(4000, seed=5))
+    generator = np.random.default_rng(6)
+    drawn = [world.evaluation(generator.integers(n, size=n), costs=costs).summary(Bootstrap(0)) for _ in range(1500)]
+    for name in (*BOOTSTRAPPED, "micro_f1", "mean_cost"):
+        values = np.array([summary[name] for summary in drawn], float)
+        low, high = np.quantile(values, (0.025, 0.975))
+        tolerance = 0.33 * values.std()  # four standard errors of such a quantile
+        assert said["intervals"][name][0] == pytest.approx(min(low, said[name]), abs=tolerance)
+        assert said["intervals"][name][1] == pytest.approx(max(high, said[name]), abs=tolerance)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    figures = World(2, 200_000).evaluation().summary(Bootstrap(0))
+    names = (
+        "accuracy",
+        "coverage",
+        "answered_accuracy",
+        "top_2_accuracy",
+        "macro_f1",
+        "balanced_accuracy",
+        "matthews",
+        "log_loss",
+        "brier",
+    )
+    held = dict.fromkeys(names, 0)
+    trials = 150
+    for seed in range(trials):
+        intervals = World(100 + seed, 250).evaluation().summary(Bootstrap(300))["intervals"]
+        for name in names:
+            held[name] += intervals[name][0] <= figures[name] <= intervals[name][1]
+    assert all(0.89 * trials <= times < trials for times in held.values()), held
+
+
+def test_shares_have_wilsons_interval_and_equal_figures_the_same() -> None:
+    world = World(3, 120)
+    said = world.evaluation().summary(Bootstrap(50))
+    intervals, answered = said["intervals"], int((world.answers >= 0).sum())
+    right = int((world.answers == world.truth).sum())
+    assert intervals["accuracy"] == intervals["micro_recall"] == list(module.wilson_interval(right, 120))
+    assert intervals["answered_accuracy"] == intervals["micro_precision"] == list(module.wilson_interval(right, answered))
+    assert intervals["coverage"] == list(module.wilson_interval(answered, 120))
+    assert intervals["micro_f1"] != intervals["accuracy"]
+    world.answers = world.log_posterior.argmax(axis=1)
+    everything = world.evaluation().summary(Bootstrap(50))["intervals"]
+    assert everything["micro_f1"] == everything["accuracy"] == everything["answered_accuracy"]
+    assert not set(BOOTSTRAPPED) & set(world.evaluation().summary(Bootstrap(0))["intervals"])
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 30))
+def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(seed: int, n: int) -> None:
+    first, second, other = (World(seed, n).evaluation().summary(Bootstrap(60, number)) for number in (1, 1, 2))
+    assert first == second
+    assert all(low <= first[name] <= high for name, (low, high) in first["intervals"].items() if first[name] is not None)
+    assert n < 10 or first["intervals"]["brier"] != other["intervals"]["brier"]
+
+
+def test_an_infinite_figure_has_no_interval() -> None:
+    evaluation = Evaluation(["a", "b"])
+    evaluation.add(["a", "x", "b"], np.log(np.array([[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]])))
+    said = evaluation.summary(Bootstrap(20))
+    assert said["log_loss"] is None
+    assert "log_loss" not in said["intervals"]
+    assert {"brier", "ece", "macro_f1"} <= set(said["intervals"])
+
+
+@pytest.mark.parametrize("at_once", [1, 64, 1 << 20])
+def test_replicates_do_not_depend_on_how_many_are_drawn_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = World(4, 50).evaluation().judged
+    cells = cells_of(judged)
+
+    def drawn() -> Figures:
+        return {**replicated_rates(cells, None, Bootstrap(30)), **replicated_scores(judged, Bootstrap(30))}
+
+    wanted = drawn()
+    monkeypatch.setattr(module, "DRAWS_AT_ONCE", at_once)
+    found = drawn()
+    assert set(found) == set(wanted)
+    for name, values in found.items():
+        assert values == pytest.approx(wanted[name], rel=1e-12)
+        assert values.shape == (30,)
+
+
+def test_of_very_many_documents_fewer_sets_are_drawn() -> None:
+    assert Bootstrap().replicates_of(7_532) == REPLICATES
+    assert Bootstrap().replicates_of(10**9) == FEWEST_REPLICATES
+    assert Bootstrap(10).replicates_of(10**9) == 10
+    assert FEWEST_REPLICATES < Bootstrap().replicates_of(200_000) < REPLICATES
+
+
+def test_percentiles_of_known_replicates() -> None:
+    assert percentile_interval(np.arange(1001.0), 500.0) == (25.0, 975.0)
+    assert percentile_interval(np.arange(1001.0), 3.0) == (3.0, 975.0)
+    assert percentile_interval(np.arange(1001.0), 1000.0) == (25.0, 1000.0)

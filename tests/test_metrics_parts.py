@@ -1,0 +1,135 @@
+"""Baselines, costs, reliability and slices."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import brier_score_loss, f1_score, log_loss
+
+from nbtext.costs import costs_from
+from nbtext.errors import UsageError
+from nbtext.metrics import BINS, Evaluation, wilson_interval
+from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.slices import MOST_VALUES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PLAIN = Bootstrap(0)
+CLASSES = ["a", "b", "c"]
+
+
+def posteriors(n: int, n_classes: int, seed: int = 0) -> NDArray[np.float64]:
+    logarithms: NDArray[np.float64] = np.log(np.random.default_rng(seed).dirichlet(np.ones(n_classes), n))
+    return logarithms
+
+
+@given(st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30), st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30))
+def test_baselines_are_scikit_learns_dummies(training: list[str], truth: list[str]) -> None:
+    classes = sorted(set(training))
+    evaluation = Evaluation(classes, class_documents=np.array([training.count(label) for label in classes]))
+    evaluation.add(truth, posteriors(len(truth), len(classes)))
+    said = evaluation.summary(PLAIN)["baselines"]
+    nothing, unread = np.zeros((len(training), 1)), np.zeros((len(truth), 1))
+    always = DummyClassifier(strategy="most_frequent").fit(nothing, training)
+    assert said["largest_class"]["label"] == always.predict(unread)[0]
+    assert said["largest_class"]["accuracy"] == always.score(unread, truth)
+    assert said["largest_class"]["macro_f1"] == pytest.approx(f1_score(truth, always.predict(unread), average="macro", zero_division=0))
+    shares = DummyClassifier(strategy="prior").fit(nothing, training).predict_proba(unread)
+    if set(truth) - set(classes):
+        assert said["class_prior"]["log_loss"] is None
+    elif len(classes) > 1:
+        assert said["class_prior"]["log_loss"] == pytest.approx(log_loss(truth, shares, labels=classes))
+        assert said["class_prior"]["brier"] == pytest.approx(brier_score_loss(truth, shares, labels=classes, scale_by_half=False))
+
+
+def test_without_class_documents_or_documents_there_are_no_baselines() -> None:
+    evaluation = Evaluation(CLASSES)
+    assert Evaluation(CLASSES, class_documents=np.array([1, 2, 3])).summary()["baselines"] is None
+    evaluation.add(["a"], posteriors(1, 3))
+    assert evaluation.summary(PLAIN)["baselines"] is None
+
+
+def judged_under(costs: dict[str, Any], pairs: list[tuple[str, str]]) -> float:
+    evaluation = Evaluation(CLASSES, costs=costs_from(costs, CLASSES))
+    answers = np.array([CLASSES.index(answer) if answer else -1 for _, answer in pairs])
+    evaluation.add([truth for truth, _ in pairs], posteriors(len(pairs), 3), answers)
+    found = evaluation.summary(PLAIN)["mean_cost"]
+    assert isinstance(found, float)
+    return found
+
+
+@given(st.lists(st.tuples(st.sampled_from([*CLASSES, "x"]), st.sampled_from([*CLASSES, ""])), min_size=1, max_size=20))
+def test_mean_cost_is_the_mean_of_what_each_document_cost(pairs: list[tuple[str, str]]) -> None:
+    costs = {"a": {"b": 5, "abstain": 0.25}, "b": {"a": 2, "b": -1}}
+    price = {("a", "b"): 5, ("a", ""): 0.25, ("b", "a"): 2, ("b", "b"): -1, ("a", "a"): 0, ("c", "c"): 0}
+    assert judged_under(costs, pairs) == pytest.approx(math.fsum(price.get(pair, 1) for pair in pairs) / len(pairs))
+
+
+def test_no_answer_costs_as_much_as_a_mistake_where_the_costs_know_no_abstaining() -> None:
+    assert judged_under({"a": {"b": 7}}, [("a", "a"), ("a", ""), ("b", ""), ("a", "b")]) == (0 + 1 + 1 + 7) / 4
+    assert "mean_cost" not in Evaluation(CLASSES).summary(PLAIN)
+
+
+@given(st.lists(st.tuples(st.floats(0.5, 1), st.booleans()), min_size=1, max_size=60))
+def test_reliability_counts_bin_by_bin(documents: list[tuple[float, bool]]) -> None:
+    evaluation = Evaluation(["yes", "no"])
+    with np.errstate(divide="ignore"):
+        evaluation.add(["yes" if right else "no" for _, right in documents], np.log(np.array([(p, 1 - p) for p, _ in documents])))
+    said = evaluation.summary(PLAIN)
+    assert [(of["low"], of["high"]) for of in said["reliability"]] == [(k / BINS, (k + 1) / BINS) for k in range(BINS)]
+    assert sum(of["documents"] for of in said["reliability"]) == len(documents)
+    confidences = np.exp(np.log([p for p, _ in documents]))
+    for k, of in enumerate(said["reliability"]):
+        inside = [(p, right) for p, (_, right) in zip(confidences, documents, strict=True) if min(int(p * BINS), BINS - 1) == k]
+        assert of["documents"] == len(inside)
+        if inside:
+            assert of["confidence"] == pytest.approx(math.fsum(p for p, _ in inside) / len(inside))
+            right = sum(right for _, right in inside)
+            assert of["accuracy"] == pytest.approx(right / len(inside))
+            assert of["interval"] == list(wilson_interval(right, len(inside)))
+        else:
+            assert (of["confidence"], of["accuracy"], of["interval"]) == (None, None, None)
+
+
+def test_calibration_judges_the_most_probable_class_even_if_it_was_not_answered() -> None:
+    evaluation = Evaluation(["yes", "no"])
+    evaluation.add(["yes", "yes"], np.log(np.array([[0.9, 0.1], [0.9, 0.1]])), np.array([-1, 1]))
+    said = evaluation.summary(PLAIN)
+    assert (said["accuracy"], said["coverage"], said["answered_accuracy"]) == (0, 0.5, 0)
+    assert said["ece"] == pytest.approx(0.1)
+    assert said["confusion"] == {"yes": {"": 1, "no": 1}}
+
+
+@given(st.lists(st.tuples(st.sampled_from([*CLASSES, "x"]), st.sampled_from(["north", "south", ""])), min_size=1, max_size=40))
+def test_a_slice_is_an_evaluation_of_its_documents(documents: list[tuple[str, str]]) -> None:
+    rows = posteriors(len(documents), 3)
+    whole = Evaluation(CLASSES, by=["region", "again"])
+    for begin in range(0, len(documents), 7):
+        part = documents[begin : begin + 7]
+        whole.add([label for label, _ in part], rows[begin : begin + 7], columns=[(region, region) for _, region in part])
+    slices = whole.summary(PLAIN)["slices"]
+    assert slices["region"] == slices["again"]
+    assert list(slices["region"]) == sorted({region for _, region in documents})
+    for region, said in slices["region"].items():
+        inside = [row for row, (_, value) in enumerate(documents) if value == region]
+        alone = Evaluation(CLASSES)
+        alone.add([documents[row][0] for row in inside], rows[inside])
+        wanted = alone.summary(PLAIN)
+        assert said == {
+            **{name: wanted[name] for name in ("n", "accuracy", "macro_f1", "ece")},
+            "interval": wanted["intervals"]["accuracy"],
+        }
+
+
+def test_a_column_that_names_documents_is_refused() -> None:
+    evaluation = Evaluation(CLASSES, by=["number"])
+    names = [(str(number),) for number in range(MOST_VALUES + 1)]
+    with pytest.raises(UsageError, match=r"column number has more than 1,000 values; choose one"):
+        evaluation.add(["a"] * len(names), posteriors(len(names), 3), columns=names)

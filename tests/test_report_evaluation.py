@@ -1,0 +1,117 @@
+"""An evaluation on screen: the table, the heat map and the line of reliability."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext.report.heat_map import MOST_CLASSES, cell_style, confusion_rows, heat_map, shade
+from nbtext.report.sparkline import BLOCKS, block, reliability_lines
+from tests.process import SERVICE_DESK
+from tests.test_cli_terminal import on_terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def summary(confusion: dict[str, dict[str, int]], unseen: int = 0) -> dict[str, Any]:
+    labels = dict.fromkeys([*confusion, *(answer for row in confusion.values() for answer in row if answer)])
+    per_class = {
+        label: {
+            "support": sum(confusion.get(label, {}).values()),
+            "answered": sum(row.get(label, 0) for row in confusion.values()),
+        }
+        for label in labels
+    }
+    return {"confusion": confusion, "per_class": per_class | {f"unseen{n}": {"support": 0, "answered": 0} for n in range(unseen)}}
+
+
+def drawn(confusion: dict[str, dict[str, int]], width: int = 100) -> list[str]:
+    table = confusion_rows(summary(confusion))
+    assert table is not None
+    lines: list[str] = heat_map(*table, width).plain.splitlines()
+    return lines
+
+
+def test_every_cell_is_a_number_that_needs_no_colour() -> None:
+    head, cats, dogs = drawn({"cats": {"cats": 12, "dogs": 3}, "dogs": {"dogs": 1045}})
+    assert head.split() == ["1", "2"]
+    assert cats.split() == ["1", "cats", "12", "3"]
+    assert dogs.split() == ["2", "dogs", "·", "1045"]
+    assert len({len(line) for line in (head, cats, dogs)}) == 1
+
+
+def test_the_corner_says_what_is_where_if_there_is_room() -> None:
+    assert drawn({"a class of long name": {"dogs": 3}})[0].startswith("true class, by answer  ")
+
+
+def test_documents_without_an_answer_have_a_column() -> None:
+    head, cats, _ = drawn({"cats": {"cats": 12, "": 3}, "dogs": {"cats": 1}})
+    assert head.split()[-1] == "none"
+    assert cats.split()[-1] == "3"
+
+
+def test_where_numbers_do_not_fit_there_are_shades() -> None:
+    confusion = {f"c{k:02}": {f"c{k:02}": 980, f"c{(k + 1) % 20:02}": 20} for k in range(20)}
+    lines = drawn(confusion, 60)
+    assert len(lines) == 20
+    assert all(len(line) <= 60 for line in lines)
+    assert lines[3] == " 4 c03    █·" + " " * 15
+    assert "980" not in "".join(lines)
+
+
+def test_only_classes_that_occur_are_drawn_and_not_too_many() -> None:
+    assert confusion_rows(summary({"a": {"b": 1}}, unseen=100)) == (["a", "b"], [[0, 1, 0], [0, 0, 0]])
+    assert confusion_rows(summary({"only": {"only": 7}})) is None
+    assert confusion_rows(summary({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES)})) is not None
+    assert confusion_rows(summary({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES + 1)})) is None
+
+
+def test_long_and_hostile_names_are_cut_and_made_visible() -> None:
+    _, first, _ = drawn({"\x1b[31mred": {"b": 1}, "x" * 60: {"b": 1}}, 200)[:3]
+    assert "\x1b" not in first
+    assert any("x" * 23 + "…" in line and "x" * 24 not in line for line in drawn({"a": {"a": 1}, "x" * 60: {"a": 1}}))
+
+
+def test_letters_stand_out_on_every_shade() -> None:
+    for step in range(101):
+        style = cell_style(step / 100, right=False)
+        letters, shade_of = style.split(" on ")
+        r, g, b = map(int, re.findall(r"\d+", shade_of))
+        luminance = [(c / 255 / 12.92) if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in (r, g, b)]
+        light = 0.2126 * luminance[0] + 0.7152 * luminance[1] + 0.0722 * luminance[2]
+        contrast = 1.05 / (light + 0.05) if letters == "rgb(255,255,255)" else (light + 0.05) / 0.05
+        assert contrast >= 4.5, (step, contrast)  # WCAG 2.2, 1.4.3
+
+
+def test_shades_rise_with_the_share() -> None:
+    shades = [shade(step / 100) for step in range(101)]
+    assert shades[0] == " "
+    assert " " not in shades[1:]
+    assert "".join(dict.fromkeys(shades)) == " ·░▒▓█"
+    assert "".join(dict.fromkeys(block(step / 100) for step in range(101))) == BLOCKS
+
+
+def test_a_bar_for_each_bin() -> None:
+    bins: list[dict[str, Any]] = [
+        {"documents": 0, "confidence": None, "accuracy": None},
+        {"documents": 10, "confidence": 0.5, "accuracy": 0.0},
+        {"documents": 40, "confidence": 0.99, "accuracy": 1.0},
+    ]
+    assert reliability_lines(bins) == [("promised", " ▅█"), ("came true", " ▁█"), ("documents", " ▃█")]
+    assert [bars for _, bars in reliability_lines(bins[:1])] == [" "] * 3
+
+
+@pytest.mark.parametrize("width", [100, 40])
+def test_a_terminal_gets_pictures_and_a_pipe_does_not(service_desk_model: Path, tmp_path: Path, width: int) -> None:
+    arguments = ("evaluate", str(SERVICE_DESK / "test"), "-m", str(service_desk_model))
+    status, screen = on_terminal(*arguments, cwd=tmp_path, env={"COLUMNS": str(width)})
+    assert status == 0
+    assert "15 bins of probability" in screen
+    assert re.search(r"\x1b\[[0-9;]*48;", screen) if width == 100 else "█" in screen
+    status, plain = on_terminal(*arguments, cwd=tmp_path, env={"COLUMNS": str(width), "NO_COLOR": "1"})
+    assert "48;" not in plain
+    last = plain.rstrip().splitlines()[-1]
+    assert "6 waste-collection" in re.sub(r"\x1b\[[0-9;]*m", "", last)

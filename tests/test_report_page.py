@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from nbtext.model.report_data import ClassFigures, Confusion, Figure, Forecast, Leaks, Reliability, ReportData
+from nbtext.report.page.page import HERE, html_page
+from nbtext.report.page.wording import summary
+from tests.report_example import HOSTILE, Page, bare, example, matrix
+from tests.test_report import anything
+
+SECTIONS = ["summary", "figures", "confusion", "calibration", "classes", "mistakes", "terms", "learning", "made"]
+
+
+def words(data: ReportData) -> str:
+    return Page("".join(f"<p>{paragraph}</p>" for paragraph in summary(data))).text
+
+
+def test_sections_come_in_order_and_are_in_the_contents() -> None:
+    page = Page(html_page(example()))
+    assert [section["class"] for section in page.all("section")] == SECTIONS
+    assert [link["href"] for link in page.all("a")] == [f"#{name}" for name in SECTIONS]
+    assert [heading["id"] for heading in page.all("h2")] == SECTIONS
+    assert len(page.all("h1")) == len(page.all("main")) == 1
+
+
+def test_a_page_of_little_has_only_what_there_is() -> None:
+    page = Page(html_page(bare(example(("only",)))))
+    assert [section["class"] for section in page.all("section")] == [name for name in SECTIONS if name != "learning"]
+    assert "It made no mistake on these documents." in page.text
+    assert "no calibration" in page.text
+    assert len([svg for svg in page.all("svg") if svg["class"].startswith("chart")]) == 1
+
+
+def test_everything_has_a_name_for_those_who_do_not_see_it() -> None:
+    page = Page(html_page(example()))
+    assert page.all("html") == [{"lang": "en"}]
+    for picture in page.all("svg"):
+        assert picture.get("aria-hidden") == "true" or (picture["role"] == "img" and len(picture["aria-label"]) > 20), picture
+    assert len(page.all("table")) == len(page.all("caption"))
+    assert all("scope" in head for head in page.all("th"))
+    assert all(part["aria-labelledby"] in SECTIONS for part in page.all("section"))
+    assert all(frame["aria-label"] for frame in page.all("div") if frame.get("role") == "region")
+    identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
+    page = Page(html_page(example()))
+    policy = next(meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+    assert page.all("script") == page.all("img") == page.all("iframe") == page.all("object") == page.all("form") == []
+    for _, attributes in page.elements:
+        assert not any(name.startswith("on") or name in ("src", "style", "srcset") for name in attributes)
+        assert attributes.get("href", "#").startswith(("#", "data:,"))
+    style = (HERE / "style.css").read_text(encoding="utf-8")
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "</" not in style
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_names_and_texts_stay_text(text: str) -> None:
+    plain, hostile = (html_page(example((f"a{text}", f"b{text}", f"c{text}"), text)) for text in ("harmless", text))
+    page = Page(hostile)
+    assert page.shape == Page(plain).shape
+    assert page.other == ["doctype html"]
+    assert {name for name, _ in page.elements} == {name for name, _ in Page(plain).elements} | ({"wbr"} if "<wbr>" in hostile else set())
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", hostile)
+    hostile.encode()
+
+
+@settings(max_examples=25)
+@given(anything)
+def test_any_text_stays_text(text: str) -> None:
+    page = Page(html_page(example(("a", f"b{text}"), text)))
+    assert page.other == ["doctype html"]
+    assert {name for name, _ in page.elements} <= {name for name, _ in Page(html_page(example(("a-b", "b")))).elements}
+
+
+def test_control_characters_are_shown_as_codes() -> None:
+    assert "A report: \\x1b[31m \\u202e" in Page(html_page(example(text="\x1b[31m \u202e"))).text
+
+
+def test_the_same_data_give_the_same_page() -> None:
+    assert html_page(example()) == html_page(example())
+
+
+def test_the_summary_says_how_good_it_is() -> None:
+    said = words(example())
+    assert "answered 300 documents of 3 classes. It is right on 80.0\u00a0% of them (95\u00a0% interval 75.0\u00a0% to 84.0\u00a0%)" in said
+    assert "Always answering cats, the largest class in training, would be right on 33.3\u00a0%" in said
+    assert "no sign" not in said
+    assert "Of its 60 mistakes, 20 take cats for dogs." in said
+    assert "recognises least is cats: it finds 80.0\u00a0% of its 100 documents; most often it takes the others for dogs." in said
+    assert "Its probabilities can be believed." in said
+    assert "by 1.0 percentage points in the mean (before calibration by 20.0)" in said
+
+
+def test_the_summary_says_what_is_bad() -> None:
+    data = example()
+    unsure = replace(data, after=replace_error(data, 0.05))
+    assert "rough guide: too high" in words(unsure)
+    assert "should not be taken at their word: it is surer" in words(replace(data, after=replace_error(data, 0.2)))
+    assert "no sign here that the model is better" in words(replace(data, accuracy=Figure(0.4, 0.3, 0.5)))
+    assert "too few documents to tell whether its probabilities" in words(replace(data, n=199))
+    only = (Confusion("cats", "cats", 299), Confusion("cats", "dogs", 1))
+    assert "Its only mistake takes cats for dogs." in words(replace(data, confusion=only))
+    assert "no answer to 7 documents" in words(replace(data, unanswered=7))
+
+
+def test_the_summary_says_when_the_test_is_unfair() -> None:
+    data = example()
+    assert "flatter" not in words(data)
+    assert "flatter" not in words(replace(data, leaks=Leaks(300, 0, Figure(0.8, 0.7, 0.9))))
+    told = words(replace(data, leaks=Leaks(300, 12, Figure(0.75, 0.7, 0.8))))
+    assert (
+        "12 of the 300 documents stand among those that it was trained on, word for word or nearly. Without them it is right on 75.0"
+        in told
+    )
+    assert "2 of the 40 documents that could be checked stand among" in words(replace(data, leaks=Leaks(40, 2, None)))
+
+
+def test_a_forecast_that_is_withheld_says_why() -> None:
+    data = example()
+    assert data.learning_curve is not None
+    forecast = Forecast(2500, Figure(None), None, "the curve is too short")
+    page = Page(html_page(replace(data, learning_curve=data.learning_curve._replace(forecast=forecast))))
+    assert "There is no forecast: the curve is too short." in page.text
+    assert "The ring" not in page.text
+    assert "With 2,500 documents in place of 1,250 the accuracy would be 80.0" in Page(html_page(data)).text
+
+
+def replace_error(data: ReportData, error: float) -> Reliability:
+    return data.after._replace(calibration_error=error, confidence=0.95)
+
+
+def test_labels_that_the_model_does_not_know_are_named() -> None:
+    data = example()
+    unknown = ClassFigures("newts", 4, 0, Figure(None), Figure(0.0, 0.0, 0.5), Figure(0.0, 0.0, 0.5))
+    data = replace(data, per_class=(*data.per_class, unknown), unknown_labels=("newts",))
+    assert "cannot be right on 4 documents of classes that it does not know: newts." in words(data)
+    assert "newts" in Page(html_page(data)).text
+
+
+def test_with_very_many_classes_the_largest_are_shown() -> None:
+    labels = [f"class-{number:03}" for number in range(150)]
+    data = example(labels)
+    large = [figures._replace(support=1000) if number % 2 else figures for number, figures in enumerate(data.per_class)]
+    page = html_page(replace(data, per_class=tuple(large), confusion=tuple(matrix(labels)), mistakes=(), top_terms=()))
+    assert "The 100 classes with most documents are shown; 50 classes more are left out." in page
+    heads = [head for head in Page(page).all("th") if head["scope"] == "row"]
+    assert len(heads) == 200
+
+
+def test_colours_are_told_apart_by_all() -> None:
+    style = (HERE / "style.css").read_text(encoding="utf-8")
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for block in re.findall(r":root \{(.*?)\n *\}", style, re.DOTALL)[:2]
+    )
+    pairs = [(f"on-{kind}", f"{kind}{step}") for kind in "hm" for step in range(3)] + [("on-m", "m3"), ("on-m4", "m4"), ("on-m5", "m5")]
+    pairs += [("on-h-dark", "h3"), ("on-h-dark", "h4"), ("mark-ink", "mark")]
+    pairs += [(text, ground) for text in ("ink", "soft", "link") for ground in ("paper", "panel")]
+    for colours in (light, dark):
+        assert {
+            pair: round(contrast(colours[pair[0]], colours[pair[1]]), 2)
+            for pair in pairs
+            if contrast(colours[pair[0]], colours[pair[1]]) < 4.5
+        } == {}
+        assert all(contrast(colours[series], colours["paper"]) > 3 for series in ("blue", "orange"))
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2.2, contrast ratio: (L1 + 0.05) / (L2 + 0.05) of relative luminances."""
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    shares = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

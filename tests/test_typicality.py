@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.errors import UsageError
+from nbtext.typicality import BANDS, FEWEST, LEVELS, Typicality, per_token
+from tests.process import PETS
+
+
+def test_the_median_document_is_in_the_middle() -> None:
+    values = np.arange(101.0)
+    typicality = Typicality.of(values, np.full(101, 10))
+    assert typicality is not None
+    shares = typicality.share_below(np.array([-1.0, 0.0, 10.0, 50.0, 99.9, 100.0, 500.0]), np.full(7, 12))
+    assert shares.tolist() == pytest.approx([0, 0, 0.1, 0.5, 0.999, 1, 1])
+
+
+@given(st.lists(st.tuples(st.floats(-20, 0), st.integers(1, 10**6)), min_size=FEWEST, max_size=200))
+def test_quantiles_rise_and_shares_are_shares(documents: list[tuple[float, int]]) -> None:
+    values, tokens = (np.array(column) for column in zip(*documents, strict=True))
+    typicality = Typicality.of(values, tokens)
+    assert typicality is not None
+    assert typicality.quantiles.shape == (BANDS, LEVELS.size)
+    assert np.all(np.diff(typicality.quantiles) >= 0)
+    shares = typicality.share_below(values, tokens)
+    assert np.all((shares >= 0) & (shares <= 1))
+    assert np.all(np.diff(typicality.share_below(np.linspace(-25, 5, 50), np.full(50, 9))) >= 0)
+
+
+def test_documents_are_compared_with_those_of_their_length() -> None:
+    values = np.concatenate((np.linspace(-9, -7, 100), np.linspace(-3, -1, 100)))
+    typicality = Typicality.of(values, np.repeat([5, 1000], 100))
+    assert typicality is not None
+    assert typicality.share_below(np.array([-8.0, -8.0, -2.0, -2.0]), np.array([5, 1000, 5, 1000])).tolist() == pytest.approx(
+        [0.5, 0, 1, 0.5]
+    )
+
+
+def test_few_documents_tell_nothing() -> None:
+    assert Typicality.of(np.zeros(FEWEST - 1), np.ones(FEWEST - 1, np.int64)) is None
+    assert Typicality.of(np.full(FEWEST, -np.inf), np.ones(FEWEST, np.int64)) is None
+    model = TextClassifier().fit(PETS.values(), ["a", "b", "a", "b"])
+    with pytest.raises(UsageError, match="typical"):
+        model.typicality(np.zeros((1, 2)), np.ones(1, np.int64), np.zeros(1, np.int64))
+
+
+def test_a_document_without_tokens_is_not_atypical() -> None:
+    typicality = Typicality.of(np.linspace(-9, -1, 60), np.full(60, 4))
+    assert typicality is not None
+    assert typicality.share_below(per_token(np.zeros(1), np.zeros(1, np.int64)), np.zeros(1, np.int64)).tolist() == [1.0]
+
+
+def planted(seed: int, letters: str, documents: int) -> list[str]:
+    """Documents of random words over an alphabet, more often those that come first."""
+    draw = np.random.default_rng(seed)
+    words = [first + second for first in letters for second in letters]
+    shares = 1 / np.arange(1, len(words) + 1)
+    return [" ".join(draw.choice(words, draw.integers(5, 60), p=shares / shares.sum())) for _ in range(documents)]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"min_df": 2}, {"top": 30}, {"prior_shape": "background"}], ids=str)
+def test_foreign_documents_are_atypical_and_new_ones_of_the_same_kind_are_not(parameters: dict[str, object]) -> None:
+    texts = planted(1, "abcdefgh", 400)
+    model = TextClassifier(stop_words="none", stemmer="none", **parameters).fit(texts, ["x", "y"] * 200)
+
+    def share_atypical(documents: list[str]) -> float:
+        scored = model.score_block([text.encode() for text in documents])
+        return float((model.typicality(scored.scores, scored.lengths, scored.unknown) < 0.01).mean())
+
+    assert share_atypical(planted(2, "abcdefgh", 400)) < 0.05
+    assert share_atypical(planted(3, "hgfedcbaklmnop", 200)) > 0.9
+    assert share_atypical(planted(4, "qrstuv", 200)) > 0.95
