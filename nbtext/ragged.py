@@ -26,3 +26,39 @@ def offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     bounds = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=bounds[1:])
     return bounds
+
+
+class GrowingRows:
+    """Rows of whole numbers to which rows are added; each has a number, from 0."""
+
+    def __init__(self) -> None:
+        self._elements = np.empty(1 << 12, np.int64)
+        self._bounds = np.zeros(1 << 8, np.int64)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def append(self, elements: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        """Add rows of some sizes, given one after the other."""
+        first, begin = self._size, int(self._bounds[self._size])
+        self._size += sizes.size
+        if self._size >= self._bounds.size:
+            self._bounds = np.resize(self._bounds, 2 * self._size + 1)
+        self._bounds[first + 1 : self._size + 1] = begin + np.cumsum(sizes)
+        end = int(self._bounds[self._size])
+        if end > self._elements.size:
+            self._elements = np.resize(self._elements, 2 * end)
+        self._elements[begin:end] = elements
+
+    def truncate(self, size: int) -> None:
+        """Keep the first rows only."""
+        self._size = size
+
+    def sizes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many elements some rows have."""
+        return self._bounds[rows + 1] - self._bounds[rows]
+
+    def take(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The elements of some rows, one row after the other."""
+        return self._elements[flat_indices(self._bounds[rows], self.sizes(rows))]

@@ -26,12 +26,6 @@ FEWEST = 50
 """Documents that a band needs; a smaller one is filled up with those nearest in length."""
 
 
-def per_token(log_likelihood: Floats, tokens: Whole) -> Floats:
-    """Log-likelihood per token, in nats; 0 for a document without tokens. All of shape (n_docs,)."""
-    shares: Floats = np.divide(log_likelihood, tokens, out=np.zeros(len(tokens)), where=tokens > 0)
-    return shares
-
-
 @dataclass(frozen=True, eq=False)
 class Typicality:
     """For each band of length the quantiles of the log-likelihood per token of training documents, shape (BANDS, n_levels), in nats."""

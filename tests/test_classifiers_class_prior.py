@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.classifiers.class_prior import class_prior, read_class_prior
+from nbtext import TextClassifier
+from nbtext.classifiers.class_prior import class_prior, leaves_a_class, read_class_prior
 from nbtext.errors import PathError, UsageError
 from tests import oracle, strategies
-from tests.building import statistics_of
+from tests.building import statistics_from_table, statistics_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,3 +80,19 @@ def test_what_is_neither_kind_nor_file_is_wrong_usage_and_what_cannot_be_read_is
     (tmp_path / "latin").write_bytes(b"\xe9\t1\n")
     with pytest.raises(PathError, match="UTF-8"):
         read_class_prior(str(tmp_path / "latin"))
+
+
+@pytest.mark.parametrize(
+    ("prior", "left"), [("empirical", True), ("smoothed:1", True), ({"a": 0, "b": 1}, False), ({"a": 1, "b": 0}, True)]
+)
+def test_a_class_without_documents_is_none_whatever_its_weight(prior: Any, left: bool) -> None:
+    statistics = statistics_from_table([[1, 0]], [2, 0], [[1, 0]])
+    statistics = replace(statistics, classes=("a", "b"))
+    assert leaves_a_class(prior, statistics) is left
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "dirichlet-multinomial", "gaussian"])
+def test_a_corpus_of_one_document_is_calibrated(name: str) -> None:
+    """Left out, it leaves no class possible."""
+    model = TextClassifier(classifier=name).fit(["an apple"], ["fruit"])
+    assert model.predict_proba(["apple", ""]).tolist() == [[1], [1]]

@@ -52,7 +52,9 @@ def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, 
         gains = [of["nats"] for of in error["terms"]]
         assert gains == sorted(gains, reverse=True)
         for of in error["terms"]:
-            [weights] = model.classifier.weights(np.array(model.statistics.vocabulary.find([of["term"]])))
+            linear = model.linear
+            assert linear is not None
+            [weights] = linear.weights(np.array(model.statistics.vocabulary.find([of["term"]])))
             times = of["nats"] / (weights[answer] - weights[truth])
             assert times == pytest.approx(round(times), rel=1e-4)
             assert round(times) >= 1

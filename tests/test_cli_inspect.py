@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 import pytest
+from scipy.stats import beta
 
 from nbtext import __version__
 from tests.process import error_line, nbtext, succeeded
@@ -27,6 +29,70 @@ def test_the_overview(service_desk_model: Path) -> None:
         json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "-o", "json", "--top", "0")).out)["classes"][label]["top_terms"]
         == []
     )
+
+
+def test_evidence_aic_and_bic(service_desk_model: Path) -> None:
+    said = json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "--criteria", "-o", "json")).out)
+    found = said["criteria"]
+    assert found["evidence"] == pytest.approx(sum(found["evidence_of_classes"].values()))
+    assert set(found["evidence_of_classes"]) == set(said["classes"])
+    assert (found["parameters"], found["tokens"]) == (6 * (said["selected_terms"] - 1) + 5, said["tokens"])
+    assert found["aic"] == pytest.approx(2 * found["parameters"] - 2 * found["log_likelihood"])
+    assert found["bic"] == pytest.approx(found["parameters"] * math.log(found["tokens"]) - 2 * found["log_likelihood"])
+    text = succeeded(nbtext("inspect", "-m", service_desk_model, "--criteria")).text
+    for name in ("aic", "bic", "evidence"):
+        assert f"{found[name]:,.2f}" in text
+    for label, value in found["evidence_of_classes"].items():
+        assert any(label in line and f"{value:,.2f}" in line for line in text.split("\n"))
+
+
+def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", "--estimate", "ml", "--class-prior", "uniform", cwd=pets))
+    found = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=pets)).out)["criteria"]
+    assert (found["evidence"], found["evidence_of_classes"]) == (None, None)
+    assert found["evidence_of_labels"] == pytest.approx(4 * math.log(1 / 2))
+    assert "not defined: there is no prior" in succeeded(nbtext("inspect", "--criteria", cwd=pets)).text
+    succeeded(nbtext("train", "pets", "--classifier", "bernoulli", cwd=pets))
+    assert "--classifier multinomial" in error_line(nbtext("inspect", "--criteria", cwd=pets), 2)
+
+
+def test_what_the_model_knows_of_words(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", "--smoothing", "0.5", cwd=pets))
+    arguments = ("inspect", "--term", "Barking", "--term", "the", "--term", "unicorns")
+    said = json.loads(succeeded(nbtext(*arguments, "-o", "json", cwd=pets)).out)
+    barking, the, unicorns = said["words"]
+    assert (barking["word"], [term["term"] for term in barking["terms"]]) == ("Barking", ["bark"])
+    dogs = barking["terms"][0]["classes"]["dogs"]
+    tokens, n_terms = said["classes"]["dogs"]["tokens"], said["terms"]
+    assert (dogs["count"], dogs["documents"]) == (2, 2)
+    assert dogs["probability"] == pytest.approx(2.5 / (tokens + 0.5 * n_terms))
+    assert dogs["interval"] == pytest.approx(beta.ppf([0.025, 0.975], 2.5, tokens - 2 + 0.5 * (n_terms - 1)))
+    assert barking["terms"][0]["classes"]["cats"]["count"] == 0
+    assert the["terms"] == []
+    assert unicorns["terms"] == [{"term": "unicorn", "known": False, "selected": False, "classes": {}}]
+    text = succeeded(nbtext(*arguments, cwd=pets)).text
+    assert f"{dogs['probability']:.3g}   {dogs['interval'][0]:.3g} to {dogs['interval'][1]:.3g}" in text
+    assert "none: it is a stop word" in text
+    assert "no training document holds it" in text
+
+
+def test_words_that_are_several_terms_and_terms_that_do_not_count(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", "--ngrams", "2", "--top", "3", cwd=pets))
+    terms = json.loads(succeeded(nbtext("inspect", "--term", "the dog barks flute", "-o", "json", cwd=pets)).out)["words"][0]["terms"]
+    assert [(term["term"], term["known"]) for term in terms] == [
+        ("dog", True), ("dog bark", True), ("bark", True), ("bark flute", False), ("flute", False),
+    ]  # fmt: skip
+    assert {term["selected"] for term in terms if term["known"]} == {True, False}
+    left_out = next(term for term in terms if term["known"] and not term["selected"])
+    assert [(of["probability"], of["interval"]) for of in left_out["classes"].values()] == [(None, None)] * 2
+    assert "left out of the model" in succeeded(nbtext("inspect", "--term", "the dog barks", cwd=pets)).text
+
+
+def test_features_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "t.svm").write_text("x red:2 round:1\ny green:3\n")
+    succeeded(nbtext("train", "t.svm", "--format", "svmlight", cwd=tmp_path))
+    word = json.loads(succeeded(nbtext("inspect", "--term", "red", "-o", "json", cwd=tmp_path)).out)["words"][0]
+    assert [of["count"] for of in word["terms"][0]["classes"].values()] == [2, 0]
 
 
 @pytest.mark.parametrize("arguments", [["--top", "-1"], ["--output", "tsv"], ["more"], ["-v", "-q"]])

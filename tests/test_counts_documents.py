@@ -16,7 +16,7 @@ from nbtext.model.counting import content_hashes, count_corpus, count_documents
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
 
-PARAMETERS: dict[str, Any] = {"ngrams": 1, "stemmer": "none", "language": "english", "stop_words": "none", "sample": 4}
+PARAMETERS: dict[str, Any] = {"ngrams": 1, "char_ngrams": None, "stemmer": "none", "language": "english", "stop_words": "none", "sample": 4}
 LABELLED = st.lists(st.tuples(st.sampled_from("xyz"), st.text("abc ", max_size=12).map(str.encode)), min_size=1, max_size=30)
 
 Documents = list[tuple[str, bytes]]

@@ -129,7 +129,9 @@ def test_words_are_marked_with_what_they_add() -> None:
     model = model_of(stemmer="none", stop_words="none", smoothing=0.1)
     excerpt = Excerpts(model).excerpt("A CAT, a\n\tcat in the «harbour»: unheard-of!".encode(), 0, 1)
     assert "".join(piece.text for piece in excerpt) == "A CAT, a cat in the «harbour»: unheard-of!"
-    weights = model.classifier.weights(np.array(model.statistics.vocabulary.find(["cat", "in", "harbour", "the"])))
+    linear = model.linear
+    assert linear is not None
+    weights = linear.weights(np.array(model.statistics.vocabulary.find(["cat", "in", "harbour", "the"])))
     nats = dict(zip(("cat", "in", "harbour", "the"), (weights[:, 0] - weights[:, 1]).tolist(), strict=True))
     expected = {form: nats[form.lower()] for form in ("CAT", "cat", "in", "harbour", "the") if abs(nats[form.lower()]) >= AUDIBLE}
     assert marked(excerpt) == pytest.approx(expected)
@@ -168,7 +170,7 @@ def test_counted_features_are_marked_as_they_stand() -> None:
 
 def test_terms_that_speak_most_for_each_class() -> None:
     model = model_of(stemmer="none", stop_words="none", smoothing=1)
-    models, prior = model.classifier.language_models, model.classifier.prior
+    models, prior = model.language_models, model.prior
     every = np.arange(model.statistics.n_terms)
     probability = models.probability(every)
     summands = probability * prior * np.log(probability / (probability @ prior)[:, np.newaxis])

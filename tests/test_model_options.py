@@ -75,7 +75,7 @@ def test_smoothing_is_added_to_each_count_under_mean_and_mode() -> None:
     for estimate in ("mean", "map"):
         model = fitted(smoothing=0.5, estimate=estimate)
         chinese = np.array(model.statistics.vocabulary.find(["chinese"]))
-        assert model.classifier.language_models.probability(chinese)[0] == pytest.approx([1.5 / (3 + 3), 5.5 / (8 + 3)], rel=1e-12)
+        assert model.language_models.probability(chinese)[0] == pytest.approx([1.5 / (3 + 3), 5.5 / (8 + 3)], rel=1e-12)
 
 
 def test_smoothing_by_evidence_does_not_exceed_any_other() -> None:

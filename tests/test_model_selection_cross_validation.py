@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nbtext.classifiers.class_prior import class_prior
+from nbtext.counts.subsets import Subsets
 from nbtext.errors import UsageError
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model import TextClassifier
@@ -17,7 +18,6 @@ from nbtext.model.estimation import learn
 from nbtext.model_selection.cross_validation import cross_validate, train_and_score
 from nbtext.model_selection.folds import Folds, stratified_folds
 from nbtext.model_selection.leave_one_out import leave_one_out, left_out
-from nbtext.model_selection.subsets import Subsets
 from nbtext.parameters import CRITERIA
 from nbtext.selection import rank
 from tests.building import language_models, statistics_from_table

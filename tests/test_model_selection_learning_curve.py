@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from nbtext import TextClassifier
+from nbtext.counts.subsets import Subsets
 from nbtext.errors import UsageError
 from nbtext.model.counting import count_documents
 from nbtext.model_selection import learning_curve as tested
 from nbtext.model_selection.learning_curve import Resampling, learning_curve, sizes_of, stratified_order
-from nbtext.model_selection.subsets import Subsets
 
 
 def texts_of(n: int, seed: int = 0, classes: int = 3, signal: float = 0.3) -> list[tuple[str, bytes]]:

@@ -77,7 +77,7 @@ def test_an_index_of_another_form_is_refused(parts: Parts, tmp_path: Path, index
 
 WILD: list[Any] = [
     -1, 0, 1, 2**31, 2**53, 2**62, 2**63, 2**64, 10**400, 0.5, 1e308, True, None, "1", [], [[]], {}, [1, 1], [-1], [0], [2**62], ["1"], [True],
-    [1.0], "O", "|O8", "<f4", "<i8", "|b1", "<U4", "V8", ">u4", "<f8", "<u8", "|u1", "\ud800",
+    [1.0], "O", "|O8", "<f2", "<i8", "|b1", "<U4", "V8", ">u4", "<f8", "<u8", "|u1", "\ud800",
 ]  # fmt: skip
 
 

@@ -13,7 +13,8 @@ import pytest
 HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
-    ("errors", "parameters", "ragged"),
+    ("errors", "parameter_checks", "ragged"),
+    ("parameters",),
     ("corpus",),
     ("text",),
     ("counts",),

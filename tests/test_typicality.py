@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
-from nbtext.typicality import BANDS, FEWEST, LEVELS, Typicality, per_token
+from nbtext.typicality import BANDS, FEWEST, LEVELS, Typicality
 from tests.process import PETS
 
 
@@ -51,7 +51,7 @@ def test_few_documents_tell_nothing() -> None:
 def test_a_document_without_tokens_is_not_atypical() -> None:
     typicality = Typicality.of(np.linspace(-9, -1, 60), np.full(60, 4))
     assert typicality is not None
-    assert typicality.share_below(per_token(np.zeros(1), np.zeros(1, np.int64)), np.zeros(1, np.int64)).tolist() == [1.0]
+    assert typicality.share_below(np.zeros(1), np.zeros(1, np.int64)).tolist() == [1.0]
 
 
 def planted(seed: int, letters: str, documents: int) -> list[str]:

@@ -33,6 +33,11 @@ def class_prior(kind: str | Mapping[str, float], statistics: ClassStatistics) ->
     return prior
 
 
+def leaves_a_class(kind: str | Mapping[str, float], statistics: ClassStatistics) -> bool:
+    """Whether any class is possible under the prior: not where the only classes with a weight have no documents left."""
+    return bool(_weights(kind, statistics, statistics.class_documents).any())
+
+
 def class_prior_without(kind: str | Mapping[str, float], statistics: ClassStatistics, number: int) -> NDArray[np.float64]:
     """π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
     documents = statistics.class_documents.copy()

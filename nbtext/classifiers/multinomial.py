@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier
+from nbtext.classifiers.base import Training, Unseen
 from nbtext.classifiers.class_prior import class_prior, class_prior_without
-from nbtext.language_model.leave_one_out import LeftOut, leave_one_out
+from nbtext.classifiers.weighted import WeightedCountsClassifier
+from nbtext.language_model.dirichlet import LanguageModels
+from nbtext.language_model.leave_one_out import leave_one_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,16 +24,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.counts.statistics import ClassStatistics
 
 
 @dataclass(frozen=True, eq=False)
-class MultinomialNaiveBayes(Classifier):
+class MultinomialNaiveBayes(WeightedCountsClassifier):
     """A class prior π, shape (n_classes,), and a language model φ for each class."""
 
     language_models: LanguageModels
     prior_kind: str | Mapping[str, float]
     """Which class prior, as `class_prior` takes it."""
+    weighting: str = "counts"
+
+    @classmethod
+    def of_counts(cls, training: Training, counts: ClassStatistics) -> Self:
+        """The model that follows from weighted counts."""
+        parameters = training.parameters
+        models = LanguageModels(counts, training.selected, training.smoothing, parameters["prior_shape"], parameters["estimate"])
+        return cls(models, parameters["class_prior"], parameters["weighting"])
+
+    @property
+    def counts(self) -> ClassStatistics:
+        """The statistics, with weighted cells in place of counts."""
+        return self.language_models.statistics
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
@@ -52,15 +67,42 @@ class MultinomialNaiveBayes(Classifier):
         """The selected terms, shape (n_terms,)."""
         return self.language_models.selected
 
-    def log_unseen(self) -> NDArray[np.float64]:
-        """log φ_jk of a term that no document held, shape (n_classes,)."""
-        return self.language_models.log_unseen()
+    def likelihood_per_token(
+        self, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+        """Σ_j n_jd log φ_jk / n_d under the best class, an unknown token counting as one of a term that no document held.
 
-    def leave_one_out(self, documents: CountedDocuments) -> LeftOut:
-        """log p(d, C_k) of documents that the model was estimated from, each by the model of all others: prior and language models."""
-        left_out = leave_one_out(self.language_models, documents)
+        None on weighted counts: they are no draws of tokens.
+        """
+        if self.weighting != "counts":
+            return None
+        best = scores.argmax(axis=1)
+        with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
+            of_unknown = np.where(unknown > 0, unknown * self.language_models.log_unseen()[best], 0.0)
+        likelihood = scores[np.arange(len(best)), best] - self.bias[best] + of_unknown
+        tokens = lengths + unknown
+        return np.divide(likelihood, tokens, out=np.zeros(len(best)), where=tokens > 0), tokens
+
+    def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
+        """The sample, each document left out; by folds on weighted counts."""
+        return self.leave_one_out(sample) if self.weighting == "counts" else super().unseen(training, sample)
+
+    @classmethod
+    def leaves_one_out(cls, parameters: Mapping[str, Any]) -> bool:
+        """Whether `leave_one_out` works: it does."""
+        del cls, parameters
+        return True
+
+    def leave_one_out(self, documents: CountedDocuments) -> Unseen:
+        """log p(d, C_k) of documents that the model was estimated from, each by the model of all others: prior and language models.
+
+        Raises `UsageError` on weighted counts.
+        """
+        if self.weighting != "counts":
+            return super().leave_one_out(documents)
+        scores, lengths, unknown = leave_one_out(self.language_models, documents)
         for label in np.unique(documents.classes).tolist():
             prior = class_prior_without(self.prior_kind, self.language_models.statistics, label)
             with np.errstate(divide="ignore"):
-                left_out.scores[documents.classes == label] += np.log(prior)
-        return left_out
+                scores[documents.classes == label] += np.log(prior)
+        return Unseen(scores, lengths, unknown, documents.classes)

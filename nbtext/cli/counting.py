@@ -26,6 +26,7 @@ class Counted:
     names: list[str]
     columns: list[tuple[str, ...]]
     parameters: dict[str, Any]
+    reading: dict[str, Any]
     source: Corpus
     """Of which `say_notices` is to be asked when the results are there."""
 
@@ -53,7 +54,7 @@ def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages,
 
     statistics, documents = count_documents(labelled(), model.parameters, model.stop_list, counted=reading["format"] == "svmlight")
     class_prior(model.parameters["class_prior"], statistics)  # raises now what it would raise in every fold
-    return Counted(statistics, documents, names, values, model.parameters, source)
+    return Counted(statistics, documents, names, values, model.parameters, reading, source)
 
 
 def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:

@@ -110,9 +110,9 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
 
 def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule) -> tuple[dict[str, Any], list[HeldOut]]:
     """All figures, and the documents judged in each repeat."""
+    from nbtext.counts.subsets import Subsets
     from nbtext.model_selection.cross_validation import cross_validate
     from nbtext.model_selection.leave_one_out import leave_one_out
-    from nbtext.model_selection.subsets import Subsets
 
     if options["leave_one_out"]:
         held_out = leave_one_out(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, rule)

@@ -38,10 +38,10 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     from nbtext.classifiers.class_prior import read_class_prior
     from nbtext.cli.corpus import Corpus, corpus_paths, on_error
     from nbtext.corpus.reading import resolved
+    from nbtext.counts.subsets import Subsets
     from nbtext.model import TextClassifier
     from nbtext.model.counting import count_documents
     from nbtext.model_selection.learning_curve import Resampling, learning_curve
-    from nbtext.model_selection.subsets import Subsets
     from nbtext.parameters import READING, TRAINING, checked
 
     say = messages(options)

@@ -58,6 +58,10 @@ class Messages:
             hint = problem.hint if isinstance(problem, NbtextError) else None
             say(problem.message if isinstance(problem, NbtextError) else str(problem), document=identity, hint=hint)
 
+    def nothing_again(self) -> Messages:
+        """For a corpus that is read once more: all that there is to say of it has been said."""
+        return Messages(quiet=True, _shown=SHOWN)
+
     def finish(self) -> int:
         """Count what was not shown; the exit status: 1 if a document could not be read."""
         if self.failed > self._shown:

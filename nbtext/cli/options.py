@@ -49,9 +49,10 @@ def reading_options(command: Command) -> Command:
     return _table_options(READING, command, defaults=False)
 
 
-def training_options(command: Command) -> Command:
-    """The parameters of `READING` and `TRAINING` for a command that makes a model."""
-    return _table_options(READING, _table_options(TRAINING, command, defaults=True), defaults=True)
+def training_options(command: Command, without: Sequence[str] = ()) -> Command:
+    """The parameters of `READING` and `TRAINING` for a command that makes a model, without those that it has another way for."""
+    of_training = tuple(parameter for parameter in TRAINING if parameter.name not in without)
+    return _table_options(READING, _table_options(of_training, command, defaults=True), defaults=True)
 
 
 def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]:

@@ -101,9 +101,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
 def _learning_curve(model: TextClassifier, training: Sequence[str], say: Messages) -> dict[str, Any] | None:
     """Of a corpus that was read before, so that there is nothing new to say of it; None, with a warning, if it is too small."""
     from nbtext.cli.corpus import Corpus
+    from nbtext.counts.subsets import Subsets
     from nbtext.model.counting import count_documents
     from nbtext.model_selection.learning_curve import Resampling, learning_curve
-    from nbtext.model_selection.subsets import Subsets
 
     documents = Corpus(training, model.reading, Messages(quiet=True), labelled=True, progress=False)
     labelled = ((document.label or "", document.text) for document in documents if document.problem is None)

@@ -37,7 +37,7 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
     from nbtext.selection import rank
 
     model = TextClassifier.load(model_path)
-    ranking = rank(model.classifier.language_models, model.classifier.prior, by, top)
+    ranking = rank(model.language_models, model.prior, by, top)
     vocabulary, classes = model.statistics.vocabulary, model.classes_
     rows = [
         (place, vocabulary.term(term), score, classes[label])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.corpus.compression import SUFFIXES
 from nbtext.corpus.decoding import to_utf8
 from nbtext.errors import UsageError
-from nbtext.parameters import in_bytes
+from nbtext.parameter_checks import in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

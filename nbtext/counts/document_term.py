@@ -89,6 +89,17 @@ def stacked(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
     )
 
 
+def beside(left: DocumentTermMatrix, right: DocumentTermMatrix) -> DocumentTermMatrix:
+    """The terms of two matrices of the same documents that have no term in common."""
+    order = np.argsort(np.concatenate((left.entry_documents, right.entry_documents)), kind="stable")
+    return DocumentTermMatrix(
+        left.offsets + right.offsets,
+        np.concatenate((left.terms, right.terms))[order],
+        np.concatenate((left.counts, right.counts))[order],
+        left.unknown + right.unknown,
+    )
+
+
 def document_term_matrix(sequence: TermSequence, n_documents: int) -> DocumentTermMatrix:
     """Count the terms of each document of a block."""
     documents, terms = sequence

@@ -48,6 +48,13 @@ class CountedDocuments:
         """Some of the documents, by number, in the order given."""
         return CountedDocuments(self.matrix.rows(chosen), self.classes[chosen], self.hashes[chosen])
 
+    def places(self, sample: CountedDocuments) -> NDArray[np.int64]:
+        """Which of these documents make up a `DocumentSample` of them, or the first so many of it, shape (n_docs of the sample,)."""
+        order = np.lexsort((self.classes, self.hashes))
+        repeated = np.arange(len(sample)) - np.searchsorted(sample.hashes, sample.hashes)
+        found: NDArray[np.int64] = order[np.searchsorted(self.hashes, sample.hashes, sorter=order) + repeated]
+        return found
+
     def renumbered(self, numbers: Numbers) -> CountedDocuments:
         """The same documents, for statistics in which terms and classes have other numbers."""
         matrix = self.matrix._replace(terms=numbers.terms.astype(self.matrix.terms.dtype)[self.matrix.terms])

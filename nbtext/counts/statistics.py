@@ -37,8 +37,8 @@ class ClassStatistics:
     """Where each term's cells begin and the last term's end, shape (n_terms + 1,)."""
     cell_classes: NDArray[np.int64]
     """Class number of each cell, shape (n_cells,)."""
-    cell_counts: NDArray[np.int64]
-    """m_jk, occurrences of the term in the class, shape (n_cells,)."""
+    cell_counts: NDArray[Any]
+    """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
     cell_documents: NDArray[np.int64]
     """d_jk, documents of the class that hold the term, shape (n_cells,)."""
 
@@ -58,9 +58,9 @@ class ClassStatistics:
         return int(self.class_documents.sum())
 
     @cached_property
-    def class_tokens(self) -> NDArray[np.int64]:
+    def class_tokens(self) -> NDArray[Any]:
         """N_k, tokens of each class, shape (n_classes,)."""
-        tokens = np.zeros(self.n_classes, np.int64)
+        tokens = np.zeros(self.n_classes, self.cell_counts.dtype)
         np.add.at(tokens, self.cell_classes, self.cell_counts)
         return tokens
 
@@ -70,7 +70,7 @@ class ClassStatistics:
         return np.repeat(np.arange(self.n_terms), np.diff(self.term_offsets))
 
     @cached_property
-    def term_counts(self) -> NDArray[np.int64]:
+    def term_counts(self) -> NDArray[Any]:
         """Occurrences of each term in the whole corpus, shape (n_terms,)."""
         return self._over_classes(self.cell_counts)
 
@@ -79,7 +79,7 @@ class ClassStatistics:
         """Documents that hold each term, shape (n_terms,)."""
         return self._over_classes(self.cell_documents)
 
-    def counts_of(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
+    def counts_of(self, terms: NDArray[np.int64]) -> NDArray[Any]:
         """m_jk of some terms, dense, shape (n, n_classes)."""
         return self._dense(terms, self.cell_counts)
 
@@ -150,15 +150,20 @@ class ClassStatistics:
         statistics, numbers = _from_cells(vocabulary, classes, documents, key[left], counts[left], cell_documents[left])
         return Combined(statistics, numbers.after(mine, labels[0]), numbers.after(theirs, labels[1]))
 
-    def _over_classes(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        running = np.concatenate((np.zeros(1, np.int64), np.cumsum(cells)))
-        return running[self.term_offsets[1:]] - running[self.term_offsets[:-1]]
+    def _over_classes(self, cells: NDArray[Any]) -> NDArray[Any]:
+        sums: NDArray[Any]
+        if cells.dtype.kind == "f":  # weighted counts: differences of running sums would not be exact
+            sums = np.bincount(self.cell_terms, cells, self.n_terms)
+        else:
+            running = np.concatenate((np.zeros(1, np.int64), np.cumsum(cells)))
+            sums = running[self.term_offsets[1:]] - running[self.term_offsets[:-1]]
+        return sums
 
-    def _dense(self, terms: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _dense(self, terms: NDArray[np.int64], cells: NDArray[Any]) -> NDArray[Any]:
         starts = self.term_offsets[terms]
         sizes = self.term_offsets[terms + 1] - starts
         place = flat_indices(starts, sizes)
-        table = np.zeros((terms.size, self.n_classes), np.int64)
+        table = np.zeros((terms.size, self.n_classes), cells.dtype)
         table[np.repeat(np.arange(terms.size), sizes), self.cell_classes[place]] = cells[place]
         return table
 

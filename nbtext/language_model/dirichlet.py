@@ -75,7 +75,7 @@ class LanguageModels:
         if self.n_selected == statistics.n_terms:
             return statistics.class_tokens.astype(np.float64)
         cells = self.selected[statistics.cell_terms]
-        tokens = np.zeros(statistics.n_classes, np.int64)
+        tokens = np.zeros(statistics.n_classes, statistics.cell_counts.dtype)
         np.add.at(tokens, statistics.cell_classes[cells], statistics.cell_counts[cells])
         return tokens.astype(np.float64)
 
@@ -91,6 +91,12 @@ class LanguageModels:
         counts = self.statistics.counts_of(terms).astype(np.float64)
         pseudo_counts, total = self.pseudo_counts(terms)
         return ESTIMATES[self.estimate](counts, self.class_tokens, pseudo_counts, total, self.n_selected)
+
+    def probability_in(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Floats:
+        """φ_jk of pairs of a selected term and a class in which it occurs, shape (n,)."""
+        counts = self.statistics.counts_in(terms, classes).astype(np.float64)
+        pseudo_counts, total = self.pseudo_counts(terms)
+        return ESTIMATES[self.estimate](counts, self.class_tokens[classes], pseudo_counts[:, 0], total, self.n_selected)
 
     def log_unseen(self) -> Floats:
         """log φ_jk of a term that no document held so far, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""

@@ -15,7 +15,9 @@ from nbtext.counts.weighted_sums import add_weighted_sums
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
 
     Floats = NDArray[np.float64]
@@ -24,22 +26,40 @@ if TYPE_CHECKING:
 class LeftOut(NamedTuple):
     """What models say of documents that they have not seen."""
 
-    scores: Floats
-    """Log-likelihoods Σ_j n_jd log φ_jk, or scores that include the class prior, shape (n_docs, n_classes), in nats."""
+    log_likelihood: Floats
+    """Σ_j n_jd log φ_jk of each document, shape (n_docs, n_classes), in nats."""
     lengths: NDArray[np.int64]
     """Tokens of terms that still count, shape (n_docs,)."""
     unknown: NDArray[np.int64]
     """Other tokens, of terms that no other document holds or that did not count before, shape (n_docs,)."""
 
 
+class WithoutThemselves(NamedTuple):
+    """Documents as they look to the statistics of all others."""
+
+    matrix: DocumentTermMatrix
+    """Their entries of selected terms that another document holds."""
+    remaining: NDArray[np.int64]
+    """Occurrences of each entry's term in all other documents, at least 1, shape (n_entries,)."""
+    vanishing: NDArray[np.int64]
+    """Selected terms that only this document holds, shape (n_docs,)."""
+    lengths: NDArray[np.int64]
+    """Tokens of selected terms, those that vanish included, shape (n_docs,)."""
+
+
+def without_themselves(statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments) -> WithoutThemselves:
+    """What is left of documents of the corpus when each is subtracted from its statistics."""
+    matrix = documents.matrix.of_terms(selected)
+    lengths = matrix.lengths
+    remaining = statistics.term_counts[matrix.terms] - matrix.counts
+    vanishing = np.bincount(matrix.entry_documents[remaining == 0], minlength=len(documents))
+    return WithoutThemselves(matrix.of_entries(remaining > 0), remaining[remaining > 0], vanishing, lengths)
+
+
 def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOut:
     """Log-likelihoods of documents of the corpus, each under the models estimated from all others."""
     statistics = models.statistics
-    matrix = documents.matrix.of_terms(models.selected)
-    selected_tokens = matrix.lengths
-    remaining = statistics.term_counts[matrix.terms] - matrix.counts
-    vanishing = np.bincount(matrix.entry_documents[remaining == 0], minlength=len(documents))
-    matrix, remaining = matrix.of_entries(remaining > 0), remaining[remaining > 0]
+    matrix, remaining, vanishing, selected_tokens = without_themselves(statistics, models.selected, documents)
 
     class_tokens = np.tile(models.class_tokens, (len(documents), 1))
     class_tokens[np.arange(len(documents)), documents.classes] -= selected_tokens

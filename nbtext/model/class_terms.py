@@ -18,7 +18,7 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
 
     The ``most_classes`` classes with most documents, in the model's order.
     """
-    models, prior = model.classifier.language_models, model.classifier.prior
+    models, prior = model.language_models, model.prior
     shown = np.sort(np.argsort(-model.statistics.class_documents, kind="stable")[:most_classes])
     terms = np.flatnonzero(models.selected)
     best, values = np.empty((0, shown.size), np.int64), np.empty((0, shown.size))

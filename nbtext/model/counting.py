@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counted import CountedTerms
-from nbtext.counts.document_term import DocumentTermMatrix, document_term_matrix
+from nbtext.counts.document_term import DocumentTermMatrix, beside, document_term_matrix
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.errors import UsageError
@@ -45,17 +45,30 @@ class DocumentCounter(Protocol):
 
 
 class AnalyzedTerms:
-    """Counts the terms that an analyzer finds in texts, and their n-grams."""
+    """Counts the terms that analyzers find in texts, and the n-grams of words."""
 
     def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> None:
-        self._analyzer = Analyzer(stop_list, stemmer(parameters["stemmer"], parameters["language"]), vocabulary.find)
+        self._words, *self._pieces = analyzers(parameters, stop_list, vocabulary)
         self._order = parameters["ngrams"]
         self._vocabulary = vocabulary
 
     def count(self, texts: Sequence[bytes]) -> DocumentTermMatrix:
         """Counts of some documents in valid UTF-8, shape (n_docs, n_terms)."""
-        sequence = with_ngrams(self._analyzer.sequence(texts), self._order, self._vocabulary.find_pairs)
-        return document_term_matrix(sequence, len(texts))
+        sequence = with_ngrams(self._words.sequence(texts), self._order, self._vocabulary.find_pairs)
+        matrix = document_term_matrix(sequence, len(texts))
+        for pieces in self._pieces:
+            matrix = beside(matrix, document_term_matrix(pieces.sequence(texts), len(texts)))
+        return matrix
+
+
+def analyzers(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> list[Analyzer]:
+    """What finds the terms of a text: its words, and if asked for their character n-grams. No two find the same term."""
+    found = [Analyzer(stop_list, stemmer(parameters["stemmer"], parameters["language"]), vocabulary.find)]
+    if parameters["char_ngrams"] is not None:
+        from nbtext.text.char_ngrams import CharNgramAnalyzer, sizes_of
+
+        found.append(CharNgramAnalyzer(stop_list, sizes_of(parameters["char_ngrams"]), vocabulary.find))
+    return found
 
 
 def document_counter(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds, *, counted: bool) -> DocumentCounter:

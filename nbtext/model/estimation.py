@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
+from nbtext.classifiers.base import Training
 from nbtext.classifiers.class_prior import class_prior
-from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.classifiers.registry import classifier_class
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels
-from nbtext.typicality import Typicality, per_token
+from nbtext.typicality import Typicality
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from nbtext.classifiers.base import Classifier, Unseen
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
 
 
@@ -39,34 +42,68 @@ class Learnt:
     """How good the posteriors of left-out documents of the sample were: `documents`, and `before` and `after` calibration log loss, Brier
     score and calibration error; None where it was not calibrated."""
     typicality: Typicality | None = None
+    fitted: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """What the classifier keeps beside the statistics, by name."""
 
 
-def learn(counts: CorpusCounts, parameters: Mapping[str, Any]) -> Learnt:
-    """Choose terms, smoothing and calibration. Raises `UsageError` if the limits leave no term of those there are."""
-    learnt = _terms_and_smoothing(counts.statistics, parameters)
+def learn(counts: CorpusCounts, parameters: Mapping[str, Any], documents: CountedDocuments | None = None) -> Learnt:
+    """Choose terms, smoothing and calibration, and fit what the statistics alone do not give.
+
+    ``documents`` are all there are, for a classifier that needs them. Raises `UsageError` if the limits leave no term of those there are.
+    """
+    learnt = terms_and_smoothing(counts, parameters)
+    training = Training(counts.statistics, learnt.selected, learnt.smoothing, parameters, documents, counts.sample.documents)
+    fitted = classifier_class(parameters["classifier"]).estimate(training)
+    learnt = replace(learnt, fitted=fitted.arrays())
     method = calibration_method(parameters)
-    documents = counts.sample.documents
-    documents = documents.rows(np.arange(min(len(documents), max(MOST_SCORES // counts.statistics.n_classes, 1))))
-    if method == "none" or not len(documents):
+    sample = counts.sample.documents
+    sample = sample.rows(np.arange(min(len(sample), max(MOST_SCORES // counts.statistics.n_classes, 1))))
+    if method == "none" or not len(sample):
         return learnt
+    unseen = fitted.unseen(training, sample)
+    per_token = fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown)
+    learnt = replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token))
+    return _calibrated(learnt, method, fitted, unseen)
+
+
+def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) -> Learnt:
     from nbtext.metrics.evaluation import proper_scores
     from nbtext.metrics.judged import judged
 
-    fitted = classifier(counts.statistics, learnt, parameters)
-    left_out = fitted.leave_one_out(documents)
-    rows = np.arange(len(documents))
-    usable = np.isfinite(left_out.scores[rows, documents.classes])  # not where the class went with its only document
-    scores, lengths, truth = left_out.scores[usable], left_out.lengths[usable], documents.classes[usable]
-    typicality = Typicality.of(*likelihood_per_token(fitted, left_out.scores, left_out.lengths, left_out.unknown))
-    if not len(truth):
-        return replace(learnt, typicality=typicality)
-    calibration = METHODS[method](scores, truth, lengths)
-    judgement: dict[str, Any] = {"documents": len(truth)}
-    for name, used in (("before", UNCALIBRATED), ("after", calibration)):
-        posterior = used.log_posterior(scores, lengths)
-        figures = proper_scores(judged(truth, posterior.argmax(axis=1), posterior))
-        judgement[name] = {figure: float(f"{value:.6g}") for figure, value in figures.items()}
-    return replace(learnt, calibration=calibration, judgement=judgement, typicality=typicality)
+    usable = np.isfinite(unseen.scores[np.arange(len(unseen.classes)), unseen.classes])  # not where the class went with its only document
+    if not usable.any():
+        return learnt
+    scores, lengths, truth = unseen.scores[usable], unseen.lengths[usable], unseen.classes[usable]
+
+    def figures(calibration: Calibration, scores: NDArray[np.float64]) -> dict[str, float]:
+        posterior = calibration.log_posterior(scores, lengths)
+        found = proper_scores(judged(truth, posterior.argmax(axis=1), posterior))
+        return {figure: float(f"{value:.6g}") for figure, value in found.items()}
+
+    calibrated = []
+    for variant in fitted.variants():
+        on_log_scale = variant.log_scale(scores, lengths)
+        calibration = METHODS[method](on_log_scale, truth, lengths)
+        calibrated.append((figures(calibration, on_log_scale), calibration, variant))
+    after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
+    judgement = {"documents": len(truth), "before": figures(UNCALIBRATED, scores), "after": after}
+    return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays())
+
+
+def needs_documents(parameters: Mapping[str, Any]) -> bool:
+    """Whether the classifier needs all documents; raises `UsageError` if it does not take the weighting or the shape of the prior."""
+    chosen = classifier_class(parameters["classifier"])
+    for name, taken in (("weighting", chosen.WEIGHTINGS), ("prior_shape", chosen.PRIOR_SHAPES)):
+        if parameters[name] not in taken:
+            setting = f"--{name.replace('_', '-')} {parameters[name]}"
+            raise UsageError(f"--classifier {parameters['classifier']} does not take {setting}", hint=f"it takes {', '.join(taken)}")
+    return chosen.needs_documents(parameters)
+
+
+def needs_sample(parameters: Mapping[str, Any]) -> bool:
+    """Whether anything is learnt from the sample."""
+    from_sample = classifier_class(parameters["classifier"]).LEARNS_FROM_SAMPLE or parameters["smoothing"] == "leave-one-out"
+    return from_sample or calibration_method(parameters) != "none"
 
 
 def calibration_method(parameters: Mapping[str, Any]) -> str:
@@ -76,20 +113,11 @@ def calibration_method(parameters: Mapping[str, Any]) -> str:
     return "none" if parameters["estimate"] == "ml" else "length"
 
 
-def likelihood_per_token(
-    fitted: MultinomialNaiveBayes, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The log-likelihood per token of documents under their best class, in nats, and their tokens, unknown ones included; both (n_docs,)."""
-    best = scores.argmax(axis=1)
-    with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
-        of_unknown = np.where(unknown > 0, unknown * fitted.log_unseen()[best], 0.0)
-    likelihood = scores[np.arange(len(best)), best] - fitted.bias[best] + of_unknown
-    return per_token(likelihood, lengths + unknown), lengths + unknown
-
-
-def _terms_and_smoothing(statistics: ClassStatistics, parameters: Mapping[str, Any]) -> Learnt:
+def terms_and_smoothing(counts: CorpusCounts, parameters: Mapping[str, Any]) -> Learnt:
+    """What is chosen before anything is fitted; raises as `learn` does."""
+    statistics = counts.statistics
     selected = _within_document_limits(statistics, parameters["min_df"], parameters["max_df"])
-    smoothing = _smoothing(statistics, selected, parameters)
+    smoothing = _smoothing(counts, selected, parameters)
     if parameters["top"] is not None:
         from nbtext.selection import rank
 
@@ -97,7 +125,7 @@ def _terms_and_smoothing(statistics: ClassStatistics, parameters: Mapping[str, A
         best = rank(models, class_prior(parameters["class_prior"], statistics), parameters["by"], parameters["top"]).terms
         selected = np.zeros_like(selected)
         selected[best] = True
-        smoothing = _smoothing(statistics, selected, parameters)
+        smoothing = _smoothing(counts, selected, parameters)
     return Learnt(selected, smoothing)
 
 
@@ -106,9 +134,10 @@ def language_models(statistics: ClassStatistics, learnt: Learnt, parameters: Map
     return LanguageModels(statistics, learnt.selected, learnt.smoothing, parameters["prior_shape"], parameters["estimate"])
 
 
-def classifier(statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> MultinomialNaiveBayes:
-    """The classifier that follows."""
-    return MultinomialNaiveBayes(language_models(statistics, learnt, parameters), parameters["class_prior"])
+def classifier(statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> Classifier:
+    """The classifier that follows; raises `ModelError` if what was fitted cannot be its."""
+    training = Training(statistics, learnt.selected, learnt.smoothing, parameters)
+    return classifier_class(parameters["classifier"]).restored(training, learnt.fitted)
 
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> NDArray[np.bool_]:
@@ -121,11 +150,18 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     return selected
 
 
-def _smoothing(statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    statistics, sample = counts.statistics, counts.sample.documents
     if parameters["estimate"] == "ml":
         return 0.0
+    if parameters["smoothing"] == "leave-one-out":
+        from nbtext.language_model.left_out_likelihood import smoothing_by_leave_one_out
+
+        if parameters["classifier"] != "multinomial" or parameters["weighting"] != "counts":
+            raise UsageError("--smoothing leave-one-out is for --classifier multinomial on counts only", hint="use auto or a number")
+        if not len(sample):
+            raise UsageError("--smoothing leave-one-out needs documents, and the model keeps none", hint="train with a --sample above 0")
+        return smoothing_by_leave_one_out(statistics, selected, parameters["prior_shape"], sample)
     if parameters["smoothing"] != "auto":
         return float(parameters["smoothing"])
-    from nbtext.language_model.evidence import smoothing_by_evidence
-
-    return smoothing_by_evidence(statistics, selected, parameters["prior_shape"])
+    return classifier_class(parameters["classifier"]).smoothing(statistics, selected, parameters)

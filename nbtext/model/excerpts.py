@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.counts.document_term import DocumentTermMatrix
+from nbtext.model.counting import analyzers
 from nbtext.model.report_data import Piece
-from nbtext.text.analyzer import Analyzer
-from nbtext.text.stemming import stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from nbtext.classifiers.base import LinearClassifier
     from nbtext.model.text_classifier import TextClassifier
 
 LONGEST = 420
@@ -32,15 +33,14 @@ _COUNTED = re.compile(rb"[^\s]+")
 
 
 class Excerpts:
-    """Excerpts of the documents of a model. Words are weighed one by one; n-grams are not marked."""
+    """Excerpts of the documents of a model. Words are weighed one by one, with their character n-grams; n-grams of words are not marked."""
 
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
-        find = model.statistics.vocabulary.find
-        analyzer = Analyzer(model.stop_list, stemmer(model.parameters["stemmer"], model.parameters["language"]), find)
+        found = analyzers(model.parameters, model.stop_list, model.statistics.vocabulary)
         counted = model.reading["format"] == "svmlight"
         self._words = _COUNTED if counted else _SURFACE
-        self._terms: Callable[[list[bytes]], tuple[list[str], list[int]]] = _names if counted else analyzer.terms
+        self._terms: list[Callable[[list[bytes]], tuple[list[str], list[int]]]] = [_names] if counted else [of.terms for of in found]
 
     def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[Piece, ...]:
         """About `LONGEST` bytes in valid UTF-8, white space as single spaces, where most speaks for class ``answer`` against ``rival``."""
@@ -60,17 +60,25 @@ class Excerpts:
         return tuple(piece for piece in pieces if piece.text)
 
     def _evidence(self, forms: list[bytes], answer: int, rival: int) -> NDArray[np.float64]:
-        """What one occurrence of each surface form adds to the score of ``answer`` over that of ``rival``, shape (n_forms,), in nats."""
-        terms, sizes = self._terms(forms)
+        """What an occurrence of each form adds to the score of ``answer`` over ``rival``, shape (n_forms,), in nats; 0 if that depends on the others."""
+        linear = self._model.linear
+        if linear is None:
+            return np.zeros(len(forms))
+        return sum((self._of_terms(linear, *terms(forms), answer, rival) for terms in self._terms), np.zeros(len(forms)))
+
+    def _of_terms(self, linear: LinearClassifier, terms: list[str], sizes: list[int], answer: int, rival: int) -> NDArray[np.float64]:
+        """The same of the terms of each form, of which it has so many."""
         ids = np.array(self._model.statistics.vocabulary.find(terms), np.int64)
         nats = np.zeros(ids.size)
         known = np.flatnonzero(ids >= 0)
-        known = known[self._model.classifier.known()[ids[known]]]
-        distinct, places = np.unique(ids[known], return_inverse=True)
-        weights = self._model.classifier.weights(distinct)
+        known = known[linear.known()[ids[known]]]
+        distinct, places, counts = np.unique(ids[known], return_inverse=True, return_counts=True)
+        features = linear.features(DocumentTermMatrix(np.array([0, distinct.size]), distinct, counts, np.zeros(1, np.int64)))
+        of_each = np.zeros(distinct.size)
+        of_each[np.searchsorted(distinct, features.terms)] = features.counts
+        weights = linear.weights(distinct)
         with np.errstate(invalid="ignore"):
-            difference = weights[:, answer] - weights[:, rival]
-        nats[known] = difference[places]
+            nats[known] = (of_each / counts * (weights[:, answer] - weights[:, rival]))[places]
         of_forms = np.bincount(np.repeat(np.arange(len(sizes)), sizes), nats, len(sizes))
         return np.where(np.isnan(of_forms), 0.0, of_forms)  # both classes ruled out
 

@@ -67,7 +67,7 @@ class LeakCheck:
     """
 
     def __init__(self, model: TextClassifier) -> None:
-        parameters = {**model.parameters, "stemmer": "none", "ngrams": 1}
+        parameters = {**model.parameters, "stemmer": "none", "ngrams": 1, "char_ngrams": None}
         self._counter = document_counter(parameters, [], GrowingVocabulary(), counted=model.reading["format"] == "svmlight")
         self._ids: tuple[list[str], list[str]] = ([], [])
         self._matrices: tuple[list[DocumentTermMatrix], list[DocumentTermMatrix]] = ([], [])

@@ -52,7 +52,7 @@ def _calibration(of: Mapping[str, Any] | None) -> str:
         return "none"
     scale, exponent = of["temperature"]["scale"], of["temperature"]["exponent"]
     temperature = f"{scale:.4g} × tokens^{exponent:.4g}" if exponent else f"{scale:.4g}"
-    return f"{of['method']}, temperature {temperature}, from {_documents(of['documents'])}, each left out"
+    return f"{of['method']}, temperature {temperature}, from {_documents(of['documents'])}, each judged by a model without it"
 
 
 def _settings(values: Mapping[str, Any]) -> Rows:

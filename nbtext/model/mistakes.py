@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.classifiers.base import LinearClassifier
     from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.decision import Decision
     from nbtext.model.answers import ScoredBlock
@@ -44,7 +45,7 @@ class Mistake(NamedTuple):
     margin: float
     """log p(answer | d) − log p(truth | d), in nats; below 0 where costs made the answer. With an unknown truth, over ``against``."""
     terms: tuple[TippingTerm, ...]
-    """The `TERMS_SHOWN` terms that speak most for the answer, strongest first; inf nats where the term rules the true class out."""
+    """The `TERMS_SHOWN` terms that speak most for the answer, strongest first, none if the classifier is not linear; inf nats where the term rules the true class out."""
     against: str | None = None
     """Where the model does not know the true class: the most probable class but the answer, to which the terms compare it."""
 
@@ -68,7 +69,8 @@ class MistakeFinder:
         answers, posterior = decision.answers[wrong], block.log_posterior[wrong]
         rivals = np.where(truth[wrong] >= 0, truth[wrong], runner_up(posterior, answers))
         matrix = self._counter.count([block.documents[row].text for row in wrong.tolist()])
-        tipping = self._tipping_terms(matrix, answers, rivals)
+        linear = self._model.linear
+        tipping = [()] * wrong.size if linear is None else self._tipping_terms(linear, matrix, answers, rivals)
         every = np.arange(wrong.size)
         with np.errstate(invalid="ignore"):
             margins = posterior[every, answers] - posterior[every, rivals]
@@ -85,11 +87,11 @@ class MistakeFinder:
             )
 
     def _tipping_terms(
-        self, matrix: DocumentTermMatrix, answers: NDArray[np.int64], rivals: NDArray[np.int64]
+        self, linear: LinearClassifier, matrix: DocumentTermMatrix, answers: NDArray[np.int64], rivals: NDArray[np.int64]
     ) -> list[tuple[TippingTerm, ...]]:
-        matrix = matrix.of_terms(self._model.classifier.known())
+        matrix = linear.features(matrix.of_terms(linear.known()))
         documents = np.repeat(np.arange(matrix.n_documents), matrix.entries)
-        nats = self._evidence(matrix, answers[documents], rivals[documents])
+        nats = self._evidence(linear, matrix, answers[documents], rivals[documents])
         speaking = np.flatnonzero(nats > 0)  # nan, where a term rules out both classes, is not
         order = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking], documents[speaking]))]
         bounds = np.searchsorted(documents[order], np.arange(matrix.n_documents + 1)).tolist()
@@ -101,7 +103,9 @@ class MistakeFinder:
             found.append(tuple(TippingTerm(name(term), gain) for term, gain in pairs))
         return found
 
-    def _evidence(self, matrix: DocumentTermMatrix, answers: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _evidence(
+        self, linear: LinearClassifier, matrix: DocumentTermMatrix, answers: NDArray[np.int64], rivals: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         """n_jd (w_j,answer − w_j,rival) of each entry, shape (n_entries,), in nats of the score, before any calibration.
 
         ``answers`` and ``rivals`` are the two classes of each entry. The weights are asked for some terms at a time.
@@ -110,7 +114,7 @@ class MistakeFinder:
         step = max(WEIGHTS_AT_ONCE // len(self._classes), 1)
         nats = np.empty(matrix.terms.size)
         for begin in range(0, terms.size, step):
-            weights = self._model.classifier.weights(terms[begin : begin + step])
+            weights = linear.weights(terms[begin : begin + step])
             here = np.flatnonzero((places >= begin) & (places < begin + step))
             rows = places[here] - begin
             with np.errstate(invalid="ignore"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nbtext.model.estimation import calibration_method
 from nbtext.selection import rank
 
@@ -16,15 +18,16 @@ def overview(model: TextClassifier, top: int) -> dict[str, Any]:
 
     A term is listed under the class to which it adds most mutual information.
     """
-    statistics, fitted = model.statistics, model.classifier
+    statistics = model.statistics
     return {
         "documents": statistics.n_documents,
         "tokens": int(statistics.class_tokens.sum()),
         "terms": statistics.n_terms,
-        "selected_terms": fitted.language_models.n_selected,
+        "selected_terms": model.language_models.n_selected,
         "ngrams": int(statistics.vocabulary.pairs.size),
         "smoothing": model.learnt.smoothing,
         "calibration": _calibration(model),
+        "boundary": _boundary(model),
         "sample": {"documents": len(model.counts.sample.documents), "complete": model.counts.sample.is_complete},
         "training": model.parameters,
         "reading": model.reading,
@@ -38,7 +41,7 @@ def overview(model: TextClassifier, top: int) -> dict[str, Any]:
                 "top_terms": terms,
             }
             for label, documents, tokens, prior, terms in zip(
-                statistics.classes, statistics.class_documents, statistics.class_tokens, fitted.prior, _top_terms(model, top), strict=True
+                statistics.classes, statistics.class_documents, statistics.class_tokens, model.prior, _top_terms(model, top), strict=True
             )
         },
     }
@@ -56,12 +59,28 @@ def _calibration(model: TextClassifier) -> dict[str, Any] | None:
     }
 
 
+def _boundary(model: TextClassifier) -> dict[str, dict[str, Any]] | None:
+    """The w and w_0 of each class in latent features where Gaussian classes share a covariance; None for any other model.
+
+    w_0 is None for a class that the prior rules out.
+    """
+    if model.parameters["classifier"] != "gaussian":
+        return None
+    from nbtext.classifiers.discriminant import GaussianDiscriminantAnalysis
+
+    classifier = model.classifier
+    if not isinstance(classifier, GaussianDiscriminantAnalysis) or not classifier.gaussians.shares_covariance:
+        return None
+    weights, bias = (np.round(part, 9).tolist() for part in classifier.boundary())
+    return {label: {"w_0": w_0 if w_0 > -np.inf else None, "w": w} for label, w_0, w in zip(model.classes_, bias, weights, strict=True)}
+
+
 def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:
     found: list[list[str]] = [[] for _ in model.classes_]
     if not top:
         return found
     wanting = len(found)
-    ranking = rank(model.classifier.language_models, model.classifier.prior, "mutual-information")
+    ranking = rank(model.language_models, model.prior, "mutual-information")
     for term, label in zip(ranking.terms.tolist(), ranking.classes.tolist(), strict=True):
         if len(found[label]) < top:
             found[label].append(model.statistics.vocabulary.term(term))

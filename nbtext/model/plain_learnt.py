@@ -20,6 +20,9 @@ ARRAYS = frozenset({"selected", "curve_places", "curve_shares", "typicality"})
 
 SETTINGS = frozenset({"smoothing", "temperature", "calibration"})
 
+FITTED = "fitted_"
+"""What the names of a classifier's own arrays begin with."""
+
 FIGURES = frozenset({"log_loss", "brier", "ece"})
 
 
@@ -35,6 +38,7 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[A
         "selected": np.empty(0, np.uint8) if learnt.selected.all() else learnt.selected.view(np.uint8),
         "curve_places": calibration.curve[0],
         "curve_shares": calibration.curve[1],
+        **{FITTED + name: array for name, array in learnt.fitted.items()},
         "typicality": np.empty(0) if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
     }
     return settings, arrays
@@ -50,9 +54,12 @@ def learnt_from_plain(settings: Mapping[str, Any], part: Mapping[str, NDArray[An
         selected = part["selected"].astype(np.bool_)
     judgement = settings["calibration"]
     require(judgement is None or _is_judgement(judgement), "its calibration has no figures")
-    return Learnt(
-        selected, float(settings["smoothing"]), _calibration(settings["temperature"], part), judgement, _typicality(part["typicality"])
+    fitted = {name.removeprefix(FITTED): array for name, array in part.items() if name.startswith(FITTED)}
+    require(
+        all(array.dtype.kind == "f" and bool(np.isfinite(array).all()) for array in fitted.values()), "its classifier's numbers are none"
     )
+    calibration, typicality = _calibration(settings["temperature"], part), _typicality(part["typicality"])
+    return Learnt(selected, float(settings["smoothing"]), calibration, judgement, typicality, fitted)
 
 
 def _calibration(temperature: object, part: Mapping[str, NDArray[Any]]) -> Calibration:

@@ -11,6 +11,7 @@ from nbtext.classifiers.class_prior import class_prior
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.errors import ModelError, UsageError
 from nbtext.model import plain_counts, plain_learnt
+from nbtext.model.estimation import classifier
 from nbtext.model.plain import require, utf8
 from nbtext.parameters import READING, TRAINING, checked
 
@@ -56,8 +57,9 @@ def to_plain(state: State) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 def from_plain(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> State:
     """The state that settings and arrays describe; raises `ModelError` unless they describe one that training could have made."""
-    require(set(settings) == SETTINGS and set(arrays) <= ARRAYS, "it has not the parts of a model")
-    part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS}
+    others = set(arrays) - ARRAYS
+    require(set(settings) == SETTINGS and all(name.startswith(plain_learnt.FITTED) for name in others), "it has not the parts of a model")
+    part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS | others}
     written_by = settings["written_by"]
     require(isinstance(written_by, dict) and all(isinstance(value, str) for value in written_by.values()), "its versions are not text")
     training, reading = _parameters(settings, TRAINING, "training"), _parameters(settings, READING, "reading")
@@ -66,10 +68,11 @@ def from_plain(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     counts = plain_counts.counts_from_plain(part, training["sample"], bound)
     try:
         class_prior(training["class_prior"], counts.statistics)
+        learnt = plain_learnt.learnt_from_plain(settings, part, counts.statistics.n_terms)
+        classifier(counts.statistics, learnt, training)  # raises if what was fitted does not fit
     except UsageError as problem:
         raise ModelError(f"the model is malformed: {str(problem)[:200]}") from None
     require(plain_counts.longest_ngram(counts.statistics.vocabulary) <= training["ngrams"], "its n-grams are longer than its settings say")
-    learnt = plain_learnt.learnt_from_plain(settings, part, counts.statistics.n_terms)
     return State(training, reading, utf8(part["stop_words"]).split(), counts, learnt, written_by)
 
 

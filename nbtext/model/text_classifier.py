@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from nbtext import __version__
+from nbtext.classifiers.base import LinearClassifier
 from nbtext.classifiers.class_prior import class_prior
+from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.documents import DocumentSample
 from nbtext.counts.weighted_sums import CELLS_AT_ONCE
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.alike import alike
-from nbtext.model.counting import DocumentCounter, count_corpus, document_counter
-from nbtext.model.estimation import Learnt, classifier, learn, likelihood_per_token
+from nbtext.model.counting import DocumentCounter, count_corpus, count_documents, document_counter
+from nbtext.model.estimation import Learnt, classifier, language_models, learn, needs_documents
+from nbtext.model.labelled_texts import all_utf8, labelled_texts
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.parameters import NLTK_STEMMERS, READING, TRAINING, checked
 from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-    from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.classifiers.base import Classifier
+    from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.dirichlet import LanguageModels
 
     Text = str | bytes
 
 
-COUNTING = ("language", "stop_words", "stemmer", "ngrams", "sample")
+COUNTING = ("language", "stop_words", "stemmer", "ngrams", "char_ngrams", "sample")
 """The parameters that decide what is counted; all others decide what is made of the counts."""
 
 
@@ -76,22 +80,36 @@ class TextClassifier:
     def set_params(self, **parameters: object) -> TextClassifier:
         """Change parameters. Counts stay and are estimated from anew, unless other parameters would have counted otherwise."""
         before, after = self.parameters, checked(TRAINING, {**self.parameters, **parameters})
-        if self._counts is not None and all(before[name] == after[name] for name in COUNTING):
+        counted_alike = all(before[name] == after[name] for name in COUNTING)
+        if self._counts is not None and counted_alike and not needs_documents(after):
             return self._estimate(self._counts, after)
         self._stop_list = None
         return self._replace(after, None, None)
 
     def fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forgets what was learnt before."""
-        return self.fit_stream(_pairs(texts, labels))
+        return self.fit_stream(labelled_texts(texts, labels))
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
-        return self._estimate(count_corpus(labelled, self.parameters, self.stop_list, counted=self._is_counted), self.parameters)
+        if not self._needs_documents:
+            return self._estimate(count_corpus(labelled, self.parameters, self.stop_list, counted=self._is_counted), self.parameters)
+        return self.fit_counted(*count_documents(labelled, self.parameters, self.stop_list, counted=self._is_counted))
+
+    def fit_counted(self, statistics: ClassStatistics, documents: CountedDocuments) -> TextClassifier:
+        """Learn from a whole corpus as `nbtext.model.counting.count_documents` counts it under these parameters."""
+        counts = CorpusCounts(statistics, DocumentSample.of(documents, self.parameters["sample"]))
+        return self._estimate(counts, self.parameters, documents if self._needs_documents else None)
 
     def partial_fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
-        """Learn from more texts; new classes and terms are welcome. The result is that of one `fit` with all of them."""
-        more = count_corpus(_pairs(texts, labels), self.parameters, self.stop_list, counted=self._is_counted)
+        """Learn from more texts; new classes and terms are welcome. The result is that of one `fit` with all of them.
+
+        Raises `UsageError` for a classifier that needs all documents at once.
+        """
+        if self._needs_documents:
+            kind = "--classifier {classifier} --weighting {weighting}".format_map(self.parameters)
+            raise UsageError(f"a model of {kind} cannot be updated exactly", hint="train it on all documents")
+        more = count_corpus(labelled_texts(texts, labels), self.parameters, self.stop_list, counted=self._is_counted)
         return self._estimate(more if self._counts is None else self._counts + more, self.parameters)
 
     def predict(self, texts: Iterable[Text]) -> list[str | None]:
@@ -116,22 +134,25 @@ class TextClassifier:
         matrix = self._counter.count(texts)
         scores, lengths = self.classifier.joint_log_likelihood(matrix)
         unknown = matrix.lengths + matrix.unknown - lengths
-        return ScoredTexts(scores, self.learnt.calibration.log_posterior(scores, lengths), lengths, unknown)
+        log_posterior = self.learnt.calibration.log_posterior(self.classifier.log_scale(scores, lengths), lengths)
+        return ScoredTexts(scores, log_posterior, lengths, unknown)
 
     def typicality(self, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]) -> NDArray[np.float64]:
         """The share of training documents of about its length that are less likely per token than a scored text, shape (n_docs,).
 
         Raises `UsageError` if the model keeps no likelihoods of training documents.
         """
-        if self.learnt.typicality is None:
+        per_token = self.classifier.likelihood_per_token(scores, lengths, unknown)
+        if self.learnt.typicality is None or per_token is None:
             raise UsageError(
-                "the model does not know what is typical", hint="train with smoothing, calibration and a sample of at least 50 documents"
+                "the model does not know what is typical",
+                hint="train a multinomial one with smoothing, calibration and a sample of at least 50 documents",
             )
-        return self.learnt.typicality.share_below(*likelihood_per_token(self.classifier, scores, lengths, unknown))
+        return self.learnt.typicality.share_below(*per_token)
 
     def score(self, texts: Iterable[Text], labels: Iterable[str]) -> float:
         """Accuracy on texts whose classes are known."""
-        documents = list(_pairs(texts, labels))
+        documents = list(labelled_texts(texts, labels))
         predicted = self.predict(text for _, text in documents)
         return sum(answer == label for answer, (label, _) in zip(predicted, documents, strict=True)) / len(documents)
 
@@ -174,7 +195,7 @@ class TextClassifier:
             found.append("the documents hold no terms; every answer will be the class prior's")
         if similar := alike(self.classes_):
             found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
-        return found
+        return [*found, *self.classifier.warnings()]
 
     @property
     def documents_at_once(self) -> int:
@@ -215,9 +236,24 @@ class TextClassifier:
         return self._stop_list
 
     @cached_property
-    def classifier(self) -> MultinomialNaiveBayes:
+    def classifier(self) -> Classifier:
         """The estimated model."""
         return classifier(self.statistics, self.learnt, self.parameters)
+
+    @property
+    def linear(self) -> LinearClassifier | None:
+        """The estimated model, if its scores are sums over tokens."""
+        return self.classifier if isinstance(self.classifier, LinearClassifier) else None
+
+    @cached_property
+    def language_models(self) -> LanguageModels:
+        """The language models of the classes, whatever the classifier."""
+        return language_models(self.statistics, self.learnt, self.parameters)
+
+    @cached_property
+    def prior(self) -> NDArray[np.float64]:
+        """π_k, shape (n_classes,)."""
+        return class_prior(self.parameters["class_prior"], self.statistics)
 
     @cached_property
     def _counter(self) -> DocumentCounter:
@@ -229,45 +265,25 @@ class TextClassifier:
         return bool(self.reading["format"] == "svmlight")
 
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:
-        rows = [rows_of(block) for block in blocks(_all_utf8(texts), len, self.documents_at_once)]
+        rows = [rows_of(block) for block in blocks(all_utf8(texts), len, self.documents_at_once)]
         return np.concatenate(rows) if rows else np.empty((0, self.statistics.n_classes))
 
-    def _estimate(self, counts: CorpusCounts, parameters: dict[str, Any]) -> TextClassifier:
+    @property
+    def _needs_documents(self) -> bool:
+        return needs_documents(self.parameters)
+
+    def _estimate(self, counts: CorpusCounts, parameters: dict[str, Any], documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave it as it was."""
         class_prior(parameters["class_prior"], counts.statistics)  # raises now what it would raise at the first question
-        self._replace(parameters, counts, learn(counts, parameters))
+        self._replace(parameters, counts, learn(counts, parameters, documents))
         self.written_by = _versions(parameters)
         return self
 
     def _replace(self, parameters: dict[str, Any], counts: CorpusCounts | None, learnt: Learnt | None) -> TextClassifier:
         self.parameters, self._counts, self._learnt = parameters, counts, learnt
-        for made_of_them in ("classifier", "_counter"):
+        for made_of_them in ("classifier", "language_models", "prior", "_counter"):
             self.__dict__.pop(made_of_them, None)
         return self
-
-
-def _pairs(texts: Iterable[Text], labels: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Labels with their texts; raises `UsageError` if there are more of one than of the other, or none."""
-    end = object()
-    number = 0
-    for label, text in zip_longest(labels, _all_utf8(texts), fillvalue=end):
-        if label is end or text is end:
-            raise UsageError(f"there are {'fewer' if label is end else 'more'} labels than texts", hint="give each text one label")
-        number += 1
-        yield label, text  # type: ignore[misc]
-    if not number:
-        raise UsageError("there are no texts")
-
-
-def _all_utf8(texts: Iterable[Text]) -> Iterator[bytes]:
-    if isinstance(texts, (str, bytes)):
-        raise UsageError("one text was given where several are wanted", hint="put it into a list")
-    return map(_utf8, texts)
-
-
-def _utf8(text: Text) -> bytes:
-    """Valid UTF-8 of a text; what is not valid becomes a question mark or U+FFFD."""
-    return text.encode("utf-8", "replace") if isinstance(text, str) else text.decode("utf-8", "replace").encode()
 
 
 def _versions(parameters: dict[str, Any]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from nbtext.counts.weighted_sums import CELLS_AT_ONCE
 from nbtext.decision import DecisionRule
 from nbtext.metrics import outcomes as of_table
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.estimation import calibration_method, classifier, learn
+from nbtext.model.estimation import classifier, learn, needs_documents, needs_sample
 from nbtext.model_selection.held_out import HeldOut, HeldOutBlock
 from nbtext.text.blocks import BLOCK_DOCUMENTS
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.subsets import Subsets
     from nbtext.metrics.judged import Judged
     from nbtext.model.estimation import Learnt
     from nbtext.model_selection.folds import Folds
-    from nbtext.model_selection.subsets import Subsets
 
     Mask = NDArray[np.bool_]
     Whole = NDArray[np.int64]
@@ -109,8 +109,9 @@ def train_and_score(subsets: Subsets, parameters: Mapping[str, Any], training: M
 
     The same as training a model on those documents and nothing else. Raises `UsageError` if that does.
     """
-    counts = subsets.counts(training, 0 if calibration_method(parameters) == "none" else parameters["sample"])
-    learnt = learn(counts, parameters)
+    counts = subsets.counts(training, parameters["sample"] if needs_sample(parameters) else 0)
+    needed = subsets.documents.rows(np.flatnonzero(training)) if needs_documents(parameters) else None
+    learnt = learn(counts, parameters, needed)
     return learnt, _scored(subsets, counts.statistics, learnt, parameters, test)
 
 
@@ -120,7 +121,8 @@ def _scored(
     fitted = classifier(statistics, learnt, parameters)
     for rows in blocks_of_rows(np.flatnonzero(test), statistics.n_classes):
         documents = subsets.documents.rows(rows)
-        log_posterior = learnt.calibration.log_posterior(*fitted.joint_log_likelihood(documents.matrix))
+        scores, lengths = fitted.joint_log_likelihood(documents.matrix)
+        log_posterior = learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
         yield HeldOutBlock(rows, documents.classes, log_posterior, statistics.class_documents[documents.classes] > 0)
 
 

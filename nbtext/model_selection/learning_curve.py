@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.counts.subsets import Subsets
     from nbtext.metrics.intervals import Interval
-    from nbtext.model_selection.subsets import Subsets
 
     Mask = NDArray[np.bool_]
     Whole = NDArray[np.int64]
@@ -140,7 +140,7 @@ def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]
 
 def _figures(subsets: Subsets, parameters: Mapping[str, Any], training: Mask, test: Mask) -> tuple[float, float]:
     """Accuracy and macro F1 on some documents of a model that learns from others."""
-    counts = subsets.counts(training, 0)
+    counts = subsets.counts(training, parameters["sample"] if parameters["smoothing"] == "leave-one-out" else 0)
     fitted = classifier(counts.statistics, learn(counts, {**parameters, "calibration": "none"}), parameters)
     answers = [
         minimum_error(log_posterior(fitted.joint_log_likelihood(subsets.documents.rows(rows).matrix)[0]))

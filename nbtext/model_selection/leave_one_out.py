@@ -12,7 +12,7 @@ import numpy as np
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
 from nbtext.decision import DecisionRule
-from nbtext.model.estimation import classifier, learn
+from nbtext.model.estimation import classifier, learn, needs_documents
 from nbtext.model_selection.cross_validation import blocks_of_rows
 from nbtext.model_selection.held_out import HeldOut, HeldOutBlock
 
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 def left_out(statistics: ClassStatistics, documents: CountedDocuments, parameters: Mapping[str, Any]) -> Iterator[HeldOutBlock]:
     """All documents of a corpus, in order, a block at a time. Raises `UsageError` if the parameters leave no term or no class possible."""
-    learnt = learn(CorpusCounts(statistics, DocumentSample.of(documents, parameters["sample"])), parameters)
+    needed = documents if needs_documents(parameters) else None
+    learnt = learn(CorpusCounts(statistics, DocumentSample.of(documents, parameters["sample"])), parameters, needed)
     fitted = classifier(statistics, learnt, parameters)
     for rows in blocks_of_rows(np.arange(len(documents)), statistics.n_classes):
         block = documents.rows(rows)
-        scores, lengths, _ = fitted.leave_one_out(block)
-        log_posterior = learnt.calibration.log_posterior(scores, lengths)
+        scores, lengths, _, _ = fitted.leave_one_out(block)
+        log_posterior = learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
         yield HeldOutBlock(rows, block.classes, log_posterior, statistics.class_documents[block.classes] > 1)
 
 

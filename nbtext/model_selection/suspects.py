@@ -1,6 +1,6 @@
 """Training documents that may have the wrong label: the model of all others speaks for another class.
 
-Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with leave-one-out in place of folds.
+Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with leave-one-out in place of folds where that is exact.
 """
 
 from __future__ import annotations
@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.registry import classifier_class
+from nbtext.counts.subsets import Subsets
+from nbtext.model_selection.cross_validation import train_and_score
+from nbtext.model_selection.folds import stratified_folds
 from nbtext.model_selection.leave_one_out import left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.model_selection.held_out import HeldOutBlock
+
+FOLDS = 10
 
 
 class Suspects(NamedTuple):
@@ -49,7 +56,7 @@ def suspects(
     length of a document, so that long documents would come first.
     """
     found = []
-    for block in left_out(statistics, documents, parameters):
+    for block in _unseen(statistics, documents, parameters):
         here = np.arange(block.rows.size)
         of_label = block.log_posterior[here, block.classes]
         others = block.log_posterior.copy()
@@ -63,3 +70,13 @@ def suspects(
     columns: list[NDArray[Any]] = [np.concatenate(column) for column in zip(*found, strict=True)]
     everything = Suspects(*columns)
     return everything.at(np.lexsort((everything.rows, -everything.log_odds)))
+
+
+def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Mapping[str, Any]) -> Iterator[HeldOutBlock]:
+    """All documents, each scored by a model without it: of all others, or for a classifier that cannot do that by folds."""
+    if classifier_class(parameters["classifier"]).leaves_one_out(parameters):
+        yield from left_out(statistics, documents, parameters)
+        return
+    subsets = Subsets(statistics, documents)
+    for training, test in stratified_folds(documents.classes, min(FOLDS, len(documents)), np.random.default_rng(0)):
+        yield from train_and_score(subsets, parameters, training, test)[1]

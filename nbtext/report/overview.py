@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+BY_EVIDENCE = ("multinomial", "complement", "dirichlet-multinomial")
+"""The classifiers whose automatic smoothing is by evidence, on counts."""
+
+
 def print_overview(summary: Mapping[str, Any]) -> None:
     """Print the result of `nbtext.model.overview.overview`."""
     terms = f"{summary['terms']:,}"
@@ -17,13 +21,16 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         terms += f", {summary['ngrams']:,} of them n-grams"
     if summary["selected_terms"] != summary["terms"]:
         terms += f", {summary['selected_terms']:,} selected"
-    chosen = "by evidence" if summary["training"]["smoothing"] == "auto" and summary["training"]["estimate"] != "ml" else "given"
+    training = summary["training"]
+    auto = "by evidence" if training["classifier"] in BY_EVIDENCE and training["weighting"] == "counts" else "automatic"
+    chosen = {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
     print_lines({
         "classes": f"{len(summary['classes']):,}",
         "documents": f"{summary['documents']:,}",
         "tokens": f"{summary['tokens']:,}",
         "vocabulary": f"{terms}",
-        "smoothing": f"{summary['smoothing']:g} ({chosen})",
+        "smoothing": f"{summary['smoothing']:g} ({'given' if training['estimate'] == 'ml' else chosen})",
+        **_boundary(summary["boundary"]),
         "calibration": _calibration(summary["calibration"]),
         "sample": f"{summary['sample']['documents']:,} documents{', all there are' if summary['sample']['complete'] else ''}",
         "stop words": f"{summary['stop_words']:,}",
@@ -35,7 +42,7 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         print_blank()
         print_table(
             None,
-            (f"{summary['calibration']['documents']:,} sampled documents, each left out", "before", "after calibration"),
+            (f"{summary['calibration']['documents']:,} documents, each judged by a model without it", "before", "after calibration"),
             _judgement(summary["calibration"]),
             numeric=(1, 2),
         )
@@ -49,6 +56,14 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         ),
         numeric=(1, 2, 3),
     )
+
+
+def _boundary(boundary: Mapping[str, Any] | None) -> dict[str, str]:
+    """A line on the boundary of a Gaussian model, if it is linear."""
+    if boundary is None:
+        return {}
+    n_features = max(len(of["w"]) for of in boundary.values())
+    return {"boundary": f"linear in {n_features:,} latent features; w and w_0 of each class with --output json"}
 
 
 def _calibration(calibration: Mapping[str, Any] | None) -> str:

@@ -12,8 +12,8 @@ from nbtext.errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DTYPES = ("|u1", "<u2", "<u4", "<u8", "<f8")
-"""The element types a model file may hold: unsigned whole numbers and float64, little-endian."""
+DTYPES = ("|u1", "<u2", "<u4", "<u8", "<f4", "<f8")
+"""The element types a model file may hold: unsigned whole numbers, float32 and float64, little-endian."""
 
 MAX_INDEX_BYTES = 1 << 22
 """JSON can take some 25 times its size in memory, so there is little of it."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.ragged import flat_indices
+from nbtext.ragged import GrowingRows, flat_indices
 from nbtext.text.surfaces import TOO_LONG, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, MIN_CHARACTERS, words
 
@@ -46,7 +46,7 @@ class Analyzer:
         self._table = SurfaceTable()
         self._meaning = np.full(1 << 16, _NEW, np.int32)
         self._meaning[TOO_LONG] = _DROPPED  # each of these is analysed where it stands
-        self._several: list[NDArray[np.int64]] = []
+        self._several = GrowingRows()
 
     def sequence(self, texts: Sequence[bytes]) -> TermSequence:
         """The terms of some documents, each given as valid UTF-8."""
@@ -64,7 +64,7 @@ class Analyzer:
         if too_long.size:
             meaning[too_long] = self._analyse(surfaces, too_long)
         sequence = self._without_dropped(surfaces.documents, meaning)
-        del self._several[remembered:]
+        self._several.truncate(remembered)
         return sequence
 
     def terms(self, forms: list[bytes]) -> tuple[list[str], list[int]]:
@@ -89,13 +89,13 @@ class Analyzer:
     def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         terms, sizes = self.terms(surfaces.forms(positions))
         ids = np.asarray(self._term_ids(terms), np.int64)
-        size = np.array(sizes)
+        size = np.array(sizes, np.int64)
         end = np.cumsum(size)
         meaning = np.full(len(sizes), _DROPPED, np.int32)
         meaning[size == 1] = ids[end[size == 1] - 1]
-        for form in np.flatnonzero(size > 1).tolist():
-            meaning[form] = _SEVERAL - len(self._several)
-            self._several.append(ids[end[form] - size[form] : end[form]])
+        several = np.flatnonzero(size > 1)
+        meaning[several] = _SEVERAL - len(self._several) - np.arange(several.size)
+        self._several.append(ids[flat_indices((end - size)[several], size[several])], size[several])
         return meaning
 
     def _without_dropped(self, documents: NDArray[np.int64], meaning: NDArray[np.int32]) -> TermSequence:
@@ -104,11 +104,11 @@ class Analyzer:
         several = np.flatnonzero(terms <= _SEVERAL)
         if not several.size:
             return TermSequence(documents, terms)
-        rows = [self._several[_SEVERAL - code] for code in terms[several].tolist()]
+        rows = _SEVERAL - terms[several]
         sizes = np.ones(terms.size, np.int64)
-        sizes[several] = [row.size for row in rows]
+        sizes[several] = self._several.sizes(rows)
         expanded = np.repeat(terms, sizes)
-        expanded[flat_indices((np.cumsum(sizes) - sizes)[several], sizes[several])] = np.concatenate(rows)
+        expanded[flat_indices((np.cumsum(sizes) - sizes)[several], sizes[several])] = self._several.take(rows)
         return TermSequence(np.repeat(documents, sizes), expanded)
 
     def _grow(self, limit: int) -> None:

@@ -33,16 +33,23 @@ class Subsets:
     def __init__(self, statistics: ClassStatistics, documents: CountedDocuments) -> None:
         self.statistics = statistics
         self.documents = documents
-        self._cells = _cells_of_entries(statistics, documents)
+        self._cells = cells_of_entries(statistics, documents)
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def part(self, chosen: NDArray[np.bool_]) -> ClassStatistics:
         """The statistics of the chosen documents, a mask of shape (n_docs,)."""
+        if 2 * np.count_nonzero(chosen) > len(self):
+            return self.without(np.flatnonzero(~chosen))
+        return self._of(np.flatnonzero(chosen), subtract=False)
+
+    def without(self, rows: NDArray[np.int64]) -> ClassStatistics:
+        """The statistics less some documents, by number; then ``documents`` need not be all there are."""
+        return self._of(rows, subtract=True)
+
+    def _of(self, rows: NDArray[np.int64], *, subtract: bool) -> ClassStatistics:
         whole, documents = self.statistics, self.documents
-        subtract = 2 * np.count_nonzero(chosen) > len(self)
-        rows = np.flatnonzero(~chosen if subtract else chosen)
         entries = flat_indices(documents.matrix.offsets[rows], documents.matrix.entries[rows])
         cells = self._cells[entries]
         sums = (
@@ -68,7 +75,7 @@ class Subsets:
         return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents.rows(rows), sample_size))
 
 
-def _cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -> NDArray[np.int64]:
+def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -> NDArray[np.int64]:
     """The number of each matrix entry's cell, shape (n_entries,): class by class, with a table from terms to cells."""
     matrix = documents.matrix
     begins, sizes = matrix.offsets[:-1], matrix.entries

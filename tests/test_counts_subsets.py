@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.counts.subsets import Subsets
 from nbtext.model.counting import count_corpus, count_documents
-from nbtext.model_selection.subsets import Subsets
 from nbtext.parameters import TRAINING, checked
 from tests import oracle, strategies
 from tests.building import plain

@@ -1,0 +1,115 @@
+"""Every classifier on real corpora: `python bench/models.py FOLDER` prints Markdown tables, with `--write` also into docs/models.md.
+
+FOLDER holds 20news-bydate-train, 20news-bydate-test, banking77, germeval2018 and sms-spam as their authors packed them. SMS Spam has no
+test part: every third line is one. Seconds are those of the whole training command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+MODELS = {
+    "multinomial (default)": (),
+    "multinomial, bigrams, all words": ("--ngrams", "2", "--stop-words", "none", "--stemmer", "none"),
+    "bernoulli": ("--classifier", "bernoulli"),
+    "complement": ("--classifier", "complement"),
+    "complement, tf-idf": ("--classifier", "complement", "--weighting", "tfidf"),
+    "complement, tf-idf, bigrams, all words": (
+        "--classifier", "complement", "--weighting", "tfidf", "--ngrams", "2", "--stop-words", "none", "--stemmer", "none",
+    ),
+    "dirichlet-multinomial": ("--classifier", "dirichlet-multinomial"),
+    "gaussian": ("--classifier", "gaussian"),
+    "logistic": ("--classifier", "logistic"),
+    "logistic, bigrams, all words": (
+        "--classifier", "logistic", "--min-df", "2", "--ngrams", "2", "--stop-words", "none", "--stemmer", "none",
+    ),
+}  # fmt: skip
+
+
+class Corpus(NamedTuple):
+    """Where the two parts are, and how they are read and analysed."""
+
+    train: Path
+    test: Path
+    reading: tuple[str, ...] = ()
+    analysis: tuple[str, ...] = ()
+
+
+def corpora(folder: Path, scratch: Path) -> dict[str, Corpus]:
+    """The corpora by name."""
+    lines = (folder / "sms-spam" / "SMSSpamCollection").read_text(encoding="utf-8").splitlines(keepends=True)
+    for name, chosen in (("train", (0, 1)), ("test", (2,))):
+        (scratch / f"sms-{name}.tsv").write_text(
+            "".join(line for number, line in enumerate(lines) if number % 3 in chosen), encoding="utf-8"
+        )
+    tweets = ("--format", "tsv", "--text-column", "1", "--label-column", "2")
+    germeval, banking = folder / "germeval2018", folder / "banking77"
+    return {
+        "20 Newsgroups by date": Corpus(folder / "20news-bydate-train", folder / "20news-bydate-test"),
+        "Banking77": Corpus(banking / "train.csv", banking / "test.csv", ("--text-column", "text", "--label-column", "category")),
+        "GermEval 2018": Corpus(
+            germeval / "germeval2018.training.txt", germeval / "germeval2018.test.txt", tweets, ("--language", "german")
+        ),
+        "SMS Spam": Corpus(scratch / "sms-train.tsv", scratch / "sms-test.tsv", ("--format", "tsv")),
+    }
+
+
+def nbtext(*arguments: str | Path) -> bytes:
+    done = subprocess.run([sys.executable, "-m", "nbtext", *map(str, arguments)], capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"nbtext {' '.join(map(str, arguments))}: {done.stderr.decode()}")
+    return done.stdout
+
+
+def row(name: str, options: tuple[str, ...], corpus: Corpus, model: Path) -> list[str]:
+    """One model's figures on one corpus."""
+    if "--stemmer" not in options:
+        options = (*options, *corpus.analysis)
+    begin = time.perf_counter()
+    nbtext("train", corpus.train, "-m", model, *corpus.reading, *options)
+    seconds = time.perf_counter() - begin
+    said = json.loads(nbtext("evaluate", corpus.test, "-m", model, "-q", "-o", "json"))
+    figures = [f"{said[figure]:.3f}" for figure in ("accuracy", "macro_f1", "log_loss", "ece")]
+    return [name, *figures, f"{seconds:.1f}"]
+
+
+def tables(folder: Path, only: str) -> str:
+    """A table for each corpus."""
+    found = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for title, corpus in corpora(folder, Path(scratch)).items():
+            head = ["model", "accuracy", "macro F1", "log loss", "calibration error", "seconds"]
+            rows = [head, ["---", *["---:"] * 5]]
+            for name, options in MODELS.items():
+                if only in name:
+                    print(f"{title}: {name}", file=sys.stderr)
+                    rows.append(row(name, options, corpus, Path(scratch) / "model.joblib"))
+            found.append("\n".join([f"### {title}", "", *(f"| {' | '.join(cells)} |" for cells in rows)]))
+    return "\n\n".join(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="", help="models with this in their name")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/models.md")
+    options = parser.parse_args()
+    measured = tables(options.folder, options.only)
+    print(measured)
+    if options.write:
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n\n{measured}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Complement naive Bayes: a class is known by what all other classes do not say, of which there is more to learn from.
+
+θ_jk = (Σ_{l≠k} m_jl + α_j) / (Σ_{l≠k} N_l + α_0), and a document's score is Σ_j n_jd w_jk with w_jk = −log θ_jk, without a class prior. On
+tf-idf the weights of a class are divided by the sum of their absolute values, for classes with much text would have larger ones: the
+transformed weight-normalised form. Source: J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions of naive Bayes text
+classifiers (2003), sections 3 and 4, table 4. The scores are no log-likelihoods: `log_shares` puts them on that scale for calibration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from nbtext.classifiers.weighted import WeightedCountsClassifier
+from nbtext.errors import ModelError, UsageError
+from nbtext.language_model.dirichlet import LanguageModels, posterior_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from nbtext.classifiers.base import Training
+    from nbtext.counts.statistics import ClassStatistics
+
+    Floats = NDArray[np.float64]
+
+
+SPREADS = (2.0, 0.5, 0.125)
+"""Divisors of `log_shares`, in parts of a document's length, from which calibration chooses; or scores as they are, best with few classes."""
+
+SPREAD = "spread"
+
+
+def log_shares(scores: Floats, size: Floats) -> Floats:
+    """The logarithm of each class's share of a document, from scores −size · log(what is not the class), shape (n_docs, n_classes).
+
+    The parts that are not of a class are 1 − p_k, in sum K − 1. With q = softmax(−scores / size), shape (n_docs, n_classes), p_k is
+    1 − (K − 1) q_k; for two classes that is the softmax of the scores. Under half of 1 / K the logarithm goes on as a straight line, and a
+    thousandth of the scores is added, so that the order stays. Classes with −inf are none.
+    """
+    possible = scores > -np.inf
+    scaled = np.where(possible, scores - scores.max(axis=1, keepdims=True), 0.0) / size[:, np.newaxis]
+    others = np.where(possible, np.exp(scaled.min(axis=1, keepdims=True) - scaled), 0.0)
+    n_classes = possible.sum(axis=1, keepdims=True)
+    shares = 1 - (n_classes - 1) * others / others.sum(axis=1, keepdims=True)
+    least = 0.5 / n_classes
+    logs = np.log(np.maximum(shares, least)) + np.minimum(shares - least, 0.0) / least
+    return np.where(possible, logs + scaled / 1000, -np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class ComplementNaiveBayes(WeightedCountsClassifier):
+    """For every class the language model of the others."""
+
+    language_models: LanguageModels
+    """Those of the classes themselves: from their counts the complements' are made by subtraction."""
+    weighting: str = "counts"
+    spread: float | None = None
+    """One of `SPREADS`, or None for scores as they are."""
+
+    @classmethod
+    def of_counts(cls, training: Training, counts: ClassStatistics) -> Self:
+        """The model that follows from weighted counts. Raises `UsageError` without smoothing: a term of one class only would decide alone."""
+        if not training.smoothing > 0:
+            raise UsageError("--classifier complement needs smoothing", hint="give --smoothing a number above 0, and no --estimate ml")
+        models = LanguageModels(counts, training.selected, training.smoothing, training.parameters["prior_shape"], "mean")
+        return cls(models, training.parameters["weighting"])
+
+    @property
+    def counts(self) -> ClassStatistics:
+        """The statistics, with weighted cells in place of counts."""
+        return self.language_models.statistics
+
+    def variants(self) -> tuple[Self, ...]:
+        """Scores as they are, and as shares of each spread."""
+        return (self, *(replace(self, spread=spread) for spread in SPREADS))
+
+    def log_scale(self, scores: Floats, lengths: NDArray[np.int64]) -> Floats:
+        """`log_shares` of the scores; the size of a document is its length, on tf-idf of unit length the root of it."""
+        if self.spread is None:
+            return scores
+        return log_shares(scores, self.spread * np.maximum(lengths, 1) ** (0.5 if self.weighting == "tfidf" else 1.0))
+
+    def arrays(self) -> dict[str, Floats]:
+        """The weighted counts of the cells where they need documents, and the spread if there is one."""
+        return super().arrays() | ({} if self.spread is None else {SPREAD: np.array([self.spread])})
+
+    @classmethod
+    def restored(cls, training: Training, arrays: Mapping[str, Floats]) -> Self:
+        """The model that kept these arrays; raises `ModelError` if none could have."""
+        model = super().restored(training, {name: array for name, array in arrays.items() if name != SPREAD})
+        if SPREAD not in arrays:
+            return model
+        if arrays[SPREAD].tolist() not in [[spread] for spread in SPREADS]:
+            raise ModelError("the model is malformed: its scores have no such spread")
+        return replace(model, spread=float(arrays[SPREAD][0]))
+
+    @property
+    def bias(self) -> Floats:
+        """0 for every class, shape (n_classes,); −inf for one without documents."""
+        return np.where(self.counts.class_documents > 0, 0.0, -np.inf)
+
+    @cached_property
+    def complement_tokens(self) -> Floats:
+        """Σ_{l≠k} N_l, weighted tokens of selected terms in all other classes, shape (n_classes,)."""
+        tokens = self.language_models.class_tokens
+        others: Floats = np.maximum(tokens.sum() - tokens, 0.0)
+        return others
+
+    def probability(self, terms: NDArray[np.int64]) -> Floats:
+        """θ_jk of some selected terms, shape (n, n_classes)."""
+        others = self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
+        return posterior_mean(others.astype(np.float64), self.complement_tokens, *self.language_models.pseudo_counts(terms))
+
+    @cached_property
+    def scale(self) -> Floats:
+        """What the weights of a class are multiplied with, shape (n_classes,): 1, or on tf-idf c / Σ_j |log θ_jk|.
+
+        The constant c is the mean of these sums, the same for all classes: it keeps scores on the scale of log-likelihoods. The sums are
+        taken over the cells alone, for a term that a class does not hold has the same numerator in all such classes.
+        """
+        if self.weighting != "tfidf":
+            return np.ones(self.counts.n_classes)
+        counts, terms = self.counts, np.flatnonzero(self.language_models.selected)
+        added, total = self.language_models.pseudo_counts(terms)
+        numerators = np.zeros(counts.n_terms)
+        numerators[terms] = counts.term_counts[terms] + added[:, 0]
+        possible = numerators > 0
+        of_all = np.log(numerators, out=np.zeros_like(numerators), where=possible)
+        cells = possible[counts.cell_terms]
+        holding, labels = counts.cell_terms[cells], counts.cell_classes[cells]
+        less = np.log(numerators[holding] - counts.cell_counts[cells]) - of_all[holding]
+        n_terms = np.count_nonzero(possible)
+        sums = -of_all.sum() - np.bincount(labels, less, counts.n_classes)
+        if n_terms:
+            sums += n_terms * np.log(self.complement_tokens + total)
+        present = (counts.class_documents > 0) & (sums > 0)
+        mean = sums[present].mean() if present.any() else 1.0
+        scale: Floats = np.divide(mean, sums, out=np.ones_like(sums), where=present)
+        return scale
+
+    def weights(self, terms: NDArray[np.int64]) -> Floats:
+        """−log θ_jk, on tf-idf normalised by class, shape (n, n_classes); 0 for a term of no weight anywhere under a background prior."""
+        probability = self.probability(terms)
+        return -np.log(probability, out=np.zeros_like(probability), where=probability > 0) * self.scale
+
+    def known(self) -> NDArray[np.bool_]:
+        """The selected terms, shape (n_terms,)."""
+        return self.language_models.selected

@@ -1,0 +1,144 @@
+"""Gaussian discriminant analysis of text: classes are normal distributions over the latent features of documents.
+
+log p(d, C_k) = log π_k + log N(x_d | μ_k, Σ_k). The latent features need all documents, so the model cannot be updated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from nbtext.classifiers.base import Classifier, Training
+from nbtext.classifiers.class_prior import class_prior
+from nbtext.classifiers.gaussian import GaussianClasses
+from nbtext.counts.latent import LatentSpace, latent_terms
+from nbtext.errors import ModelError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from nbtext.classifiers.gaussian import Boundary
+    from nbtext.counts.document_term import DocumentTermMatrix
+
+    Floats = NDArray[np.float64]
+
+MOST_ROOTS = 1 << 26
+"""Numbers that covariances may take in all: 512 MiB."""
+
+LARGEST_ROOT = 1e30
+"""Of what comes from a file."""
+
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianDiscriminantAnalysis(Classifier):
+    """A class prior π, a latent space, and a Gaussian for each class in it."""
+
+    NEEDS_DOCUMENTS: ClassVar[bool] = True
+
+    training: Training
+    space: LatentSpace
+    gaussians: GaussianClasses
+
+    @classmethod
+    def estimate(cls, training: Training) -> Self:
+        """The model of all documents; raises `UsageError` if a covariance has no inverse or the covariances are too many."""
+        if training.documents is None:
+            raise ValueError("--classifier gaussian needs the documents")
+        parameters, documents = training.parameters, training.documents
+        documents = documents.rows(
+            np.lexsort((documents.classes, documents.hashes))
+        )  # rounding would keep a trace of the order they came in
+        space = LatentSpace.of(training.statistics, training.selected, documents.matrix, parameters["latent"])
+        _check_size(parameters, training.statistics.n_classes, space.projection.shape[1])
+        features, _ = space.features(documents.matrix)
+        here = features.any(axis=1)
+        gaussians = GaussianClasses.estimate(
+            features[here],
+            documents.classes[here],
+            training.statistics.n_classes,
+            separate=parameters["covariance"] == "separate",
+            shape=parameters["covariance_shape"],
+            shrinkage=None if parameters["shrinkage"] == "auto" else parameters["shrinkage"],
+        )
+        return cls(training, space, GaussianClasses(_rounded(gaussians.means), _rounded(gaussians.roots)))
+
+    @cached_property
+    def prior(self) -> Floats:
+        """π_k, shape (n_classes,)."""
+        return class_prior(self.training.parameters["class_prior"], self.training.statistics)
+
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, NDArray[np.int64]]:
+        """log π_k + log N(x | μ_k, Σ_k), and the tokens that count; for a document without features log π_k."""
+        features, lengths = self.space.features(matrix)
+        with np.errstate(divide="ignore"):
+            scores = np.tile(np.log(self.prior), (matrix.n_documents, 1))
+        here = features.any(axis=1)
+        scores[here] += self.gaussians.log_density(features[here])
+        return scores, lengths
+
+    def boundary(self) -> Boundary:
+        """The linear boundaries between classes, in latent features; raises `UsageError` with separate covariances."""
+        return self.gaussians.boundary(self.prior)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """V, the means, and the roots of the inverse covariances, triangular ones without their zeros; all in float32."""
+        roots = self.gaussians.roots
+        if roots.ndim == 3:
+            roots = roots[:, *np.triu_indices(roots.shape[1])]
+        kept: dict[str, NDArray[Any]] = {"projection": self.space.projection, "means": self.gaussians.means, "roots": roots}
+        return {name: array.astype(np.float32).ravel() for name, array in kept.items()}
+
+    @classmethod
+    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The model that kept these arrays, empty ones left out; raises `ModelError` if none could have."""
+        _require(set(arrays) <= {"projection", "means", "roots"}, "what it keeps of Gaussian classes has other names")
+        parameters, n_classes = training.parameters, training.statistics.n_classes
+        projection, means, roots = (arrays.get(name, np.empty(0)) for name in ("projection", "means", "roots"))
+        known = latent_terms(training.statistics, training.selected, parameters["latent"])
+        n_known, n_features = int(np.count_nonzero(known)), means.size // n_classes
+        n_roots = n_classes if parameters["covariance"] == "separate" else 1
+        full = parameters["covariance_shape"] == "full"
+        _require(means.size == n_classes * n_features and n_features <= parameters["latent"], "its means do not fit its classes")
+        _require(projection.size == n_known * n_features, "its projection does not fit its terms")
+        _require(
+            roots.size == n_roots * (n_features * (n_features + 1) // 2 if full else n_features), "its covariances do not fit its means"
+        )
+        _require(
+            bool(np.all(np.abs(projection) <= 1 + ROUNDING) and np.all(np.abs(means) <= 1 + ROUNDING)), "its latent features are too long"
+        )
+        _require(bool(np.all(np.abs(roots) <= LARGEST_ROOT)), "its covariances are none")
+        roots = roots.astype(np.float64).reshape(n_roots, roots.size // n_roots)
+        if full:
+            triangular = np.zeros((n_roots, n_features, n_features))
+            triangular[:, *np.triu_indices(n_features)] = roots
+            roots = triangular
+        diagonals = np.diagonal(roots, axis1=1, axis2=2) if full else roots
+        _require(bool(np.all(diagonals >= 1 / LARGEST_ROOT)), "its covariances are none")
+        space = LatentSpace(training.statistics, known, projection.astype(np.float32).reshape(n_known, n_features))
+        return cls(training, space, GaussianClasses(means.astype(np.float64).reshape(n_classes, n_features), roots))
+
+
+def _rounded(numbers: Floats) -> Floats:
+    """To what float32 holds: the last digits depend on the machine, and so would the bytes of a model file."""
+    return numbers.astype(np.float32).astype(np.float64)
+
+
+def _check_size(parameters: Mapping[str, object], n_classes: int, n_features: int) -> None:
+    n_roots = n_classes if parameters["covariance"] == "separate" else 1
+    if n_roots * (n_features**2 if parameters["covariance_shape"] == "full" else n_features) > MOST_ROOTS:
+        raise UsageError(
+            f"{n_roots:,} covariances of {n_features:,} features are too many",
+            hint="use --covariance shared, another shape, or a smaller --latent",
+        )
+
+
+def _require(condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
+    if not condition:
+        raise ModelError(f"the model is malformed: {otherwise}")

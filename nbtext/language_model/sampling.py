@@ -1,0 +1,116 @@
+"""Draws: terms from categorical distributions, coins, lengths of documents, and distributions themselves from their posteriors.
+
+Every number comes from numpy's PCG64, seeded, the same on every platform. Lengths and posterior draws are made of it by numpy's Poisson and
+gamma distributions, which may differ between versions of numpy; terms and coins are made of it here.
+Source: Gambosi's notes, "Probabilistic learning" (a language model as a generator of documents).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.language_model.dirichlet import ESTIMATES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.dirichlet import LanguageModels
+
+    Floats = NDArray[np.float64]
+
+
+def random_source(seed: int, *stream: int) -> np.random.Generator:
+    """A source of random numbers; streams with different numbers are independent of each other."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=stream)))
+
+
+class Categorical:
+    """A distribution over the numbers from 0, in proportion to weights of at least 0 that are not all 0; shape (n,)."""
+
+    def __init__(self, weights: Floats) -> None:
+        self._cumulative = np.cumsum(weights)
+        self._last = int(np.flatnonzero(weights)[-1])
+
+    def draw(self, size: int, random: np.random.Generator) -> NDArray[np.int64]:
+        """Independent draws, shape (size,), by inversion: one random number each."""
+        found = np.searchsorted(self._cumulative, random.random(size) * self._cumulative[-1], side="right")
+        drawn: NDArray[np.int64] = np.minimum(found, self._last)  # a product may be rounded up to the end
+        return drawn
+
+
+def draw_polya(mean: Categorical, concentration: float, size: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """The terms of one document of a Dirichlet-multinomial model, shape (size,): φ ~ Dirichlet(s·mean), then tokens from φ.
+
+    Without φ, by an urn: token i, from 0, is a new draw with probability s / (s + i), else a copy of one of those before it. Source:
+    D. Blackwell, J. MacQueen, Ferguson distributions via Pólya urn schemes (1973).
+    """
+    drawn, place = mean.draw(size, random), np.arange(size)
+    beyond = random.random(size) * (concentration + place) - concentration
+    origin = np.where(beyond < 0, place, np.clip(beyond.astype(np.int64), 0, np.maximum(place - 1, 0)))
+    while not np.array_equal(further := origin[origin], origin):  # a copy of a copy is a copy of the first
+        origin = further
+    return drawn[origin]
+
+
+def draw_coins(probability: Floats, random: np.random.Generator) -> NDArray[np.int64]:
+    """The numbers of the coins that show heads, ascending, one tossed for each probability."""
+    return np.flatnonzero(random.random(probability.size) < probability)
+
+
+def draw_length(mean: float, random: np.random.Generator) -> int:
+    """A Poisson number of tokens, 1 where that is 0."""
+    return max(int(random.poisson(mean)), 1)
+
+
+def draw_dirichlet(alpha: Floats, random: np.random.Generator) -> Floats:
+    """φ ~ Dirichlet(α), shape (n,), every α_j at least 0 and not all 0: gamma variates divided by their sum; 0 where α_j is 0.
+
+    In logarithms, since with a small α_j the variates are too small for floats.
+    """
+    logs = _log_gamma_variates(alpha, random)
+    shares = np.exp(logs - logs.max())
+    phi: Floats = shares / shares.sum()
+    return phi
+
+
+def draw_beta(a: Floats, b: Floats, random: np.random.Generator) -> Floats:
+    """θ ~ Beta(a, b), shape (n,), neither below 0 nor both 0."""
+    heads, tails = _log_gamma_variates(a, random), _log_gamma_variates(b, random)
+    with np.errstate(over="ignore"):
+        theta: Floats = 1 / (1 + np.exp(tails - heads))
+    return theta
+
+
+def _log_gamma_variates(shape: Floats, random: np.random.Generator) -> Floats:
+    """log G(s), by G(s) = G(s + 1) U^(1/s). Source: G. Marsaglia, W. W. Tsang, A simple method for generating gamma variables (2000), section 6."""
+    with np.errstate(divide="ignore"):
+        logs: Floats = np.log(random.standard_gamma(shape + 1)) + np.log(random.random(shape.size)) / shape
+    return logs
+
+
+def predictive(models: LanguageModels, terms: NDArray[np.int64], label: int) -> Floats:
+    """φ_jk of some selected terms in one class, shape (n,), as estimated."""
+    pseudo_counts, total = models.pseudo_counts(terms)
+    counts = cells_of_class(models.statistics, models.statistics.cell_counts, label)[terms]
+    return ESTIMATES[models.estimate](counts, models.class_tokens[label], pseudo_counts[:, 0], total, models.n_selected)
+
+
+def posterior(models: LanguageModels, terms: NDArray[np.int64], label: int) -> Floats:
+    """m_jk + α_j of some selected terms in one class, shape (n,): the parameters of the posterior Dirichlet.
+
+    Not for maximum likelihood, which has no prior. Those of some of the terms are the parameters of φ restricted to these.
+    """
+    counts = cells_of_class(models.statistics, models.statistics.cell_counts, label)[terms]
+    alpha: Floats = counts + models.pseudo_counts(terms)[0][:, 0] + float(models.estimate == "map")
+    return alpha
+
+
+def cells_of_class(statistics: ClassStatistics, cells: NDArray[np.int64], label: int) -> Floats:
+    """The cells of one class, dense, shape (n_terms,)."""
+    here = np.flatnonzero(statistics.cell_classes == label)
+    column = np.zeros(statistics.n_terms)
+    column[statistics.cell_terms[here]] = cells[here]
+    return column

@@ -1,0 +1,206 @@
+"""Bernoulli naive Bayes: the textbook's example, the slow twin, scikit-learn, and scipy's Beta distribution."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.naive_bayes import BernoulliNB
+
+from nbtext import TextClassifier
+from nbtext.classifiers import bernoulli
+from nbtext.classifiers.base import Training
+from nbtext.classifiers.bernoulli import BernoulliNaiveBayes, beta_mean, beta_mode
+from nbtext.errors import UsageError
+from nbtext.parameters import TRAINING, checked
+from tests import oracle, strategies
+from tests.building import matrix_of, statistics_of
+from tests.process import error_line, nbtext
+from tests.textbook import CHINA, CHINA_ASKED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+asked = st.lists(st.lists(st.sampled_from([*strategies.WORDS, "unseen"]), max_size=10), min_size=1, max_size=6)
+
+
+def fitted(corpus: list[oracle.Labelled], smoothing: float = 1.0, over: list[str] | None = None, **options: Any) -> BernoulliNaiveBayes:
+    statistics = statistics_of(corpus)
+    names = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
+    selected = np.array([over is None or name in over for name in names], np.bool_)
+    return BernoulliNaiveBayes.estimate(Training(statistics, selected, smoothing, checked(TRAINING, options)))
+
+
+def scores(model: BernoulliNaiveBayes, documents: list[list[str]]) -> Floats:
+    return model.joint_log_likelihood(matrix_of(documents, model.training.statistics.vocabulary))[0]
+
+
+def test_china_and_japan_are_answered_as_in_example_13_2() -> None:
+    model = fitted(CHINA)
+    terms = ["chinese", "japan", "tokyo", "beijing", "shanghai", "macao"]
+    theta = model.probability(np.array(model.training.statistics.vocabulary.find(terms)))
+    assert theta.T.tolist() == [
+        pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3], rel=1e-12),
+        pytest.approx([4 / 5, 1 / 5, 1 / 5, 2 / 5, 2 / 5, 2 / 5], rel=1e-12),
+    ]
+    joint = np.exp(scores(model, [CHINA_ASKED])[0])
+    assert joint == pytest.approx([1 / 4 * (2 / 3) ** 6, 3 / 4 * 4 / 5 * (1 / 5) ** 2 * (3 / 5) ** 3], rel=1e-12)
+    assert joint == pytest.approx([0.022, 0.005], abs=5e-4)
+    assert model.training.statistics.classes[int(joint.argmax())] == "no"
+
+
+def coins(counts: oracle.Counts, smoothing: float) -> dict[tuple[str, str], Fraction]:
+    """θ by class and term."""
+    added = Fraction(smoothing)
+    theta = {}
+    for label in counts.classes:
+        for term in counts.terms:
+            below = counts.documents[label] + 2 * added
+            theta[label, term] = (counts.holding.get((label, term), 0) + added) / below if below else Fraction(0)
+    return theta
+
+
+def slow(corpus: list[oracle.Labelled], smoothing: float, sequence: list[str]) -> list[float]:
+    """log π_k + Σ_j log θ_jk or log(1 − θ_jk), for each class."""
+    counts = oracle.count(corpus)
+    theta, prior = coins(counts, smoothing), oracle.class_prior(counts)
+    return [
+        sum((oracle.log(theta[k, term] if term in sequence else 1 - theta[k, term]) for term in counts.terms), oracle.log(prior[k]))
+        for k in counts.classes
+    ]
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map", "ml"])
+@given(corpus=strategies.corpora, smoothing=st.sampled_from([0.0, 0.01, 1.0, 20.0]), documents=asked)
+def test_scores_are_those_of_the_slow_twin(
+    estimate: str, corpus: list[oracle.Labelled], smoothing: float, documents: list[list[str]]
+) -> None:
+    """Without smoothing too, where coins fall on one side only: what every document of a class held has to be there."""
+    smoothing = 0.0 if estimate == "ml" else smoothing
+    wanted = [slow(corpus, smoothing, terms) for terms in documents]
+    found = scores(fitted(corpus, smoothing, estimate=estimate), documents)
+    assert found.tolist() == [pytest.approx(row, rel=1e-11, abs=1e-11) for row in wanted]
+
+
+def test_what_is_certain_without_smoothing_has_to_be_there() -> None:
+    model = fitted([("a", ["ant", "bee"]), ("a", ["ant"]), ("b", ["cat"])], 0.0, estimate="ml")
+    half = np.log(2 / 3 * 1 / 2)
+    documents = [["ant"], ["ant", "bee"], ["bee"], [], ["ant", "cat"], ["cat"]]
+    assert scores(model, documents)[:, 0].tolist() == [pytest.approx(half), pytest.approx(half), -np.inf, -np.inf, -np.inf, -np.inf]
+    assert scores(model, documents)[:, 1].tolist() == [-np.inf] * 5 + [pytest.approx(np.log(1 / 3))]
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map"])
+def test_with_hardly_any_smoothing_what_is_missing_still_costs(estimate: str) -> None:
+    model = fitted([("a", ["ant"]), ("a", ["ant"]), ("b", ["bee"])], 1e-20, estimate=estimate)
+    joint = scores(model, [["bee"], []])
+    assert np.all(joint[:, 0] < -40)
+    assert not np.isnan(joint).any()
+    assert joint[0].argmax() == 1
+
+
+@pytest.mark.parametrize("prior", ["empirical", "uniform", "given"])
+@pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
+@settings(max_examples=40)
+@given(corpus=strategies.corpora.filter(lambda corpus: any(terms for _, terms in corpus)), documents=asked)
+def test_scikit_learn_says_the_same_class_by_class(
+    prior: str, alpha: float, corpus: list[oracle.Labelled], documents: list[list[str]]
+) -> None:
+    classes = sorted({label for label, _ in corpus})
+    weights = {label: float(number) for number, label in enumerate(classes, 1)}
+    shares = [weights[label] / sum(weights.values()) for label in classes]
+    reference = BernoulliNB(alpha=alpha, fit_prior=prior == "empirical", class_prior=shares if prior == "given" else None)
+    vocabulary = sorted({term for _, terms in corpus for term in terms}, key=str.encode)
+    reference.fit(dense([terms for _, terms in corpus], vocabulary), [label for label, _ in corpus])
+    model = fitted(corpus, alpha, class_prior=weights if prior == "given" else prior)
+    assert list(model.training.statistics.classes) == reference.classes_.tolist()
+    np.testing.assert_allclose(np.log(model.probability(np.arange(len(vocabulary)))), reference.feature_log_prob_.T, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(scores(model, documents), reference.predict_joint_log_proba(dense(documents, vocabulary)), rtol=1e-10)
+
+
+def dense(documents: list[list[str]], vocabulary: list[str]) -> Floats:
+    return np.array([[float(term in terms) for term in vocabulary] for terms in documents]).reshape(len(documents), len(vocabulary))
+
+
+@given(st.integers(0, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(1.01, 50), st.floats(1.01, 50))
+def test_estimates_are_mean_and_mode_of_scipys_beta(cases: tuple[int, int], a: float, b: float) -> None:
+    successes, trials = cases
+    posterior = stats.beta(successes + a, trials - successes + b)
+    whole = np.array(float(successes)), np.array(float(trials))
+    assert float(beta_mean(*whole, a, b)) == pytest.approx(posterior.mean(), rel=1e-12)
+    mode = float(beta_mode(*whole, a, b))
+    assert posterior.logpdf(mode) >= max(posterior.logpdf(mode * (1 - 1e-3)), posterior.logpdf(mode + (1 - mode) * 1e-3))
+
+
+@given(strategies.corpora, st.sampled_from([0.01, 0.1, 3.0]))
+def test_presence_and_absence_are_one_together(corpus: list[oracle.Labelled], smoothing: float) -> None:
+    model = fitted(corpus, smoothing)
+    terms = np.arange(model.training.statistics.n_terms)
+    np.testing.assert_allclose(model.probability(terms) + model.absence(terms), 1, rtol=1e-15)
+
+
+def test_how_often_a_term_occurs_does_not_matter_and_that_it_does_not_occur_does() -> None:
+    model = fitted(CHINA)
+    once, often, never = scores(model, [["chinese", "tokyo"], ["tokyo", "chinese", "chinese", "tokyo"], ["tokyo"]])
+    assert once.tolist() == often.tolist()
+    assert once - never == pytest.approx(np.log([2, 4]), rel=1e-12)  # odds of Chinese, 2/3 : 1/3 in "no" and 4/5 : 1/5 in "yes"
+
+
+def test_only_selected_terms_count() -> None:
+    model = fitted(CHINA, over=["chinese", "japan"])
+    assert scores(model, [["tokyo", "macao"], []]).tolist() == [model.bias.tolist()] * 2
+    assert np.exp(scores(model, [["japan", "tokyo"]])[0]) == pytest.approx([1 / 4 * 1 / 3 * 2 / 3, 3 / 4 * 1 / 5 * 1 / 5], rel=1e-12)
+
+
+def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents by terms would be 400 × 3,000; no question is for more cells than allowed."""
+    random = np.random.default_rng(1)
+    names = [f"term{number:04d}" for number in range(3000)]
+    corpus = [(f"c{number % 7}", [names[term] for term in random.integers(0, 3000, 30).tolist()]) for number in range(400)]
+    whole = fitted(corpus, 0.1)
+    wanted = scores(whole, [terms for _, terms in corpus])
+    sizes: list[int] = []
+    absence = BernoulliNaiveBayes.absence
+
+    def watched(self: BernoulliNaiveBayes, terms: NDArray[np.int64]) -> Floats:
+        sizes.append(terms.size)
+        return absence(self, terms)
+
+    monkeypatch.setattr(bernoulli, "CELLS_AT_ONCE", 700)
+    monkeypatch.setattr(BernoulliNaiveBayes, "absence", watched)
+    model = fitted(corpus, 0.1)
+    assert model.bias == pytest.approx(whole.bias, rel=1e-12)
+    assert max(sizes) == 100
+    assert sum(sizes) == model.training.statistics.n_terms
+    np.testing.assert_allclose(scores(model, [terms for _, terms in corpus]), wanted, rtol=1e-12)
+
+
+def test_a_class_whose_prior_is_zero_is_impossible() -> None:
+    joint = scores(fitted(CHINA, class_prior={"no": 0, "yes": 1}), [["japan"]])
+    assert joint[0, 0] == -np.inf
+    assert np.isfinite(joint[0, 1])
+
+
+def test_a_prior_with_the_shape_of_the_corpus_is_refused(tmp_path: Path, pets: Path) -> None:
+    """A coin has two sides; there is nothing that could be in proportion to the corpus."""
+    with pytest.raises(UsageError, match="--classifier bernoulli does not take --prior-shape background"):
+        TextClassifier(classifier="bernoulli", prior_shape="background").fit(["ant", "bee"], ["a", "b"])
+    for command in (["train", "pets", "-m", tmp_path / "m"], ["cross-validate", "pets", "--folds", "2"]):
+        said = error_line(nbtext(*command, "--classifier", "bernoulli", "--prior-shape", "background", cwd=pets), 2)
+        assert "--classifier bernoulli does not take --prior-shape background; it takes symmetric" in said
+    assert not (tmp_path / "m").exists()
+
+
+def test_auto_is_a_tenth() -> None:
+    model = TextClassifier(classifier="bernoulli").fit(["ant bee", "cat"], ["a", "b"])
+    assert model.learnt.smoothing == 0.1
+    assert TextClassifier(classifier="bernoulli", smoothing=2).fit(["ant bee", "cat"], ["a", "b"]).learnt.smoothing == 2

@@ -1,0 +1,206 @@
+"""Complement naive Bayes: the textbook's example from the other side, scikit-learn, and what holds of two classes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.naive_bayes import ComplementNB
+
+from nbtext.classifiers.base import Training
+from nbtext.classifiers.complement import SPREADS, ComplementNaiveBayes, log_shares
+from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.counts.weighting import weighted
+from nbtext.errors import UsageError
+from nbtext.model.counting import count_documents
+from nbtext.parameters import TRAINING, WEIGHTINGS, checked
+from tests import strategies
+from tests.building import matrix_of
+from tests.textbook import CHINA, CHINA_ASKED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tests.oracle import Labelled
+
+    Floats = NDArray[np.float64]
+
+asked = st.lists(st.lists(st.sampled_from([*strategies.WORDS, "unseen"]), max_size=10), min_size=1, max_size=6)
+mixed = strategies.corpora.filter(
+    lambda corpus: len({term for _, terms in corpus for term in terms}) > 1 and len({k for k, _ in corpus}) > 1
+)
+
+
+def training(corpus: list[Labelled], smoothing: float = 1.0, over: set[str] | None = None, **parameters: object) -> Training:
+    values = checked(TRAINING, {"stemmer": "none", **parameters})
+    statistics, documents = count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], values, [])
+    selected = np.array([over is None or statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_)
+    return Training(statistics, selected, smoothing, values, documents)
+
+
+def scores(model: ComplementNaiveBayes | MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
+    return model.joint_log_likelihood(matrix_of(documents, model.counts.vocabulary))[0]
+
+
+def test_china_and_japan_from_the_other_side_of_example_13_1() -> None:
+    model = ComplementNaiveBayes.estimate(training(CHINA))
+    assert model.counts.classes == ("no", "yes")
+    not_yes, not_no = (2 / 9) ** 3 * (2 / 9) ** 2, (3 / 7) ** 3 * (1 / 14) ** 2
+    assert np.exp(-scores(model, [CHINA_ASKED])[0]) == pytest.approx([not_no, not_yes], rel=1e-12)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
+@settings(max_examples=40)
+@given(corpus=mixed, documents=asked)
+def test_scikit_learn_says_the_same_class_by_class(
+    weighting: str, alpha: float, corpus: list[Labelled], documents: list[list[str]]
+) -> None:
+    given_ = training(corpus, alpha, weighting=weighting)
+    model, statistics = ComplementNaiveBayes.estimate(given_), given_.statistics
+    normalised = weighting == "tfidf"
+    assert given_.documents is not None
+    reference = ComplementNB(alpha=alpha, norm=normalised)
+    reference.fit(dense(given_.documents.matrix, weighting, given_), [statistics.classes[k] for k in given_.documents.classes])
+    weights = model.weights(np.arange(statistics.n_terms))
+    constant = weights.sum(axis=0).mean() if normalised else 1.0
+    assert list(statistics.classes) == reference.classes_.tolist()
+    np.testing.assert_allclose(weights / constant, reference.feature_log_prob_.T, rtol=1e-5, atol=1e-7)
+    matrix = matrix_of(documents, statistics.vocabulary)
+    wanted = reference.predict_joint_log_proba(dense(matrix, weighting, given_))
+    np.testing.assert_allclose(scores(model, documents) / constant, wanted, rtol=1e-5, atol=1e-7)
+
+
+def dense(matrix: Any, weighting: str, of: Training) -> Floats:
+    features = weighted(matrix, weighting, of.statistics)
+    table = np.zeros((matrix.n_documents, of.statistics.n_terms))
+    table[features.entry_documents, features.terms] = features.counts
+    return table
+
+
+@pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
+@given(corpus=mixed, documents=asked)
+def test_two_classes_are_compared_as_by_the_multinomial_without_prior(
+    weighting: str, corpus: list[Labelled], documents: list[list[str]]
+) -> None:
+    two = [("a" if label == corpus[0][0] else "b", terms) for label, terms in corpus]
+    given_ = training(two, 0.3, weighting=weighting, class_prior="uniform")
+    complement, multinomial = (scores(kind.estimate(given_), documents) for kind in (ComplementNaiveBayes, MultinomialNaiveBayes))
+    np.testing.assert_allclose(complement[:, 0] - complement[:, 1], multinomial[:, 0] - multinomial[:, 1], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", ["symmetric", "background"])
+@given(corpus=mixed, over=st.sets(st.sampled_from(strategies.WORDS)), documents=asked)
+def test_the_weights_of_a_class_are_normalised_over_selected_terms(
+    shape: str, corpus: list[Labelled], over: set[str], documents: list[list[str]]
+) -> None:
+    """The slow twin: the complement of every class summed anew."""
+    given_ = training(corpus, 0.2, over, weighting="tfidf", prior_shape=shape)
+    model, statistics = ComplementNaiveBayes.estimate(given_), given_.statistics
+    terms = np.flatnonzero(given_.selected)
+    counts = model.counts.counts_of(terms)
+    added = np.full(terms.size, 0.2) if shape == "symmetric" else 0.2 * counts.sum(axis=1) / max(counts.sum(), 1.0)
+    total = 0.2 * terms.size if shape == "symmetric" else 0.2
+    total = total if terms.size else 1.0
+    plain = np.empty(counts.shape)
+    for k in range(statistics.n_classes):
+        others = np.delete(counts, k, axis=1).sum(axis=1)
+        possible = others + added > 0  # the background of a term that weighs nothing is nothing
+        plain[:, k] = np.where(possible, -np.log(np.where(possible, others + added, 1) / (others.sum() + total)), 0)
+    sums = plain.sum(axis=0)
+    constant = sums[sums > 1e-12].mean() if (sums > 1e-12).any() else 1.0
+    wanted = plain * np.divide(constant, sums, out=np.ones_like(sums), where=sums > 1e-12)
+    np.testing.assert_allclose(model.weights(terms), wanted, rtol=1e-6, atol=1e-7)
+    assert scores(model, documents).shape == (len(documents), statistics.n_classes)
+
+
+@given(
+    scores=st.lists(st.lists(st.integers(-3000, 3000), min_size=4, max_size=4), min_size=1, max_size=4),
+    size=st.sampled_from([0.3, 2.0, 40.0]),
+)
+def test_shares_are_in_the_order_of_the_scores(scores: list[list[int]], size: float) -> None:
+    table = np.array(scores) / 10
+    found = log_shares(table, np.full(len(scores), size))
+    assert np.isfinite(found).all()
+    for row, logs in zip(table, found, strict=True):
+        for a in range(4):
+            assert [bool(logs[a] > logs[b]) for b in range(4)] == [bool(row[a] > row[b]) for b in range(4)]
+
+
+def test_shares_are_found_again_from_what_is_not_of_a_class() -> None:
+    shares = np.array([[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]])
+    scores = -7 * np.log(1 - shares) + 11
+    linear = (scores - scores.max(axis=1, keepdims=True)) / 7 / 1000
+    np.testing.assert_allclose(np.exp(log_shares(scores, np.full(2, 7.0)) - linear), shares, rtol=1e-12)
+    with_none = np.insert(scores, 1, -np.inf, axis=1)
+    found = log_shares(with_none, np.full(2, 7.0))
+    assert found[:, 1].tolist() == [-np.inf, -np.inf]
+    np.testing.assert_allclose(np.delete(found, 1, axis=1), log_shares(scores, np.full(2, 7.0)), rtol=1e-12)
+
+
+def test_variants_score_alike_and_order_alike() -> None:
+    corpus: list[Labelled] = [("x", ["ant", "bee"]), ("y", ["cat", "dog"]), ("z", ["eel", "ant"])]
+    model = ComplementNaiveBayes.estimate(training(corpus, weighting="tfidf"))
+    variants = model.variants()
+    assert [variant.spread for variant in variants] == [None, *SPREADS]
+    asked_ = [["ant", "cat"], ["eel"], []]
+    lengths = np.array([2, 1, 0])
+    for variant in variants:
+        assert scores(variant, asked_).tolist() == scores(model, asked_).tolist()
+        logs = variant.log_scale(scores(model, asked_), lengths)
+        assert logs.argsort(axis=1, kind="stable").tolist() == scores(model, asked_).argsort(axis=1, kind="stable").tolist()
+
+
+def test_only_selected_terms_make_up_the_length_of_a_document() -> None:
+    corpus: list[Labelled] = [("x", ["ant", "bee"]), ("y", ["cat", "dog"]), ("z", ["eel"])]
+    model = ComplementNaiveBayes.estimate(training(corpus, over={"ant", "cat", "eel"}, weighting="tfidf"))
+    found = scores(model, [["ant"], ["ant", "bee", "dog"], ["bee"]])
+    assert found[0].tolist() == found[1].tolist()
+    assert found[2].tolist() == [0, 0, 0]
+    assert found[0].argmax() == 0
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_without_smoothing_it_is_refused(weighting: str) -> None:
+    with pytest.raises(UsageError, match="needs smoothing"):
+        ComplementNaiveBayes.estimate(training(CHINA, 0.0, weighting=weighting))
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("kind", [ComplementNaiveBayes, MultinomialNaiveBayes])
+@settings(max_examples=30)
+@given(corpus=mixed)
+def test_unseen_documents_are_scored_by_models_made_of_the_others(kind: Any, weighting: str, corpus: list[Labelled]) -> None:
+    """Each document of the sample, here all of them, by the model of the documents outside its fold, idf and all."""
+    from nbtext.counts.documents import DocumentSample
+
+    given_ = training(corpus, 0.5, weighting=weighting)
+    assert given_.documents is not None
+    sample = DocumentSample.of(given_.documents, 100).documents
+    unseen = kind.estimate(given_).unseen(given_, sample)
+    if kind is MultinomialNaiveBayes and weighting == "counts":
+        return  # leave-one-out, tested elsewhere
+    n_folds = 5 if weighting in ("log", "tfidf") else 10
+    order = given_.documents.places(sample).tolist()
+    row = 0
+    for fold in range(min(n_folds, len(order))):
+        held_out = order[fold::n_folds]
+        rest = [document for number, document in enumerate(corpus) if number not in held_out]
+        if not rest:
+            row += len(held_out)
+            continue
+        model = kind.estimate(training(rest, 0.5, weighting=weighting))
+        columns = [given_.statistics.classes.index(label) for label in model.counts.classes]
+        for number in held_out:
+            assert unseen.classes[row] == given_.statistics.classes.index(corpus[number][0])
+            found, (wanted,) = unseen.scores[row], scores(model, [corpus[number][1]])
+            np.testing.assert_allclose(found[columns], wanted, rtol=1e-6, atol=1e-6)
+            assert np.all(np.delete(found, columns) == -np.inf)
+            known = Counter(corpus[number][1]).keys() & {term for _, terms in rest for term in terms}
+            assert unseen.lengths[row] == sum(corpus[number][1].count(term) for term in known)
+            row += 1
+    assert row == len(unseen.classes)

@@ -1,0 +1,298 @@
+"""What every classifier has to do, with each weighting that it takes. A new one is tested by its line in the registry."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.classifiers.base import Training
+from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
+from nbtext.counts.subsets import Subsets
+from nbtext.errors import ModelError, UsageError
+from nbtext.model.counting import count_documents
+from nbtext.model_selection.cross_validation import train_and_score
+from nbtext.parameters import CALIBRATIONS
+from tests.process import REPOSITORY, SERVICE_DESK, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+Labelled = tuple[str, str]
+Options = dict[str, Any]
+
+VARIANTS: list[Options] = [
+    {"classifier": name, "weighting": weighting} for name in CLASSIFIERS for weighting in classifier_class(name).WEIGHTINGS
+]
+EVERY = pytest.mark.parametrize("options", VARIANTS, ids=lambda options: "-".join(options.values()))
+EVERY_NAME = pytest.mark.parametrize("name", CLASSIFIERS)
+
+PLAIN: Options = {"stemmer": "none", "stop_words": "none"}
+CLASSES = ("alpha", "beta", "gamma")
+COMMON = [f"common{number:02d}" for number in range(20)]
+
+
+def drawn(n: int, seed: int) -> list[Labelled]:
+    """Documents of three classes, in turn: half of their words are those of the class."""
+    random = np.random.default_rng(seed)
+    documents = []
+    for number in range(n):
+        label = CLASSES[number % len(CLASSES)]
+        words = [
+            f"{label}{random.integers(8)}" if own else COMMON[random.integers(len(COMMON))] for own in (random.random(10) < 0.5).tolist()
+        ]
+        documents.append((label, " ".join(words)))
+    return documents
+
+
+CORPUS = drawn(75, 0)
+ASKED = [text for _, text in drawn(30, 1)]
+
+
+def fitted(documents: list[Labelled], options: Options, **more: Any) -> TextClassifier:
+    return TextClassifier(**PLAIN, **options, **more).fit([text for _, text in documents], [label for label, _ in documents])
+
+
+def saved(model: TextClassifier, folder: Path) -> bytes:
+    path = folder / "m"
+    model.save(str(path))
+    return path.read_bytes()
+
+
+def is_additive(options: Options) -> bool:
+    """Whether its statistics are enough, so that nothing depends on the order of anything."""
+    return not classifier_class(options["classifier"]).needs_documents(TextClassifier(**options).parameters)
+
+
+def assert_same_scores(found: NDArray[np.float64], wanted: NDArray[np.float64], options: Options) -> None:
+    """Equal but for rounding; what is fitted step by step may end a step apart, with the same answers."""
+    if is_additive(options):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    assert found.argmax(axis=1).tolist() == wanted.argmax(axis=1).tolist()
+
+
+@EVERY
+def test_it_learns(options: Options) -> None:
+    model = fitted(CORPUS, options)
+    assert model.score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.8
+    np.testing.assert_allclose(model.predict_proba(ASKED).sum(axis=1), 1, rtol=1e-9)
+
+
+@EVERY
+def test_fitted_twice_it_is_the_same_to_the_byte(options: Options, tmp_path: Path) -> None:
+    assert saved(fitted(CORPUS, options), tmp_path) == saved(fitted(CORPUS, options), tmp_path)
+
+
+@EVERY
+def test_the_order_of_documents_does_not_matter(options: Options, tmp_path: Path) -> None:
+    shuffled = [CORPUS[row] for row in np.random.default_rng(5).permutation(len(CORPUS)).tolist()]
+    one, other = fitted(CORPUS, options), fitted(shuffled, options)
+    assert_same_scores(other.joint_log_likelihood(ASKED), one.joint_log_likelihood(ASKED), options)
+    if is_additive(options):
+        assert saved(one, tmp_path) == saved(other, tmp_path)
+    together = one.joint_log_likelihood(ASKED)
+    np.testing.assert_allclose(one.joint_log_likelihood(ASKED[::-1])[::-1], together, rtol=1e-12)
+    np.testing.assert_allclose(np.concatenate([one.joint_log_likelihood([text]) for text in ASKED]), together, rtol=1e-9, atol=1e-9)
+
+
+@EVERY
+def test_renamed_classes_are_renamed_answers(options: Options) -> None:
+    names = {"alpha": "z", "beta": "a", "gamma": "m"}
+    one = fitted(CORPUS, options, calibration="none")
+    other = fitted([(names[label], text) for label, text in CORPUS], options, calibration="none")
+    columns = [other.classes_.index(names[label]) for label in one.classes_]
+    assert columns == [2, 0, 1]
+    assert_same_scores(other.joint_log_likelihood(ASKED)[:, columns], one.joint_log_likelihood(ASKED), options)
+    assert other.predict(ASKED) == [names[str(label)] for label in one.predict(ASKED)]
+
+
+@EVERY
+def test_renamed_terms_change_nothing(options: Options) -> None:
+    words = sorted({word for _, text in CORPUS for word in text.split()})
+    order = np.random.default_rng(2).permutation(len(words)).tolist()
+    names = {word: f"w{number:03d}" for word, number in zip(words, order, strict=True)}
+
+    def renamed(text: str) -> str:
+        return " ".join(names.get(word, "zzz") for word in text.split())
+
+    one = fitted(CORPUS, options, calibration="none")
+    other = fitted([(label, renamed(text)) for label, text in CORPUS], options, calibration="none")
+    asked = [renamed(text) for text in ASKED]
+    assert_same_scores(other.joint_log_likelihood(asked), one.joint_log_likelihood(ASKED), options)
+
+
+@EVERY
+def test_terms_that_it_has_not_seen_count_for_nothing(options: Options) -> None:
+    model = fitted(CORPUS, options)
+    assert model.joint_log_likelihood(["unseen word", ""]).tolist() == [model.joint_log_likelihood([" "])[0].tolist()] * 2
+    both = model.joint_log_likelihood(["alpha1 unseen beta2", "alpha1 beta2"])
+    assert both[0].tolist() == both[1].tolist()
+    assert np.isfinite(model.predict_proba(["unseen", ""])).all()
+
+
+@EVERY
+def test_selected_terms_alone_count(options: Options) -> None:
+    model = fitted(CORPUS, options, top=5)
+    kept = np.flatnonzero(model.learnt.selected).tolist()
+    assert len(kept) == 5
+    others = [word for word in COMMON if word not in {model.statistics.vocabulary.term(number) for number in kept}]
+    assert model.joint_log_likelihood([" ".join(others)]).tolist() == model.joint_log_likelihood([""]).tolist()
+
+
+@EVERY
+def test_empty_documents_are_documents(options: Options) -> None:
+    model = fitted([*CORPUS, *((label, "") for label in CLASSES), ("alpha", "")], options)
+    assert model.statistics.n_documents == len(CORPUS) + 4
+    probabilities = model.predict_proba([*ASKED, "", " "])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
+    assert model.predict(ASKED) == fitted(CORPUS, options).predict(ASKED)
+
+
+@EVERY
+def test_documents_without_terms_leave_the_class_prior(options: Options) -> None:
+    model = fitted([("a", ""), ("b", ""), ("b", "-")], options)
+    probabilities = model.predict_proba(["", "anything"])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
+    assert probabilities[0].tolist() == probabilities[1].tolist()
+
+
+@EVERY
+def test_one_class_is_always_the_answer(options: Options) -> None:
+    model = fitted([("only", text) for _, text in CORPUS], options)
+    assert model.predict([*ASKED, ""]) == ["only"] * (len(ASKED) + 1)
+    assert model.predict_proba(ASKED).tolist() == [[1.0]] * len(ASKED)
+
+
+@EVERY
+def test_a_class_of_one_document_is_a_class(options: Options) -> None:
+    model = fitted([*CORPUS, ("single", "solo solo aria alone lonely one sole")], options)
+    probabilities = model.predict_proba([*ASKED, "solo aria alone", ""])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
+    assert model.classes_ == [*CLASSES, "single"]
+    assert fitted(CORPUS, options).predict(ASKED) == model.predict(ASKED)
+
+
+@EVERY
+def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> None:
+    model = fitted(CORPUS, options)
+    written = saved(model, tmp_path)
+    loaded = TextClassifier.load(str(tmp_path / "m"))
+    assert saved(loaded, tmp_path) == written
+    np.testing.assert_array_equal(loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED))
+    np.testing.assert_array_equal(loaded.predict_proba(ASKED), model.predict_proba(ASKED))
+
+
+@EVERY
+def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
+    model = fitted(CORPUS, options)
+    training = Training(model.statistics, model.learnt.selected, model.learnt.smoothing, model.parameters)
+    kept, chosen = dict(model.learnt.fitted), classifier_class(options["classifier"])
+    wrong = [{**kept, "more": np.ones(1)}]
+    for name, array in kept.items():
+        wrong += [{other: kept[other] for other in kept if other != name}, {**kept, name: array.ravel()[:-1]}]
+    for arrays in wrong:
+        with pytest.raises(ModelError, match="the model is malformed"):
+            chosen.restored(training, arrays)
+    chosen.restored(training, kept)
+
+
+@EVERY
+def test_fitted_in_parts_it_is_that_of_one_fit_or_says_that_it_cannot(options: Options, tmp_path: Path) -> None:
+    whole, parts = fitted(CORPUS, options), fitted(CORPUS[:40], options)
+    texts, labels = [text for _, text in CORPUS[40:]], [label for label, _ in CORPUS[40:]]
+    if is_additive(options):
+        assert saved(parts.partial_fit(texts, labels), tmp_path) == saved(whole, tmp_path)
+        return
+    before = saved(parts, tmp_path)
+    with pytest.raises(UsageError, match=f"--classifier {options['classifier']}.* cannot be updated exactly"):
+        parts.partial_fit(texts, labels)
+    assert saved(parts, tmp_path) == before
+
+
+@EVERY
+def test_calibration_leaves_the_answers(options: Options) -> None:
+    asked = [*ASKED, "alpha1", "beta2 beta2 common03", "gamma0 alpha1"]
+    plain = fitted(CORPUS, options, calibration="none")
+    for method in CALIBRATIONS:
+        model = fitted(CORPUS, options, calibration=method)
+        np.testing.assert_array_equal(model.joint_log_likelihood(asked), plain.joint_log_likelihood(asked))
+        assert model.predict(asked) == plain.predict(asked)
+        assert model.learnt.judgement is not None
+        assert model.learnt.judgement["documents"] > 10
+
+
+@EVERY
+@pytest.mark.parametrize("calibration", ["auto", "none"])
+def test_cross_validation_is_training_apart(options: Options, calibration: str) -> None:
+    model = TextClassifier(**PLAIN, **options, calibration=calibration)
+    statistics, documents = count_documents([(label, text.encode()) for label, text in CORPUS], model.parameters, model.stop_list)
+    test = np.arange(len(CORPUS)) % 5 == 2
+    _, blocks = train_and_score(Subsets(statistics, documents), model.parameters, ~test, test)
+    (block,) = blocks
+    apart = fitted([CORPUS[row] for row in np.flatnonzero(~test)], options, calibration=calibration)
+    wanted = apart.predict_log_proba([CORPUS[row][1] for row in np.flatnonzero(test)])
+    exactness = 1e-8 if is_additive(options) else 1e-2
+    np.testing.assert_allclose(block.log_posterior, wanted, rtol=exactness, atol=exactness)
+    assert block.log_posterior.argmax(axis=1).tolist() == wanted.argmax(axis=1).tolist()
+
+
+@pytest.fixture(scope="module", params=list(CLASSIFIERS))
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model of the service desk, by the real command."""
+    folder: Path = tmp_path_factory.mktemp(request.param)
+    succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", request.param, cwd=folder, env={"PYTHONHASHSEED": "1"}))
+    succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", request.param, "-m", "2", cwd=folder, env={"PYTHONHASHSEED": "2"}))
+    assert (folder / "2").read_bytes() == (folder / "nbtext.joblib").read_bytes()
+    return folder
+
+
+def test_commands_run_on_its_model(trained: Path) -> None:
+    test = SERVICE_DESK / "test"
+    classified = succeeded(nbtext("classify", test, cwd=trained))
+    assert all(0 < float(probability) <= 1 for _, _, probability in classified.rows)
+    judged = json.loads(succeeded(nbtext("evaluate", test, "--output", "json", cwd=trained)).out)
+    assert judged["n"] == len(classified.rows)
+    assert judged["accuracy"] > 0.4
+    shown = json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=trained)).out)
+    assert shown["training"]["classifier"] in CLASSIFIERS
+    succeeded(nbtext("inspect", cwd=trained))
+    for by in ("mutual-information", "presence", "chi2", "log-odds"):
+        assert len(succeeded(nbtext("select-features", "--top", "5", "--by", by, cwd=trained)).rows) == 5
+    succeeded(nbtext("report", test, "-o", "page.html", cwd=trained))
+    assert b"</html>" in (trained / "page.html").read_bytes()
+    assert succeeded(nbtext("classify", "--lines", cwd=trained, stdin=b"the printer is broken\n\n")).text.count("\n") == 2
+
+
+def test_classifying_with_its_model_needs_numpy_alone(trained: Path) -> None:
+    code = (
+        "import sys; from nbtext import TextClassifier; TextClassifier.load('nbtext.joblib').predict(['the printer is broken']);"
+        "print(*sorted({'scipy', 'nltk', 'joblib', 'click', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=trained, env={"PYTHONPATH": str(REPOSITORY)}, capture_output=True, check=True)
+    assert done.stdout == b"\n"
+
+
+@EVERY_NAME
+def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
+    from nbtext.parameters import WEIGHTINGS
+
+    for weighting in set(WEIGHTINGS) - set(classifier_class(name).WEIGHTINGS):
+        with pytest.raises(UsageError, match=f"--classifier {name} does not take --weighting {weighting}"):
+            fitted(CORPUS, {"classifier": name, "weighting": weighting})
+
+
+@EVERY_NAME
+def test_a_shape_of_the_prior_that_it_does_not_take_is_refused(name: str) -> None:
+    for shape in ("symmetric", "background"):
+        if shape in classifier_class(name).PRIOR_SHAPES:
+            assert fitted(CORPUS, {"classifier": name}, prior_shape=shape).score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.7
+            continue
+        with pytest.raises(UsageError, match=f"--classifier {name} does not take --prior-shape {shape}"):
+            fitted(CORPUS, {"classifier": name}, prior_shape=shape)

@@ -1,0 +1,238 @@
+"""Dirichlet-multinomial naive Bayes: the slow twin, scipy's distribution, the multinomial model as its limit, and the real command."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from nbtext import TextClassifier
+from nbtext.classifiers.base import Training
+from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
+from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.counts import weighted_sums
+from nbtext.counts.document_term import DocumentTermMatrix
+from nbtext.errors import ModelError, UsageError
+from nbtext.language_model.polya import LEAST, MOST
+from nbtext.parameters import TRAINING, checked
+from tests import oracle, strategies
+from tests.building import matrix_of, statistics_of
+from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
+from tests.textbook import CHINA, CHINA_ASKED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+asked = st.lists(st.lists(st.sampled_from([*strategies.WORDS, "unseen"]), max_size=10), min_size=1, max_size=6)
+
+
+def training(corpus: list[oracle.Labelled], smoothing: float = 1.0, over: list[str] | None = None, **options: Any) -> Training:
+    statistics = statistics_of(corpus)
+    names = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
+    selected = np.array([over is None or name in over for name in names], np.bool_)
+    return Training(statistics, selected, smoothing, checked(TRAINING, options))
+
+
+def scores(model: DirichletMultinomialNaiveBayes | MultinomialNaiveBayes, of: Training, documents: list[list[str]]) -> Floats:
+    return model.joint_log_likelihood(matrix_of(documents, of.statistics.vocabulary))[0]
+
+
+def means(corpus: list[oracle.Labelled], smoothing: float, shape: str, estimate: str) -> tuple[oracle.Counts, oracle.Models]:
+    """φ over documents that hold a term: of a corpus in which each holds it once."""
+    once = oracle.count([(label, list(dict.fromkeys(terms))) for label, terms in corpus])
+    return once, oracle.language_models(once, once.terms, smoothing, shape, estimate)
+
+
+def rise(start: float, steps: int) -> float:
+    """log Γ(x + n) − log Γ(x)."""
+    return math.fsum(oracle.log(start + i) for i in range(steps))
+
+
+@pytest.mark.parametrize("shape", ["symmetric", "background"])
+@pytest.mark.parametrize("estimate", ["mean", "map", "ml"])
+@settings(max_examples=50)
+@given(
+    corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 20.0]), s=st.sampled_from([LEAST, 1.0, 340.0, MOST]), documents=asked
+)
+def test_scores_are_those_of_the_slow_twin(
+    shape: str, estimate: str, corpus: list[oracle.Labelled], smoothing: float, s: float, documents: list[list[str]]
+) -> None:
+    smoothing = 0.0 if estimate == "ml" else smoothing
+    counts, phi = means(corpus, smoothing, shape, estimate)
+    prior = oracle.class_prior(counts)
+    wanted = []
+    for terms in documents:
+        known = [term for term in terms if term in counts.terms]
+        of_terms = {k: [rise(s * phi[k, term], n) for term, n in Counter(known).items()] for k in counts.classes}
+        wanted.append([oracle.log(prior[k]) + sum(of_terms[k]) - rise(s, len(known)) for k in counts.classes])
+    of = training(corpus, smoothing, prior_shape=shape, estimate=estimate)
+    found = scores(DirichletMultinomialNaiveBayes(of, s), of, documents)
+    assert found.tolist() == [pytest.approx(row, rel=1e-10, abs=1e-10) for row in wanted]
+
+
+@settings(max_examples=60)
+@given(
+    strategies.corpora.filter(lambda corpus: len({term for _, terms in corpus for term in terms}) > 1), asked, st.sampled_from([0.5, 30.0])
+)
+def test_scipy_says_the_same_but_for_the_number_of_orders(corpus: list[oracle.Labelled], documents: list[list[str]], s: float) -> None:
+    """scipy counts all orders of a document's tokens, n! / Π n_j! of them; that is the same in every class."""
+    of = training(corpus)
+    model = DirichletMultinomialNaiveBayes(of, s)
+    terms = np.arange(of.statistics.n_terms)
+    alpha = s * model.language_models.probability(terms)
+    found = scores(model, of, documents) - model.log_prior
+    for row, document in zip(found, documents, strict=True):
+        numbers = of.statistics.vocabulary.find(document)
+        counts = np.bincount([number for number in numbers if number >= 0], minlength=terms.size)
+        orders = math.lgamma(counts.sum() + 1) - sum(math.lgamma(n + 1) for n in counts.tolist())
+        wanted = [stats.dirichlet_multinomial.logpmf(counts, alpha[:, k], counts.sum()) - orders for k in range(of.statistics.n_classes)]
+        assert row == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+def test_a_word_that_is_repeated_counts_for_less() -> None:
+    of = training(CHINA)
+    model = DirichletMultinomialNaiveBayes(of, 5.0)
+    phi = model.language_models.probability(np.array(of.statistics.vocabulary.find(["chinese"])))[0]
+    joint = scores(model, of, [["chinese"] * n for n in range(4)])
+    odds = np.diff(joint[:, 1] - joint[:, 0])
+    assert odds == pytest.approx([np.log((5 * phi[1] + i) / (5 * phi[0] + i)) for i in range(3)], rel=1e-12)
+    assert odds[0] > odds[1] > odds[2] > 0
+
+
+@given(strategies.corpora, asked, st.sampled_from([0.1, 2.0]))
+def test_without_burstiness_it_is_the_multinomial_model_of_documents_that_hold_a_term(
+    corpus: list[oracle.Labelled], documents: list[list[str]], smoothing: float
+) -> None:
+    of = training(corpus, smoothing)
+    once = training([(label, list(dict.fromkeys(terms))) for label, terms in corpus], smoothing)
+    wanted = scores(MultinomialNaiveBayes.estimate(once), once, documents)
+    np.testing.assert_allclose(scores(DirichletMultinomialNaiveBayes(of, MOST), of, documents), wanted, atol=1e-4)
+
+
+def test_scores_do_not_depend_on_how_many_weights_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    names = np.array([f"term{number:03d}" for number in range(300)])
+    corpus = [(f"class{number % 11:02d}", names[random.integers(0, 300, 60)].tolist()) for number in range(200)]
+    of = training(corpus, 0.5)
+    model = DirichletMultinomialNaiveBayes(of, 50.0)
+    documents = [terms for _, terms in corpus[:40]]
+    together = scores(model, of, documents)
+    np.testing.assert_allclose(together, np.concatenate([scores(model, of, [terms]) for terms in documents]), rtol=1e-12)
+    monkeypatch.setattr(weighted_sums, "CELLS_AT_ONCE", 200)
+    monkeypatch.setattr(weighted_sums, "PRODUCTS_AT_ONCE", 100)
+    np.testing.assert_allclose(scores(model, of, documents), together, rtol=1e-12)
+
+
+def test_counts_of_any_size() -> None:
+    of = training(CHINA)
+    model = DirichletMultinomialNaiveBayes(of, 7.0)
+    terms = np.array(of.statistics.vocabulary.find(["chinese", "tokyo"]))
+    matrix = DocumentTermMatrix(np.array([0, 2]), terms, np.array([10**9, 3]), np.zeros(1, np.int64))
+    found, lengths = model.joint_log_likelihood(matrix)
+    alpha = 7 * model.language_models.probability(terms)
+    wanted = [
+        math.lgamma(alpha[0, k] + 10**9)
+        - math.lgamma(alpha[0, k])
+        + rise(float(alpha[1, k]), 3)
+        - math.lgamma(7 + 10**9 + 3)
+        + math.lgamma(7)
+        for k in (0, 1)
+    ]
+    assert lengths.tolist() == [10**9 + 3]
+    assert found[0] - model.log_prior == pytest.approx(wanted, abs=2e-4)  # the formula's, of numbers of 2e10
+
+
+def test_only_selected_terms_count() -> None:
+    of = training(CHINA, over=["chinese", "japan"])
+    model = DirichletMultinomialNaiveBayes(of, 3.0)
+    assert scores(model, of, [["tokyo", "macao"], []]).tolist() == [model.log_prior.tolist()] * 2
+    assert scores(model, of, [["tokyo", "japan"]]).tolist() == scores(model, of, [["japan"]]).tolist()
+
+
+@pytest.mark.parametrize("estimate", ["mean", "ml"])
+def test_likelihood_per_token_is_that_of_one_sequence_with_its_unknown_tokens(estimate: str) -> None:
+    of = training(CHINA, 0.0 if estimate == "ml" else 1.0, estimate=estimate)
+    model = DirichletMultinomialNaiveBayes(of, 5.0)
+    matrix = matrix_of([["chinese", "chinese", "x", "y"], ["chinese", "tokyo"], ["x"], []], of.statistics.vocabulary)
+    joint, lengths = model.joint_log_likelihood(matrix)
+    found, tokens = model.likelihood_per_token(joint, lengths, matrix.unknown)
+    assert tokens.tolist() == [4, 2, 1, 0]
+    if estimate == "ml":
+        assert found[[0, 2]].tolist() == [-np.inf, -np.inf]
+        assert found[3] == 0
+        return
+    # φ from 6 entries of "yes" and 3 of "no", over 6 terms; a new term has a count of 0
+    phi = {"yes": ((3 + 1) / (6 + 6), (0 + 1) / (6 + 6), 1 / (6 + 6)), "no": ((1 + 1) / (3 + 6), (1 + 1) / (3 + 6), 1 / (3 + 6))}
+    chinese, _, new = (5 * share for share in phi["yes"])
+    assert found[0] == pytest.approx((rise(chinese, 2) + 2 * math.log(new) - rise(5, 4)) / 4, rel=1e-12)
+    best = ("no", "yes")[int(joint[1].argmax())]
+    assert found[1] == pytest.approx((math.log(5 * phi[best][0]) + math.log(5 * phi[best][1]) - rise(5, 2)) / 2, rel=1e-12)
+    assert found[2:] == pytest.approx([math.log(new) - math.log(5), 0], rel=1e-12)
+
+
+TEXTS = [" ".join(terms) for _, terms in CHINA]
+LABELS = [label for label, _ in CHINA]
+
+
+def test_the_concentration_is_kept_and_learnt_anew_from_the_sample_after_an_update() -> None:
+    one = TextClassifier(classifier="dirichlet-multinomial", smoothing=1).fit(TEXTS, LABELS)
+    assert list(one.learnt.fitted) == ["concentration"]
+    two = TextClassifier(classifier="dirichlet-multinomial", smoothing=1).fit(TEXTS[:2], LABELS[:2])
+    assert two.learnt.fitted["concentration"] != one.learnt.fitted["concentration"]
+    two.partial_fit(TEXTS[2:], LABELS[2:])
+    assert two.learnt.fitted["concentration"] == one.learnt.fitted["concentration"]
+    assert isinstance(one.classifier, DirichletMultinomialNaiveBayes)
+    assert one.classifier.concentration == one.learnt.fitted["concentration"][0]
+    assert one.predict([" ".join(CHINA_ASKED)]) in (["yes"], ["no"])
+
+
+def test_smoothing_is_by_the_evidence_of_documents_that_hold_a_term() -> None:
+    texts, labels = ["ant ant ant ant bee", "bee cat", "dog dog", "dog eel eel eel eel"], ["a", "a", "b", "b"]
+    once = ["ant bee", "bee cat", "dog", "dog eel"]
+    plain = {"stemmer": "none", "stop_words": "none", "calibration": "none"}
+    wanted = TextClassifier(**plain).fit(once, labels).learnt.smoothing
+    assert TextClassifier(**plain, classifier="dirichlet-multinomial").fit(texts, labels).learnt.smoothing == wanted
+    assert TextClassifier(**plain).fit(texts, labels).learnt.smoothing != wanted
+
+
+def test_without_a_sample_it_cannot_learn(pets: Path) -> None:
+    with pytest.raises(UsageError, match="learns from the sample"):
+        TextClassifier(classifier="dirichlet-multinomial", sample=0).fit(TEXTS, LABELS)
+    for command in (["train", "pets", "-m", "other"], ["cross-validate", "pets", "--folds", "2"]):
+        said = error_line(nbtext(*command, "--classifier", "dirichlet-multinomial", "--sample", "0", cwd=pets), 2)
+        assert "--classifier dirichlet-multinomial learns from the sample; train with a --sample above 0" in said
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [{}, {"concentration": np.ones(2)}, {"concentration": np.empty(0)}, {"concentration": np.full(1, -1.0)},
+     {"concentration": np.full(1, 2 * MOST)}, {"concentration": np.full(1, np.nan)}, {"concentration": np.ones((1, 1))},
+     {"concentration": np.ones(1), "more": np.ones(1)}],
+)  # fmt: skip
+def test_what_it_cannot_have_kept_is_refused(arrays: dict[str, Floats]) -> None:
+    with pytest.raises(ModelError, match="the model is malformed"):
+        DirichletMultinomialNaiveBayes.restored(training(CHINA), arrays)
+
+
+def test_it_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:
+    model = tmp_path / "m"
+    options = ("--classifier", "dirichlet-multinomial")
+    succeeded(nbtext("train", SERVICE_DESK / "train", *options, "-m", model))
+    said = json.loads(succeeded(nbtext("evaluate", "-q", SERVICE_DESK / "test", "-m", model, "--output", "json")).out)
+    assert said["accuracy"] > 0.5
+    assert said["log_loss"] < math.log(6)
+    folds = json.loads(succeeded(nbtext("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3", "--output", "json")).out)
+    assert folds["accuracy"] > 0.5
+    uncalibrated = nbtext("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3", "--calibration", "none", "--output", "json")
+    assert json.loads(succeeded(uncalibrated).out)["accuracy"] == folds["accuracy"]

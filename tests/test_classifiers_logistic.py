@@ -1,0 +1,265 @@
+"""Logistic regression as a classifier of text: features and scales by hand, the choice of l2, the model file, the real command."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import partial
+from math import log, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from nbtext import TextClassifier
+from nbtext.classifiers import logistic
+from nbtext.classifiers.base import Training
+from nbtext.classifiers.logistic import STRENGTHS, LogisticRegression, log_count_ratio
+from nbtext.classifiers.logistic_fit import PRECISION, minimise
+from nbtext.errors import ModelError, UsageError
+from nbtext.model.counting import count_documents
+from nbtext.parameters import TRAINING, checked
+from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.test_imports import imported
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
+PLAIN = {"classifier": "logistic", "stemmer": "none", "stop_words": "none"}
+
+
+def drawn(seed: int, n: int = 60, labels: str = "ABC") -> tuple[list[str], list[str]]:
+    """Texts whose words depend on their class a little."""
+    generator = np.random.default_rng(seed)
+    classes = generator.integers(len(labels), size=n)
+    chances = generator.dirichlet(np.ones(len(WORDS)), len(labels))
+    texts = [" ".join(generator.choice(WORDS, 1 + generator.integers(8), p=chances[k])) for k in classes]
+    return texts, [labels[k] for k in classes]
+
+
+def training(texts: list[str], labels: list[str], smoothing: float = 1.0, **parameters: Any) -> Training:
+    values = checked(TRAINING, {**PLAIN, **parameters})
+    statistics, documents = count_documents([(label, text.encode()) for label, text in zip(labels, texts, strict=True)], values, [])
+    return Training(statistics, np.ones(statistics.n_terms, np.bool_), smoothing, values, documents)
+
+
+def fitted(seed: int = 1, **parameters: Any) -> TextClassifier:
+    return TextClassifier(**{**PLAIN, **parameters}).fit(*drawn(seed))
+
+
+def loss(scores: Floats, truth: NDArray[np.int64]) -> float:
+    return float(-log_softmax(scores, axis=1)[np.arange(truth.size), truth].mean())
+
+
+def test_the_ratio_of_two_classes_is_that_of_wang_and_manning() -> None:
+    ratio = log_count_ratio(np.array([[3, 0], [1, 5]]), np.array([4, 5]), 2, 1.0)
+    assert ratio[0, 0] == pytest.approx(log((4 / 6) / (1 / 7)))
+    assert ratio == pytest.approx(-ratio[:, ::-1])
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1000), l2=st.sampled_from([0.1, 1.0]), alpha=st.sampled_from([0.5, 1.0]))
+def test_the_fit_is_the_minimum_of_the_objective_written_out(seed: int, l2: float, alpha: float) -> None:
+    texts, labels = drawn(seed, 30)
+    given_ = training(texts, labels, alpha, l2=l2)
+    model = LogisticRegression.estimate(given_)
+    classes, terms = given_.statistics.classes, [given_.statistics.vocabulary.term(j) for j in range(given_.statistics.n_terms)]
+    counts = [Counter(text.split()) for text in texts]
+    x = np.zeros((len(texts), len(terms)))
+    for d, count in enumerate(counts):
+        weights = {t: log(1 + n) * log(len(texts) / sum(t in other for other in counts)) for t, n in count.items()}
+        length = sqrt(sum(weight**2 for weight in weights.values()))
+        for t, weight in weights.items():
+            x[d, terms.index(t)] = weight / length if length else 0.0
+    scale = np.empty((len(terms), len(classes)))
+    for k, label in enumerate(classes):
+        own: Counter[str] = sum((c for c, of in zip(counts, labels, strict=True) if of == label), Counter())
+        rest: Counter[str] = sum((c for c, of in zip(counts, labels, strict=True) if of != label), Counter())
+        for j, t in enumerate(terms):
+            shares = [(side[t] + alpha) / (sum(side.values()) + alpha * len(terms)) for side in (own, rest)]
+            scale[j, k] = 1 + abs(log(shares[0] / shares[1]))
+    truth = np.array([classes.index(label) for label in labels])
+
+    def objective(flat: Floats) -> float:
+        w, b = flat[: scale.size].reshape(scale.shape), flat[scale.size :]
+        return len(truth) * loss(x @ (w * scale) + b, truth) + l2 / 2 * float((w**2).sum())
+
+    least = minimize(objective, np.zeros(scale.size + len(classes)), method="L-BFGS-B", options={"maxiter": 1000, "maxfun": 10**6}).fun
+    of_model = objective(np.concatenate((model.weights(np.arange(len(terms))) / scale, [model.bias]), axis=0).ravel())
+    assert of_model <= least + 2 * PRECISION * len(texts)
+    assert given_.documents is not None
+    assert model.joint_log_likelihood(given_.documents.matrix)[0] == pytest.approx(
+        x @ model.weights(np.arange(len(terms))) + model.bias, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(seed: int) -> None:
+    texts, labels = drawn(seed, 150)
+    chosen = LogisticRegression.estimate(training(texts, labels))
+    losses = []
+    for l2 in STRENGTHS:
+        given_ = training(texts, labels, l2=l2)
+        assert given_.documents is not None
+        scores, _, _, truth = LogisticRegression.estimate(given_).unseen(given_, given_.documents)
+        assert truth.size == 30
+        losses.append(loss(scores, truth))
+    assert chosen.held_out is not None
+    of_chosen = loss(chosen.held_out.scores, chosen.held_out.classes)
+    assert of_chosen == pytest.approx(losses[STRENGTHS.index(chosen.outcome.l2)], abs=1e-3)
+    assert min(losses) - 1e-3 <= of_chosen <= min(losses) + 1e-3
+
+
+def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None:
+    texts, labels = drawn(2, 150)
+    given_ = training([f"{text} own{number}" for number, text in enumerate(texts)], labels, l2=0.001)
+    assert given_.documents is not None
+    model = LogisticRegression.estimate(given_)
+    unseen = model.unseen(given_, given_.documents)
+    seen = loss(model.joint_log_likelihood(given_.documents.matrix)[0], given_.documents.classes)
+    assert seen < 0.1 < loss(unseen.scores, unseen.classes)
+    assert (unseen.unknown >= 1).all()
+
+
+def test_few_documents_are_fitted_with_the_usual_strength() -> None:
+    model = TextClassifier(**PLAIN).fit(["a cat", "the dog", "cat cat", "dog dog"], ["x", "y", "x", "y"])
+    assert model.learnt.fitted["outcome"][0] == 1.0
+    assert model.predict(["cat", "dog"]) == ["x", "y"]
+
+
+@pytest.mark.parametrize("texts", [["one"], ["", ""], ["same", "same"], ["a b", ""]])
+def test_hardly_anything_to_learn_from(texts: list[str]) -> None:
+    labels = [f"c{number}" for number in range(len(texts))]
+    model = TextClassifier(**PLAIN).fit(texts, labels)
+    assert model.predict_proba(["else"]) == pytest.approx(np.full((1, len(texts)), 1 / len(texts)))
+    one = TextClassifier(**PLAIN).fit(texts, ["only"] * len(texts))
+    assert one.predict_proba(["one", "else"]).tolist() == [[1.0], [1.0]]
+
+
+def test_a_class_for_every_document() -> None:
+    texts = [f"word{number} common" for number in range(60)]
+    model = TextClassifier(**PLAIN).fit(texts, [f"c{number:02d}" for number in range(60)])
+    assert model.learnt.fitted["outcome"][0] == 1.0
+    assert model.predict(texts[:3]) == ["c00", "c01", "c02"]
+
+
+def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
+    texts, labels = drawn(4, 60)
+    rare = [f"rare{number}" for number in range(6)]
+    model = TextClassifier(**PLAIN).fit([*texts, *rare], [*labels, *rare])
+    assert model.learnt.fitted["outcome"][0] in STRENGTHS
+    assert np.isfinite(model.learnt.fitted["bias"]).all()
+    assert model.warnings() == []
+    assert np.isfinite(model.predict_log_proba(texts)).all()
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 1000), order=st.permutations("ABC"))
+def test_renamed_classes_permute_the_answers(seed: int, order: list[str]) -> None:
+    texts, labels = drawn(seed)
+    new = dict(zip("ABC", order, strict=True))
+    settings_ = {**PLAIN, "l2": 0.3, "calibration": "none"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logistic, "minimise", partial(minimise, precision=1e-7))  # else the two may end an iteration apart
+        one = TextClassifier(**settings_).fit(texts, labels).predict_proba(texts)
+        other = TextClassifier(**settings_).fit(texts, [new[label] for label in labels]).predict_proba(texts)
+    assert other[:, ["ABC".index(new[label]) for label in "ABC"]] == pytest.approx(one, abs=5e-3)
+
+
+def test_neither_order_nor_time_changes_the_bytes(tmp_path: Path) -> None:
+    texts, labels = drawn(3, 90)
+    shuffled = np.random.default_rng(1).permutation(90).tolist()
+    paths = [tmp_path / name for name in ("one", "again", "shuffled")]
+    for path, order in zip(paths, (range(90), range(90), shuffled), strict=True):
+        TextClassifier(**PLAIN).fit([texts[d] for d in order], [labels[d] for d in order]).save(str(path))
+    assert len({path.read_bytes() for path in paths}) == 1
+
+
+def test_a_loaded_model_gives_the_same_answers(tmp_path: Path) -> None:
+    model = fitted(min_df=2, max_df=0.9)
+    model.save(str(tmp_path / "m"))
+    again = TextClassifier.load(str(tmp_path / "m"))
+    texts = [*drawn(7)[0], "", "unheard of"]
+    assert again.predict_proba(texts).tolist() == model.predict_proba(texts).tolist()
+    assert again.learnt.fitted["weights"].dtype == np.float32
+
+
+def test_a_model_without_terms_can_be_loaded(tmp_path: Path) -> None:
+    TextClassifier(**PLAIN).fit(["", "", ""], ["x", "y", "y"]).save(str(tmp_path / "m"))
+    assert TextClassifier.load(str(tmp_path / "m")).predict_proba(["word"])[0] == pytest.approx([1 / 3, 2 / 3], abs=1e-6)
+
+
+def test_another_class_prior_moves_the_scores() -> None:
+    asked = drawn(9)[0]
+    plain = fitted(calibration="none")
+    moved = fitted(calibration="none", class_prior={"A": 8, "B": 1, "C": 1})
+    shares = plain.statistics.class_documents / plain.statistics.n_documents
+    by = moved.joint_log_likelihood(asked) - plain.joint_log_likelihood(asked)
+    assert by == pytest.approx(np.tile(np.log([0.8, 0.1, 0.1]) - np.log(shares), (len(asked), 1)), abs=1e-9)
+
+
+def test_a_fit_that_does_not_converge_warns_now_and_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert fitted().warnings() == []
+    monkeypatch.setattr(logistic, "minimise", partial(minimise, most_iterations=1))
+    model = fitted(l2=0.001)
+    model.save(str(tmp_path / "m"))
+    for each in (model, TextClassifier.load(str(tmp_path / "m"))):
+        (warning,) = each.warnings()
+        assert warning.startswith("the fit did not converge in 1 iterations")
+
+
+@pytest.mark.parametrize("wrong", [{"smoothing": 0}, {"estimate": "ml"}])
+def test_counts_without_smoothing_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="needs smoothed counts"):
+        fitted(**wrong)
+
+
+def test_it_cannot_be_updated() -> None:
+    with pytest.raises(UsageError, match="cannot be updated"):
+        fitted().partial_fit(["cat"], ["A"])
+
+
+@pytest.mark.parametrize("name", ["weights", "bias", "outcome"])
+def test_arrays_that_no_fit_keeps_are_refused(name: str) -> None:
+    given_ = training(*drawn(1))
+    kept = LogisticRegression.estimate(given_).arrays()
+    assert LogisticRegression.restored(given_, kept).outcome.iterations > 0
+    others = {other: array for other, array in kept.items() if other != name}
+    wrong = [others, {**others, name: kept[name][:-1]}, {**others, name: np.tile(kept[name], 2)}, {**kept, "more": kept[name]}]
+    wrong.append({**kept, "weights": kept["weights"].astype(np.float64)} if name == "weights" else {**kept, "outcome": -kept["outcome"]})
+    for arrays in wrong:
+        with pytest.raises(ModelError, match="malformed"):
+            LogisticRegression.restored(given_, arrays)
+
+
+def test_classifying_needs_no_scipy(tmp_path: Path) -> None:
+    fitted().save(str(tmp_path / "m"))
+    code = f"from nbtext import TextClassifier; print(TextClassifier.load({str(tmp_path / 'm')!r}).predict(['cat']))"
+    assert imported(code) == {"numpy"}
+
+
+def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:
+    model = ("-m", tmp_path / "m")
+    succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", "logistic", *model))
+    rows = succeeded(nbtext("classify", SERVICE_DESK / "test", *model)).rows
+    answered = sum(path.split("/")[-2] == label for path, label, _ in rows) / len(rows)
+    summary = json.loads(succeeded(nbtext("evaluate", SERVICE_DESK / "test", "--output", "json", *model)).out)
+    assert summary["accuracy"] == pytest.approx(answered)
+    assert answered > 0.7
+    validated = nbtext("cross-validate", SERVICE_DESK / "train", "--classifier", "logistic", "--folds", "3", "--output", "json")
+    assert json.loads(succeeded(validated).out)["accuracy"] > 0.4
+
+
+def test_the_command_tells_what_it_cannot_fit(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/x/1": "a cat", "c/y/1": "the dog"})
+    line = error_line(nbtext("train", "c", "--classifier", "logistic", "--smoothing", "0", cwd=tmp_path), 2)
+    assert "--smoothing above 0" in line

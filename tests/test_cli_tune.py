@@ -1,0 +1,169 @@
+"""`nbtext tune`: settings tried on a corpus, the best written as a model, as a process."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.process import SERVICE_DESK, bash, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DESK = SERVICE_DESK / "train"
+
+
+def tuned(folder: Path, *arguments: str | Path) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(succeeded(nbtext("tune", DESK, *arguments, "-o", "json", cwd=folder)).out)
+    return said
+
+
+def settings_of(said: dict[str, Any]) -> list[dict[str, str]]:
+    return [trial["setting"] for trial in said["settings"]]
+
+
+def test_every_combination_is_tried_and_the_best_comes_first(tmp_path: Path) -> None:
+    said = tuned(tmp_path, "--try", "smoothing=0.01,1,1", "--try", "ngrams=1,2", "--folds", "4")
+    assert (said["by"], said["folds"], said["seed"], said["documents"]) == ("cross-validation", 4, 0, 222)
+    assert sorted(map(sorted, (setting.items() for setting in settings_of(said)))) == [
+        [("ngrams", n), ("smoothing", smoothing)] for n in "12" for smoothing in ("0.01", "1")
+    ]
+    assert [trial["rank"] for trial in said["settings"]] == [1, 2, 3, 4]
+    accuracies = [trial["accuracy"] for trial in said["settings"]]
+    assert accuracies == sorted(accuracies, reverse=True)
+    assert len(set(accuracies)) > 1
+    assert said["best"] == said["settings"][0]
+    text = succeeded(nbtext("tune", DESK, "--try", "smoothing=0.01,1", "--try", "ngrams=1,2", "--folds", "4", cwd=tmp_path)).text
+    first = next(line for line in text.splitlines() if line.split()[:1] == ["1"])
+    assert f"{said['best']['accuracy']:.4f} ± {said['best']['accuracy_sd']:.4f}" in first
+
+
+def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp_path: Path) -> None:
+    said = tuned(tmp_path, "--try", "smoothing=0.02,1", "--try", "ngrams=2,1", "--folds", "5", "--seed", "3", "--top", "400", "-m", "tuned")
+    for trial in said["settings"]:
+        options = [f"--{name}={value}" for name, value in trial["setting"].items()]
+        judged = json.loads(
+            succeeded(nbtext("cross-validate", DESK, "--folds", "5", "--seed", "3", "--top", "400", "-o", "json", *options)).out
+        )
+        found = (judged["accuracy"], judged["macro_f1"], judged["log_loss"], judged["folds"]["accuracy"]["sd"])
+        assert (trial["accuracy"], trial["macro_f1"], trial["log_loss"], trial["accuracy_sd"]) == found
+        succeeded(nbtext("train", DESK, "--top", "400", *options, "-m", "trained", cwd=tmp_path))
+        assert ((tmp_path / "trained").read_bytes() == (tmp_path / "tuned").read_bytes()) == (trial == said["best"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--smoothing=0.3"],
+        ["--sample=20", "--ngrams=2", "--min-df=2"],
+        ["--smoothing=leave-one-out", "--prior-shape=background"],
+        ["--class-prior=smoothed:2", "--calibration=isotonic", "--top=50"],
+        ["--classifier=bernoulli"],
+    ],
+)
+def test_one_setting_is_train(tmp_path: Path, arguments: list[str]) -> None:
+    succeeded(nbtext("train", DESK, *arguments, "-m", "trained", cwd=tmp_path))
+    tries = [part for argument in arguments for part in ("--try", argument.removeprefix("--"))]
+    for given in (arguments, tries):
+        assert len(tuned(tmp_path, *given, "--folds", "2", "-m", "tuned")["settings"]) == 1
+        assert (tmp_path / "tuned").read_bytes() == (tmp_path / "trained").read_bytes()
+
+
+def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
+    table = "topic;body\n" + "".join(f"{'xy'[n % 2]};{'red' if n % 2 else 'green'} apple number{n}\n" for n in range(12))
+    corpus(tmp_path, {"t.csv": table, "weights": "x\t1\ny\t3\n"})
+    options = ("t.csv", "--label-column", "topic", "--text-column", "body", "--delimiter", ";")
+    succeeded(nbtext("tune", *options, "--try", "class-prior=weights", "--folds", "3", "-m", "tuned", cwd=tmp_path))
+    succeeded(nbtext("train", *options, "--class-prior", "weights", "-m", "trained", cwd=tmp_path))
+    assert (tmp_path / "tuned").read_bytes() == (tmp_path / "trained").read_bytes()
+
+
+def test_evidence_finds_what_auto_finds(tmp_path: Path) -> None:
+    said = tuned(tmp_path, "--by", "evidence", "--try", "smoothing=0.01,auto,0.1,0.5,2", "--try", "prior-shape=symmetric")
+    assert said["best"]["setting"]["smoothing"] == "auto"
+    evidence = [trial["evidence"] for trial in said["settings"]]
+    assert evidence == sorted(evidence, reverse=True)
+    for trial in said["settings"]:
+        succeeded(nbtext("train", DESK, "--smoothing", trial["setting"]["smoothing"], cwd=tmp_path))
+        shown = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=tmp_path)).out)
+        assert (trial["evidence"], trial["smoothing"]) == (shown["criteria"]["evidence"], shown["smoothing"])
+
+
+@pytest.mark.parametrize("by", ["aic", "bic"])
+def test_aic_and_bic_take_the_least_and_say_what_they_cannot_tell_apart(tmp_path: Path, by: str) -> None:
+    said = tuned(tmp_path, "--by", by, "--try", "class-prior=empirical,uniform")
+    assert [trial["setting"]["class-prior"] for trial in said["settings"]] == ["uniform", "empirical"]  # all classes are of one size
+    assert said["settings"][0][by] < said["settings"][1][by]
+    equal = nbtext("tune", DESK, "--by", by, "--try", "smoothing=0.1,1", cwd=tmp_path)
+    assert (equal.status, len(equal.notes)) == (0, 1)
+    assert "other settings are equal" in equal.notes[0]
+
+
+def test_leave_one_out_is_that_of_cross_validate(tmp_path: Path) -> None:
+    for trial in tuned(tmp_path, "--by", "leave-one-out", "--try", "smoothing=0.1,1")["settings"]:
+        judged = succeeded(nbtext("cross-validate", DESK, "--leave-one-out", "--smoothing", trial["setting"]["smoothing"], "-o", "json"))
+        assert trial["accuracy"] == json.loads(judged.out)["accuracy"]
+
+
+def test_a_document_that_cannot_be_read_is_told_once(pets: Path) -> None:
+    (pets / "pets/cats/0").write_bytes(b"x" * 2000)
+    done = nbtext("tune", "pets", "--max-document-size", "1K", "--folds", "2", "--try", "ngrams=1,2", "-o", "json", cwd=pets)
+    assert done.status == 1
+    assert json.loads(done.out)["documents"] == 4
+    assert [note for note in done.notes if "pets/cats/0" in note] == done.notes
+    assert len(done.notes) == 1
+
+
+def test_small_classes_are_warned_of_once(pets: Path) -> None:
+    done = nbtext("tune", "pets", "--try", "ngrams=1,2", "--folds", "3", cwd=pets)
+    assert (done.status, done.notes) == (0, ["nbtext: warning: classes with fewer documents than there are folds: cats, dogs"])
+
+
+def test_a_pipe_is_read_once_only(pets: Path) -> None:
+    table = b"x\tred apple\ny\tgreen pear\nx\tred plum\ny\tgreen grass\n"
+    options = ("tune", "-", "--format", "tsv", "--folds", "2")
+    assert succeeded(nbtext(*options, "--try", "smoothing=0.1,1", cwd=pets, stdin=table)).out
+    assert "read once" in error_line(nbtext(*options, "--try", "ngrams=1,2", cwd=pets, stdin=table), 2)
+    assert "read once" in error_line(bash("$NBTEXT tune <(printf 'x\\ta\\n') --format tsv --try ngrams=1,2", cwd=pets), 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["pets", "--try", "smothing=1"], 2, "--try knows no 'smothing=1'"),
+        (["pets", "--try", "smoothing"], 2, "--try knows no 'smoothing'"),
+        (["pets", "--try", "smoothing="], 2, "--smoothing must be"),
+        (["pets", "--try", "smoothing=1,x"], 2, "--smoothing must be"),
+        (["pets", "--try", "smoothing=none"], 2, "--smoothing must be"),
+        (["pets", "--try", "ngrams=0"], 2, "--ngrams must be"),
+        (["pets", "--try", "ngrams=1", "--try", "ngrams=2"], 2, "--try ngrams is given twice; put all its values into one"),
+        (["pets", "--try", "ngrams=1", "--ngrams", "2"], 2, "--ngrams and --try ngrams exclude each other"),
+        (["pets", "--try", "class-prior=nofile"], 2, "--class-prior knows no 'nofile'"),
+        (["pets", "--try", "stop-words=nofile"], 2, "no stop list or file is called 'nofile'"),
+        (["pets", "--try", "smoothing=" + ",".join(map(str, range(1001)))], 2, "these are 1,001 settings, more than 1,000"),
+        (["pets", "--by", "luck"], 2, "see nbtext tune --help"),
+        (["pets", "--by", "aic", "--folds", "3"], 2, "--folds goes with --by cross-validation"),
+        (["pets", "--by", "evidence", "--seed", "3"], 2, "--seed goes with --by cross-validation"),
+        (["pets", "--by", "evidence", "--try", "ngrams=1,2"], 2, "--by evidence cannot compare --ngrams: settings with other terms have other counts"),
+        (["pets", "--by", "bic", "--try", "top=2,none"], 2, "--by bic cannot compare --top: settings with other terms"),
+        (["pets", "--by", "aic", "--try", "min-df=1,2"], 2, "--by aic cannot compare --min-df: settings with other terms"),
+        (["pets", "--by", "evidence", "--try", "calibration=none,auto"], 2, "--by evidence cannot compare --calibration: it has no part"),
+        (["pets", "--by", "evidence", "--estimate", "ml"], 2, "without a prior there is no evidence"),
+        (["pets", "--by", "leave-one-out", "--classifier", "bernoulli"], 2, "--classifier multinomial"),
+        (["pets", "--by", "leave-one-out", "--try", "top=1,2"], 2, "selected from all documents"),
+        (["pets", "--folds", "2", "--try", "min-df=1,9"], 2, "with min-df=9: none of the"),
+        (["pets", "-m", "no/model"], 4, "no: the folder does not exist; make it first"),
+        (["pets", "-m", "pets/cats/model"], 2, "would be read and overwritten"),
+        (["nothere"], 4, "nothere: cannot read"),
+        ([], 2, "Missing argument 'CORPUS...'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_told_in_one_line_and_the_old_model_stays(
+    pets: Path, arguments: list[str], status: int, message: str
+) -> None:
+    old = (pets / "nbtext.joblib").read_bytes()
+    assert message in error_line(nbtext("tune", "-q", *arguments, cwd=pets), status)
+    assert (pets / "nbtext.joblib").read_bytes() == old

@@ -1,0 +1,137 @@
+"""Weights of terms: the slow twin, scikit-learn, and sums that do not depend on the order of documents."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import normalize
+
+from nbtext.counts.subsets import Subsets
+from nbtext.counts.weighting import weighted, weighted_cells
+from nbtext.model.counting import count_documents
+from nbtext.parameters import TRAINING, WEIGHTINGS, checked
+from tests import strategies
+from tests.building import matrix_of, statistics_of
+
+if TYPE_CHECKING:
+    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+    from tests.oracle import Labelled
+
+PARAMETERS = checked(TRAINING, {"stemmer": "none"})
+
+
+def counted(corpus: list[Labelled]) -> tuple[ClassStatistics, CountedDocuments]:
+    return count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], PARAMETERS, [])
+
+
+def slow_weights(weighting: str, terms: list[str], corpus: list[Labelled], over: set[str]) -> dict[str, float]:
+    """The weights of one document's terms, one by one."""
+    counts = {term: n for term, n in Counter(terms).items() if term in over}
+    if weighting in ("counts", "binary"):
+        return {term: float(n) if weighting == "counts" else 1.0 for term, n in counts.items()}
+    weights = {term: math.log(1 + n) for term, n in counts.items()}
+    if weighting == "tfidf":
+        holding = {term: sum(term in others for _, others in corpus) for term in weights}
+        weights = {term: weight * math.log(len(corpus) / holding[term]) for term, weight in weights.items()}
+        length = math.sqrt(sum(weight**2 for weight in weights.values())) or 1.0
+        weights = {term: weight / length for term, weight in weights.items() if weight}
+    return weights
+
+
+def rows(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> list[dict[str, float]]:
+    name = statistics.vocabulary.term
+    return [
+        {name(j): float(n) for j, n in zip(matrix.terms[begin:end].tolist(), matrix.counts[begin:end].tolist(), strict=True)}
+        for begin, end in pairwise(matrix.offsets.tolist())
+    ]
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@given(corpus=strategies.corpora, over=st.sets(st.sampled_from(strategies.WORDS)))
+def test_documents_and_cells_are_weighted_as_one_by_one(weighting: str, corpus: list[Labelled], over: set[str]) -> None:
+    statistics, documents = counted(corpus)
+    selected = np.array([statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_)
+    matrix = weighted(documents.matrix.of_terms(selected), weighting, statistics)
+    wanted = [slow_weights(weighting, terms, corpus, over) for _, terms in corpus]
+    assert rows(matrix, statistics) == [pytest.approx(row, rel=1e-12) for row in wanted]
+    cells = weighted_cells(weighting, statistics, selected, documents)
+    for j, k, found in zip(statistics.cell_terms.tolist(), statistics.cell_classes.tolist(), cells.tolist(), strict=True):
+        term, label = statistics.vocabulary.term(j), statistics.classes[k]
+        if term in over:
+            total = sum(row.get(term, 0.0) for (of, _), row in zip(corpus, wanted, strict=True) if of == label)
+            assert found == pytest.approx(total, abs=1e-8)
+            assert 0 <= found <= statistics.counts_of(np.array([j]))[0, k]
+
+
+@given(corpus=strategies.corpora.filter(lambda corpus: any(terms for _, terms in corpus)))
+def test_scikit_learn_weighs_alike(corpus: list[Labelled]) -> None:
+    statistics = statistics_of(corpus)
+    matrix = matrix_of([terms for _, terms in corpus], statistics.vocabulary)
+    dense = densely(matrix, statistics.n_terms)
+    frequency = TfidfTransformer(smooth_idf=False).fit(dense).idf_ - 1  # it adds 1 to log(D / df)
+    wanted = normalize(np.log1p(dense) * np.where(frequency < 1e-12, 0, frequency))
+    np.testing.assert_allclose(densely(weighted(matrix, "tfidf", statistics), statistics.n_terms), wanted, rtol=1e-9, atol=1e-12)
+
+
+def densely(matrix: DocumentTermMatrix, n_terms: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    dense = np.zeros((matrix.n_documents, n_terms))
+    dense[matrix.entry_documents, matrix.terms] = matrix.counts
+    return dense
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@given(corpus=strategies.corpora, random=st.randoms(use_true_random=False))
+def test_sums_are_the_same_to_the_last_bit_in_any_order(weighting: str, corpus: list[Labelled], random: Any) -> None:
+    shuffled = random.sample(corpus, len(corpus))
+    both = []
+    for documents in (corpus, shuffled):
+        statistics, rows_of = counted(documents)
+        both.append(weighted_cells(weighting, statistics, np.ones(statistics.n_terms, np.bool_), rows_of).tolist())
+    assert both[0] == both[1]
+
+
+@given(corpus=strategies.corpora, data=st.data())
+def test_a_part_is_weighted_as_if_it_were_alone(corpus: list[Labelled], data: st.DataObject) -> None:
+    """Inverse document frequencies are those of the part, and terms that are in none of its documents are nowhere."""
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any)))
+    statistics, documents = counted(corpus)
+    part, inside = Subsets(statistics, documents).part(chosen), documents.rows(np.flatnonzero(chosen))
+    found = weighted_cells("tfidf", part, np.diff(part.term_offsets) > 0, inside)
+    alone, alone_documents = counted([document for document, here in zip(corpus, chosen.tolist(), strict=True) if here])
+    wanted = weighted_cells("tfidf", alone, np.ones(alone.n_terms, np.bool_), alone_documents)
+    assert found.tolist() == pytest.approx(wanted.tolist(), abs=1e-9)
+
+
+def test_a_term_in_all_documents_weighs_nothing() -> None:
+    statistics, documents = counted([("x", ["ant"]), ("y", ["ant", "bee"])])
+    assert rows(weighted(documents.matrix, "tfidf", statistics), statistics) == [{}, {"bee": 1.0}]
+
+
+def test_weights_of_documents_need_documents() -> None:
+    statistics, _ = counted([("x", ["ant"])])
+    with pytest.raises(ValueError, match="tfidf needs the documents"):
+        weighted_cells("tfidf", statistics, np.ones(1, np.bool_), None)
+
+
+@given(corpus=strategies.corpora, size=st.integers(0, 12))
+def test_the_places_of_a_sample_are_those_of_its_documents(corpus: list[Labelled], size: int) -> None:
+    from nbtext.counts.documents import DocumentSample
+
+    _, documents = counted(corpus)
+    sample = DocumentSample.of(documents, size).documents
+    places = documents.places(sample)
+    assert len(set(places.tolist())) == len(sample)
+    again = documents.rows(places)
+    assert again.hashes.tolist() == sample.hashes.tolist()
+    assert again.classes.tolist() == sample.classes.tolist()
+    assert again.matrix.terms.tolist() == sample.matrix.terms.tolist()

@@ -1,0 +1,202 @@
+"""Models on weighted counts: trained, saved, loaded, judged in folds, refused what they cannot do; as a library and as a process."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.errors import ModelError, UsageError
+from nbtext.model.state import from_plain
+from nbtext.store import read_model_file
+from tests.process import PETS, SERVICE_DESK, error_line, nbtext, succeeded
+from tests.test_model_selection_cross_validation import DESK, assert_as_trained_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "complement": {"classifier": "complement"},
+    "complement tfidf": {"classifier": "complement", "weighting": "tfidf", "ngrams": 2},
+    "complement tfidf top": {"classifier": "complement", "weighting": "tfidf", "top": 40},
+    "complement tfidf limits": {"classifier": "complement", "weighting": "tfidf", "min_df": 2, "max_df": 0.3},
+    "complement tfidf background": {"classifier": "complement", "weighting": "tfidf", "prior_shape": "background"},
+    "complement binary": {"classifier": "complement", "weighting": "binary"},
+    "complement log": {"classifier": "complement", "weighting": "log", "smoothing": 0.5},
+    "multinomial binary": {"weighting": "binary"},
+    "multinomial log": {"weighting": "log", "sample": 50},
+    "multinomial tfidf": {"weighting": "tfidf"},
+    "multinomial tfidf background": {"weighting": "tfidf", "prior_shape": "background"},
+    "multinomial tfidf map": {"weighting": "tfidf", "estimate": "map", "calibration": "isotonic"},
+    "multinomial tfidf ml": {"weighting": "tfidf", "estimate": "ml"},
+    "bernoulli binary": {"classifier": "bernoulli", "weighting": "binary"},
+}
+EVERY = pytest.mark.parametrize("settings", SETTINGS.values(), ids=list(SETTINGS))
+
+LABELS = [label for label, _ in DESK]
+TEXTS = [text for _, text in DESK]
+PET_LABELS = [name.partition("/")[0] for name in PETS]
+
+
+@EVERY
+def test_saved_and_loaded_it_gives_the_same_answers(settings: dict[str, Any], tmp_path: Path) -> None:
+    model = TextClassifier(**settings).fit(TEXTS, LABELS)
+    model.save(str(tmp_path / "m"))
+    loaded = TextClassifier.load(str(tmp_path / "m"))
+    asked = [*TEXTS[:20], b"", b"nothing known"]
+    np.testing.assert_array_equal(loaded.predict_proba(asked), model.predict_proba(asked))
+    assert loaded.statistics == model.statistics
+    assert loaded.statistics.cell_counts.dtype.kind == "i"
+    loaded.save(str(tmp_path / "again"))
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+@EVERY
+def test_another_order_of_documents_gives_the_same_file(settings: dict[str, Any], tmp_path: Path) -> None:
+    TextClassifier(**settings).fit(TEXTS, LABELS).save(str(tmp_path / "m"))
+    TextClassifier(**settings).fit(TEXTS[::-1], LABELS[::-1]).save(str(tmp_path / "n"))
+    assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+@EVERY
+def test_a_fold_is_judged_as_by_a_model_trained_apart(settings: dict[str, Any]) -> None:
+    assert_as_trained_apart(DESK, np.arange(len(DESK)) % 4 != 1, **settings)
+
+
+@EVERY
+def test_a_class_without_training_documents_is_none(settings: dict[str, Any]) -> None:
+    gone = {LABELS[0], "waste-collection"}
+    assert_as_trained_apart(DESK, np.array([label not in gone for label in LABELS]) & (np.arange(len(DESK)) % 4 != 1), **settings)
+
+
+@pytest.mark.parametrize("settings", [settings for settings in SETTINGS.values() if settings.get("estimate") != "ml"], ids=str)
+def test_calibration_changes_no_answer(settings: dict[str, Any]) -> None:
+    model, plain = (TextClassifier(**{**settings, **more}).fit(TEXTS, LABELS) for more in ({}, {"calibration": "none"}))
+    assert model.learnt.judgement is not None
+    assert model.learnt.judgement["after"]["log_loss"] < model.learnt.judgement["before"]["log_loss"]
+    assert model.predict(TEXTS) == plain.predict(TEXTS)
+
+
+@pytest.mark.parametrize("weighting", ["log", "tfidf"])
+@pytest.mark.parametrize("classifier", ["multinomial", "complement"])
+def test_what_needs_all_documents_cannot_be_updated(classifier: str, weighting: str) -> None:
+    model = TextClassifier(classifier=classifier, weighting=weighting).fit(TEXTS, LABELS)
+    with pytest.raises(UsageError, match=f"{classifier} --weighting {weighting} cannot be updated exactly"):
+        model.partial_fit(TEXTS, LABELS)
+    answers = model.predict(TEXTS)
+    model.set_params(weighting="counts")  # of these there are all
+    assert np.array_equal(model.predict_proba(TEXTS), TextClassifier(classifier=classifier).fit(TEXTS, LABELS).predict_proba(TEXTS))
+    model.set_params(weighting=weighting)
+    with pytest.raises(UsageError, match="not trained"):
+        model.predict(TEXTS)
+    assert model.fit(TEXTS, LABELS).predict(TEXTS) == answers
+
+
+@pytest.mark.parametrize("settings", [SETTINGS["complement"], SETTINGS["complement binary"], SETTINGS["multinomial binary"]], ids=str)
+def test_counts_and_presence_add(settings: dict[str, Any], tmp_path: Path) -> None:
+    TextClassifier(**settings).fit(TEXTS, LABELS).save(str(tmp_path / "m"))
+    half = len(TEXTS) // 2
+    TextClassifier(**settings).fit(TEXTS[:half], LABELS[:half]).partial_fit(TEXTS[half:], LABELS[half:]).save(str(tmp_path / "n"))
+    assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_one_class_and_no_terms() -> None:
+    for weighting in ("counts", "tfidf"):
+        one = TextClassifier(classifier="complement", weighting=weighting).fit(["fish and chips", "chips"], ["food", "food"])
+        assert one.predict_proba(["chips", ""]).tolist() == [[1], [1]]
+        empty = TextClassifier(classifier="complement", weighting=weighting).fit(["", ""], ["x", "y"])
+        assert empty.predict_proba(["anything"]).tolist() == [[0.5, 0.5]]
+        same = TextClassifier(classifier="complement", weighting=weighting).fit(["fish", "fish"], ["x", "y"])
+        assert same.predict_proba(["fish"]).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize(("classifier", "weighting"), [("bernoulli", "log"), ("bernoulli", "tfidf")])
+def test_a_weighting_that_a_classifier_does_not_take(classifier: str, weighting: str) -> None:
+    with pytest.raises(UsageError, match=f"--classifier {classifier} does not take --weighting {weighting}"):
+        TextClassifier(classifier=classifier, weighting=weighting).fit(TEXTS, LABELS)
+
+
+def shorter(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return cells[1:]
+
+
+def negative(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return -1 - cells
+
+
+def infinite(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return cells + np.inf
+
+
+def larger(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return cells + 99
+
+
+@pytest.mark.parametrize("change", [shorter, negative, infinite, larger, None])
+@pytest.mark.parametrize("classifier", ["multinomial", "complement"])
+def test_weighted_counts_that_no_training_makes_are_refused(classifier: str, change: Callable[..., Any] | None, tmp_path: Path) -> None:
+    TextClassifier(classifier=classifier, weighting="tfidf").fit(PETS.values(), PET_LABELS).save(str(tmp_path / "m"))
+    settings, arrays = read_model_file(str(tmp_path / "m"))
+    cells = arrays.pop("fitted_weighted_counts").copy()
+    from_plain(settings, {**arrays, "fitted_weighted_counts": cells})
+    changed = {} if change is None else {"fitted_weighted_counts": change(cells)}
+    with pytest.raises(ModelError, match=r"malformed: (its weighted counts|its classifier's numbers)"):
+        from_plain(settings, {**arrays, **changed})
+
+
+def test_weighted_counts_where_there_are_none_and_no_smoothing_are_refused(tmp_path: Path) -> None:
+    TextClassifier(classifier="complement").fit(PETS.values(), PET_LABELS).save(str(tmp_path / "m"))
+    settings, arrays = read_model_file(str(tmp_path / "m"))
+    with pytest.raises(ModelError, match="weighted counts do not fit its weighting"):
+        from_plain(settings, {**arrays, "fitted_weighted_counts": arrays["cell_counts"].astype(np.float64)})
+    with pytest.raises(ModelError, match="needs smoothing"):
+        from_plain({**settings, "smoothing": 0}, arrays)
+
+
+def test_a_spread_that_calibration_does_not_choose_is_refused(tmp_path: Path) -> None:
+    TextClassifier(classifier="complement").fit(PETS.values(), PET_LABELS).save(str(tmp_path / "m"))
+    settings, arrays = read_model_file(str(tmp_path / "m"))
+    for right in ([2.0], [0.125]):
+        from_plain(settings, {**arrays, "fitted_spread": np.array(right)})
+    for wrong in ([], [3.0], [2.0, 2.0], [0.0]):
+        with pytest.raises(ModelError, match="no such spread"):
+            from_plain(settings, {**arrays, "fitted_spread": np.array(wrong)})
+
+
+def test_the_command_trains_answers_and_judges(tmp_path: Path) -> None:
+    options = ("--classifier", "complement", "--weighting", "tfidf")
+    succeeded(nbtext("train", SERVICE_DESK / "train", "-m", "m", *options, cwd=tmp_path))
+    assert all(len(row) == 3 for row in succeeded(nbtext("classify", SERVICE_DESK / "train", "-m", "m", cwd=tmp_path)).rows)
+    said = json.loads(succeeded(nbtext("evaluate", SERVICE_DESK / "test", "-m", "m", "--output", "json", cwd=tmp_path)).out)
+    assert said["accuracy"] > 0.5
+    folds = json.loads(succeeded(nbtext("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options, "--output", "json")).out)
+    assert folds["accuracy"] > 0.4
+    assert {fold["smoothing"] for fold in folds["folds"]["each"]} == {0.1}
+    succeeded(nbtext("evaluate", SERVICE_DESK / "test", "-m", "m", "--errors", "e.jsonl", cwd=tmp_path))
+    errors = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(errors) == said["n"] - round(said["accuracy"] * said["n"])
+    assert any(error["terms"] for error in errors)
+
+
+def test_leaving_one_out_is_refused() -> None:
+    line = error_line(nbtext("cross-validate", SERVICE_DESK / "train", "--leave-one-out", "--weighting", "tfidf"), 2)
+    assert "on counts only" in line
+
+
+def test_words_are_marked_by_what_they_add_to_the_score() -> None:
+    """The excerpt's nats over all occurrences are what the same words tip in the list of mistakes."""
+    from nbtext.model.excerpts import Excerpts
+
+    model = TextClassifier(weighting="tfidf", stemmer="none").fit(
+        ["engine oil oil brakes"] * 2 + ["match goals goals"] * 2 + ["roses"], ["cars"] * 2 + ["sport"] * 2 + ["garden"]
+    )
+    text = b"oil oil engine goals"
+    found = Excerpts(model)._evidence(text.split(), model.classes_.index("cars"), model.classes_.index("sport"))
+    block = model.score_block([text])
+    difference = block.scores[0, model.classes_.index("cars")] - block.scores[0, model.classes_.index("sport")]
+    assert found[0] == found[1]
+    assert found.sum() == pytest.approx(difference)  # the prior is the same for both
