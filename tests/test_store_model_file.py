@@ -46,7 +46,8 @@ plain = st.recursive(
 @st.composite
 def plain_arrays(draw: st.DrawFn) -> NDArray[Any]:
     dtype = np.dtype(draw(st.sampled_from(DTYPES)))
-    numbers = st.floats(width=8 * dtype.itemsize) if dtype.kind == "f" else st.integers(0, 2 ** (8 * dtype.itemsize) - 1)
+    floats = st.floats(width=32) if dtype.itemsize == 4 else st.floats(width=64)
+    numbers = floats if dtype.kind == "f" else st.integers(0, 2 ** (8 * dtype.itemsize) - 1)
     return np.array(draw(st.lists(numbers, max_size=40)), dtype)
 
 
