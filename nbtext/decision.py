@@ -31,6 +31,22 @@ def log_posterior(joint_log_likelihood: NDArray[np.float64]) -> NDArray[np.float
     return posterior
 
 
+def log_odds(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log p(C_k | d) − log(1 − p(C_k | d)), shape (n_docs, n_classes), in nats; the posterior is their sigmoid. +inf for an only class.
+
+    Of the most probable class 1 − p is summed from the others, for where p rounds to 1 the difference would be 0.
+    """
+    rows, best = np.arange(len(log_posterior)), log_posterior.argmax(axis=1)
+    others = log_posterior.copy()
+    others[rows, best] = -np.inf
+    highest = np.maximum(others.max(axis=1), np.finfo(np.float64).min)
+    with np.errstate(divide="ignore"):
+        rest = np.log(-np.expm1(others))
+        rest[rows, best] = highest + np.log(np.exp(others - highest[:, np.newaxis]).sum(axis=1))
+    odds: NDArray[np.float64] = log_posterior - rest
+    return odds
+
+
 def minimum_error(log_posterior: NDArray[np.float64]) -> NDArray[np.int64]:
     """The most probable class of each document, shape (n_docs,); the first of equals; `NO_ANSWER` where no class is possible."""
     return np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, log_posterior.argmax(axis=1))

@@ -85,6 +85,8 @@ def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -
     assert sum(ranked["probability"] for ranked in answer["labels"]) == pytest.approx(1, abs=1e-5)
     best, second = answer["labels"][:2]
     assert best["probability"] / second["probability"] == pytest.approx(2.718281828 ** (best["score"] - second["score"]), rel=1e-4)
+    for ranked in records(home, "torn.txt", "--scores")[0]["labels"]:
+        assert ranked["probability"] == pytest.approx(1 / (1 + 2.718281828 ** -ranked["log_odds"]), rel=1e-4)
     [two] = records(home, "torn.txt", "--top-k", "2")
     assert [list(ranked) for ranked in two["labels"]] == [["label", "probability"]] * 2
 

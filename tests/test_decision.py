@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from nbtext.decision import log_posterior, minimum_error
+from nbtext.decision import log_odds, log_posterior, minimum_error
 from tests import oracle
 
 score = st.floats(-1e6, 1e3)
@@ -53,3 +53,20 @@ def test_even_scores_far_below_the_smallest_number_have_a_posterior() -> None:
 
 def test_equal_scores_give_the_first_class() -> None:
     assert minimum_error(log_posterior(table([[-3, -2, -2], [-1, -1, -1]]))).tolist() == [1, 0]
+
+
+@given(rows)
+def test_posteriors_are_the_sigmoids_of_log_odds(joint: list[list[float]]) -> None:
+    posterior = log_posterior(table([row for row in joint if max(row) > -math.inf]))
+    assert expit(log_odds(posterior)) == pytest.approx(np.exp(posterior), rel=1e-9, abs=1e-300)
+
+
+@given(score, score)
+def test_the_log_odds_of_two_classes_are_the_difference_of_their_scores(first: float, second: float) -> None:
+    found = log_odds(log_posterior(np.array([[first, second]])))[0].tolist()
+    assert found == pytest.approx([first - second, second - first], rel=1e-9, abs=1e-9)
+
+
+def test_the_log_odds_of_an_only_class_are_infinite_and_of_no_class_undefined() -> None:
+    assert log_odds(np.array([[0.0]])).tolist() == [[math.inf]]
+    assert np.isnan(log_odds(np.array([[math.nan, math.nan]]))).all()

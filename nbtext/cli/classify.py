@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 @output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, class, probability).")
 @excel_safe_option
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
-@click.option("--scores", is_flag=True, help="Log joint probabilities, in nats, of the classes (jsonl only; all unless --top-k is given).")
+@click.option(
+    "--scores",
+    is_flag=True,
+    help="Log joint probabilities and log odds, in nats, of the classes (jsonl only; all unless --top-k is given).",
+)
 @decision_options
 @click.option(
     "--min-typicality",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import NO_ANSWER, DecisionRule
+from nbtext.decision import NO_ANSWER, DecisionRule, log_odds
 from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ ATYPICAL = "atypical"
 
 
 class RankedClass(NamedTuple):
-    """One class for one document: p(C_k | d), and log p(d, C_k) in nats."""
+    """One class for one document: p(C_k | d), and log p(d, C_k) and the log odds of p(C_k | d) in nats."""
 
     label: str
     probability: float
     score: float
+    log_odds: float
 
 
 class Answer(NamedTuple):
@@ -118,4 +119,5 @@ def answers(
 
 def _ranked(classes: list[str], scores: NDArray[np.float64], log_posterior: NDArray[np.float64], top_k: int) -> tuple[RankedClass, ...]:
     best = np.argsort(-log_posterior, kind="stable")[:top_k].tolist()
-    return tuple(RankedClass(classes[k], float(np.exp(log_posterior[k])), float(scores[k])) for k in best)
+    odds = log_odds(log_posterior[np.newaxis])[0]
+    return tuple(RankedClass(classes[k], float(np.exp(log_posterior[k])), float(scores[k]), float(odds[k])) for k in best)

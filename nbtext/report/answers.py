@@ -71,8 +71,12 @@ def record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
         made["expected_cost"] = _rounded(answer.expected_cost)
     if form.top_k and answer.problem is None:
         made["labels"] = [
-            {"label": label, "probability": _rounded(probability), **({"score": _finite(score)} if form.scores else {})}
-            for label, probability, score in answer.ranked
+            {
+                "label": label,
+                "probability": _rounded(probability),
+                **({"score": _finite(score), "log_odds": _finite(odds)} if form.scores else {}),
+            }
+            for label, probability, score, odds in answer.ranked
         ]
     for name, why in (("abstained", answer.abstained), ("error", answer.problem), ("notice", answer.notice)):
         if why is not None:
