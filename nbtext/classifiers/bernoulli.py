@@ -16,6 +16,7 @@ import numpy as np
 from nbtext.classifiers.base import LinearClassifier, Training
 from nbtext.classifiers.class_prior import class_prior
 from nbtext.counts.weighted_sums import CELLS_AT_ONCE, add_weighted_sums
+from nbtext.language_model.dirichlet import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,17 +35,12 @@ def beta_mean(successes: Floats, trials: Floats, a: float, b: float) -> Floats:
     >>> float(beta_mean(np.array(3.0), np.array(3.0), 1, 1))  # IIR example 13.2, P(Chinese | yes)
     0.8
     """
-    return _share(successes + a, trials + a + b)
+    return share(successes + a, trials + a + b)
 
 
 def beta_mode(successes: Floats, trials: Floats, a: float, b: float) -> Floats:
     """θ = (n_1 + a − 1) / (n + a + b − 2), the mode of the posterior, a and b at least 1."""
-    return _share(successes + a - 1, trials + a + b - 2)
-
-
-def _share(part: Floats, whole: Floats) -> Floats:
-    shares: Floats = np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
-    return shares
+    return share(successes + a - 1, trials + a + b - 2)
 
 
 def _finite_log(share: Floats) -> Floats:

@@ -46,7 +46,7 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
       nbtext train corpora/service-desk/train --ngrams 2 --model pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
     """
-    from nbtext.cli.corpus import Corpus, corpus_paths, on_error
+    from nbtext.cli.corpus import Corpus, check_output_file, corpus_paths, on_error
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.model import TextClassifier
     from nbtext.model_selection.comparison import compare
@@ -55,7 +55,8 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
     a, b = TextClassifier.load(model_a), TextClassifier.load(model_b)
     paths = corpus_paths(corpus, options)
     reading = _reading(a, b, paths, options, say)
-    _check_changed(changed, (model_a, model_b, *paths))
+    if changed is not None:
+        check_output_file(changed, "--changed", (model_a, model_b, *paths))
     documents = Corpus(paths, reading, say, labelled=True, on_error=on_error(options))
     comparison = compare(a, b, documents.readable(), keep_changed=changed is not None)
     documents.say_notices()
@@ -77,23 +78,6 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
 
         print_comparison(summary, model_a, model_b)
     return say.finish()
-
-
-def _check_changed(path: str | None, inputs: Sequence[str]) -> None:
-    """Raise `UsageError` or `PathError` if the changed documents cannot go there."""
-    from nbtext.cli.corpus import require_distinct
-    from nbtext.store import check_replaceable
-
-    if path is None:
-        return
-    if path in ("", "-"):
-        raise UsageError("--changed needs the name of a file", hint="the figures go to standard output")
-    try:
-        require_distinct(path, inputs)
-    except UsageError as problem:
-        problem.hint = "choose another --changed"
-        raise
-    check_replaceable(path)
 
 
 def _reading(a: TextClassifier, b: TextClassifier, paths: Sequence[str], options: dict[str, Any], say: Messages) -> dict[str, Any]:

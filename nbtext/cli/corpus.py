@@ -17,6 +17,7 @@ from nbtext.corpus.file_list import listed_paths
 from nbtext.corpus.reading import read_corpus, resolve_format
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError
 from nbtext.parameters import INPUT, READING
+from nbtext.store.atomic import check_replaceable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -139,3 +140,15 @@ def require_distinct(output: str, inputs: Sequence[str]) -> None:
         within = target.relative_to(source).parts if path != "-" and target.is_relative_to(source) else (".",)
         if len(within) != 1 and not any(part.startswith(".") for part in within):
             raise UsageError(f"{output} would be read and overwritten", hint="choose another --model")
+
+
+def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:
+    """Raise `UsageError` or `PathError` if an option names a file that cannot be written, or is one of the inputs."""
+    if path in ("", "-"):
+        raise UsageError(f"{option} needs the name of a file")
+    try:
+        require_distinct(path, inputs)
+    except UsageError as problem:
+        problem.hint = f"choose another {option}"
+        raise
+    check_replaceable(path)

@@ -57,21 +57,6 @@ def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages,
     return Counted(statistics, documents, names, values, model.parameters, reading, source)
 
 
-def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:
-    """Raise `UsageError` or `PathError` if an option names a file that cannot be written, or is one of the inputs."""
-    from nbtext.cli.corpus import require_distinct
-    from nbtext.store import check_replaceable
-
-    if path in ("", "-"):
-        raise UsageError(f"{option} needs the name of a file", hint="the figures go to standard output")
-    try:
-        require_distinct(path, inputs)
-    except UsageError as problem:
-        problem.hint = f"choose another {option}"
-        raise
-    check_replaceable(path)
-
-
 def refuse_together(options: dict[str, Any], asked: str, others: Sequence[str]) -> None:
     """Raise `UsageError` if options were given that the option asked for has no use for; names as in the program."""
     for other in others:

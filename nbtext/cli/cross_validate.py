@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.gates import NOT_MET, failures, gate_options, gates
+from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.messages import SHOWN, counted
-from nbtext.cli.messages import say as say_line
 from nbtext.cli.options import (
     corpus_argument,
     decision_options,
@@ -78,8 +77,8 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
       nbtext cross-validate corpora/service-desk/train --leave-one-out --fail-under accuracy=0.5
       nbtext cross-validate messages.csv --label-column topic --text-column body --group-column sender --folds 2
     """
-    from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.counting import check_output_file, counted_corpus, refuse_together
+    from nbtext.cli.corpus import check_output_file, corpus_paths
+    from nbtext.cli.counting import counted_corpus, refuse_together
 
     say = messages(options)
     if options["leave_one_out"]:
@@ -101,11 +100,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     of_corpus.source.say_notices()
     _warn_of_unknown(summary, say)
     _print(summary, output)
-    failed = failures(asked, summary)
-    for failure in failed:
-        say_line(f"gate not met: {failure}")
-    status = say.finish()
-    return NOT_MET if failed else status
+    return finish(asked, summary, say)
 
 
 def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule) -> tuple[dict[str, Any], list[HeldOut]]:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.gates import NOT_MET, failures, gate_options, gates
+from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.leaks import LeakWatch, tell_leaks, training_corpus_option
 from nbtext.cli.messages import SHOWN, counted
-from nbtext.cli.messages import say as say_line
 from nbtext.cli.options import (
     corpus_argument,
     decision_options,
@@ -24,7 +23,6 @@ from nbtext.cli.options import (
     reading_options,
 )
 from nbtext.cli.suggestions import files
-from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,11 +91,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     _tell(say, summary, ranked=evaluation.ranked)
     tell_leaks(say, summary)
     _print(summary, output)
-    failed = failures(asked, summary)
-    for failure in failed:
-        say_line(f"gate not met: {failure}")
-    status = say.finish()
-    return NOT_MET if failed else status
+    return finish(asked, summary, say)
 
 
 def _collector(model: TextClassifier, mistakes: MistakeFile) -> Callable[[ScoredBlock, Decision], None]:
@@ -109,19 +103,13 @@ def _collector(model: TextClassifier, mistakes: MistakeFile) -> Callable[[Scored
 
 def _error_file(options: Mapping[str, Any], inputs: tuple[str, ...]) -> nullcontext[None] | MistakeFile:
     """Where mistakes are to go; raises `UsageError` or `PathError` if they cannot."""
-    from nbtext.cli.corpus import require_distinct
+    from nbtext.cli.corpus import check_output_file
     from nbtext.report.mistakes import MistakeFile
 
     path = options["errors"]
     if path is None:
         return nullcontext()
-    if path in ("", "-"):
-        raise UsageError("--errors needs the name of a file", hint="the figures go to standard output")
-    try:
-        require_distinct(path, [*inputs, *([options["costs"]] if options["costs"] else [])])
-    except UsageError as problem:
-        problem.hint = "choose another --errors"
-        raise
+    check_output_file(path, "--errors", [*inputs, *([options["costs"]] if options["costs"] else [])])
     return MistakeFile(path)
 
 

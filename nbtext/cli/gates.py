@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from nbtext.cli.messages import say as say_line
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from nbtext.cli.messages import Messages
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
@@ -74,6 +77,15 @@ def gates(options: Mapping[str, Any], *, n_classes: int, with_costs: bool) -> li
 def failures(asked: Sequence[Gate], summary: Mapping[str, Any]) -> list[str]:
     """What is wrong at each gate that is not met."""
     return [failure for gate in asked if (failure := gate.failure(summary)) is not None]
+
+
+def finish(asked: Sequence[Gate], summary: Mapping[str, Any], say: Messages) -> int:
+    """Say which gates are not met, and end: the exit status, `NOT_MET` before any other."""
+    failed = failures(asked, summary)
+    for failure in failed:
+        say_line(f"gate not met: {failure}")
+    status = say.finish()
+    return NOT_MET if failed else status
 
 
 def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:

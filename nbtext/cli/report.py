@@ -58,24 +58,17 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
       nbtext report corpora/service-desk/test --training corpora/service-desk/train
       nbtext report test.csv --model topics.joblib --output topics.html --title "Topics of messages"
     """
-    from nbtext.cli.corpus import Corpus, corpus_paths, on_error, reading_of, require_distinct
+    from nbtext.cli.corpus import Corpus, check_output_file, corpus_paths, on_error, reading_of
     from nbtext.model import TextClassifier
     from nbtext.model.gathering import gather
     from nbtext.model.made import how_made
     from nbtext.report.page.page import write_page
-    from nbtext.store.atomic import check_replaceable
 
     say = messages(options)
-    if output in ("", "-"):
-        raise UsageError("--output needs the name of a file")
     model = TextClassifier.load(model_path)
     paths = corpus_paths(corpus, options)
-    try:
-        require_distinct(output, [model_path, *paths, *options["training"], *([options["files_from"]] if options["files_from"] else [])])
-    except UsageError as problem:
-        problem.hint = "choose another --output"
-        raise
-    check_replaceable(output)
+    listed = [options["files_from"]] if options["files_from"] else []
+    check_output_file(output, "--output", [model_path, *paths, *options["training"], *listed])
     if "-" in options["training"]:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
     leaks = LeakWatch(model, options["training"], paths, say, on_error(options))

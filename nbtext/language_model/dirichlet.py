@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 def maximum_likelihood(counts: Floats, tokens: Floats) -> Floats:
     """φ_jk = m_jk / N_k; a term not seen in a class has probability zero there, the "black swan"."""
-    return _share(counts, tokens)
+    return share(counts, tokens)
 
 
 def maximum_a_posteriori(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float, n_terms: int) -> Floats:
     """φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior; every α_j at least 1."""
-    return _share(counts + (alpha - 1), tokens + (alpha_0 - n_terms))
+    return share(counts + (alpha - 1), tokens + (alpha_0 - n_terms))
 
 
 def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float) -> Floats:
@@ -39,10 +39,10 @@ def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_
     >>> float(posterior_mean(np.array(5.0), np.array(8.0), 1, 6)) == (5 + 1) / (8 + 6)  # IIR example 13.1, P(Chinese | yes)
     True
     """
-    return _share(counts + alpha, tokens + alpha_0)
+    return share(counts + alpha, tokens + alpha_0)
 
 
-def _share(part: Floats, whole: Floats) -> Floats:
+def share(part: Floats, whole: Floats) -> Floats:
     """part / whole; 0 where the whole is 0: a class of no tokens and no pseudo-counts has seen no term."""
     shares: Floats = np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
     return shares
@@ -101,9 +101,9 @@ class LanguageModels:
     def log_unseen(self) -> Floats:
         """log φ_jk of a term that no document held so far, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
         tokens, total = self.class_tokens, self.pseudo_counts(np.empty(0, np.int64))[1]
-        share = 1.0 if self.prior_shape == "symmetric" else 1 / max(tokens.sum(), 1.0)
+        of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(tokens.sum(), 1.0)
         with np.errstate(divide="ignore"):
-            return np.log(_share(np.full_like(tokens, self.smoothing * share), tokens + total))
+            return np.log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
 
     def log_probability(self, terms: NDArray[np.int64]) -> Floats:
         """log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood says impossible."""
