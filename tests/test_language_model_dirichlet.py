@@ -58,6 +58,12 @@ def test_a_flat_dirichlet_has_its_mode_at_maximum_likelihood_and_its_mean_at_lap
     assert posterior_mean(rolls, n, 1, 6).tolist() == [3 / 14, 2 / 14, 1 / 14, 4 / 14, 2 / 14, 2 / 14]
 
 
+def test_the_estimate_of_a_pseudo_count_is_the_mode_under_one_more() -> None:
+    counts, n, added = np.array([2.0, 1, 0, 3, 1, 1]), np.array(8.0), np.array([0.5, 1e-6, 2, 1, 0.25, 3])
+    mode = maximum_a_posteriori(counts, n, added + 1, float(added.sum()) + 6, 6)
+    assert ESTIMATES["map"](counts, n, added, float(added.sum()), 6) == pytest.approx(mode, rel=1e-9)
+
+
 @SHAPES
 @pytest.mark.parametrize("estimate", ESTIMATES)
 @given(

@@ -113,7 +113,8 @@ class LanguageModels:
 
 ESTIMATES: dict[str, Callable[[Floats, Floats, Floats, float, int], Floats]] = {
     "mean": lambda counts, tokens, added, total, _: posterior_mean(counts, tokens, added, total),
-    "map": lambda counts, tokens, added, total, n: maximum_a_posteriori(counts, tokens, added + 1, total + n, n),
+    # maximum_a_posteriori with α_j − 1 = added; adding 1 and taking it away again would cost digits
+    "map": lambda counts, tokens, added, total, _: share(counts + added, tokens + total),
     "ml": lambda counts, tokens, *_: maximum_likelihood(counts, tokens),
 }
 """Name to φ(counts, tokens of the class, pseudo-counts, their sum, number of terms)."""
