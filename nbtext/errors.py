@@ -46,6 +46,18 @@ class PathError(NbtextError):
     exit_status = 4
 
 
+class WorkerError(NbtextError):
+    """A process that worked for this one has ended before its work; as memory that ran out, since that is how it mostly ends."""
+
+    exit_status = 4
+
+
+class LockedError(NbtextError):
+    """A model that another process is writing, and goes on writing."""
+
+    exit_status = 5
+
+
 def reason(problem: OSError) -> str:
     """What the operating system said, without the number and the path that the caller names itself."""
-    return (problem.strerror or str(problem) or type(problem).__name__).lower()
+    return (problem.strerror or str(problem) or type(problem).__name__).lower().rstrip(".")

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+ALL_OTHERS = "*"
+"""In place of a term: all terms that are not named."""
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -80,6 +83,14 @@ def column(value: object) -> str:
     return given
 
 
+def columns(value: object) -> str:
+    """Columns by name or number, none twice, with commas between them."""
+    parts = [column(part.strip()) for part in value.split(",")] if isinstance(value, str) else [""]
+    if not all(parts) or len(set(parts)) < len(parts) or any(not part.isprintable() for part in parts):
+        raise ValueError("names or numbers of columns with commas between them, none twice")
+    return ",".join(parts)
+
+
 def encoding(value: object) -> str:
     """The canonical name of an encoding of text, or ``auto``."""
     import codecs
@@ -147,6 +158,16 @@ def prior(value: object) -> object:
     if not sum(weights.values()):
         raise ValueError
     return weights
+
+
+def pseudo_counts(value: object) -> object:
+    """A number from 0, or such numbers by term, with one for `ALL_OTHERS`."""
+    check = number(float, 0, 1e12, "")
+    if not isinstance(value, dict):
+        return check(value)
+    if ALL_OTHERS not in value or not all(isinstance(term, str) and term.splitlines() == [term] and term.encode() for term in value):
+        raise ValueError
+    return {term: check(value[term]) for term in sorted(value)}
 
 
 def span(value: object) -> str:

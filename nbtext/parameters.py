@@ -88,9 +88,16 @@ READING = (
     ),
     Parameter(
         "text_column", None, "COLUMN", checks.column,
-        "Column of the text: a name or a number from 1, by default 2; in jsonl a key (a.b for b inside a), by default text.",
+        "Column of the text: a name or a number from 1, by default 2; in jsonl a key (a.b for b inside a), by default text. none: there is no text.",
     ),
     Parameter("id_column", None, "COLUMN", checks.column, "Column of the document's name: a name, number or key; else it is file and line."),
+    Parameter(
+        "categorical", None, "COLUMNS", checks.columns,
+        "Columns or keys, with commas between them, whose values are categories; each adds its likelihood to that of the text. With attributes there "
+        "is a text only if --text-column is given.",
+    ),
+    Parameter("count", None, "COLUMNS", checks.columns, "The same for columns of whole numbers from 0, such as how often something happened."),
+    Parameter("numeric", None, "COLUMNS", checks.columns, "The same for columns of real numbers. An empty cell is a value that is not known."),
     Parameter("header", None, "", checks.flag, "Whether a table begins with a header line; by default if a column is given by name."),
     Parameter("delimiter", None, "CHARACTER", checks.delimiter, "Between columns: by default a comma for csv, a tab for tsv."),
     Parameter(
@@ -134,6 +141,11 @@ TRAINING = (
         "stemmer", "snowball", "NAME", checks.one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
         f"Reduces words to stems: snowball (that of the language), none, Snowball's for another language by its name, or one of nltk's: {', '.join(NLTK_STEMMERS)}.",
     ),
+    Parameter(
+        "surface_forms", False, "", checks.flag,
+        "Also count words as they stand where their stem is another, for generate and inspect --term to show; answers stay as they are. Training takes longer, "
+        "and the model is larger.",
+    ),
     Parameter("ngrams", 1, "N", checks.number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent terms."),
     Parameter(
         "char_ngrams", None, "N|N-M", checks.span,
@@ -142,6 +154,11 @@ TRAINING = (
     ),
     Parameter("min_df", 1, "N", checks.whole(1, "a whole number from 1"), "Leave out terms that fewer than N documents hold."),
     Parameter("max_df", 1.0, "SHARE", checks.number(float, 0, 1, "a share from 0 to 1"), "Leave out terms that a larger share of documents hold."),
+    Parameter(
+        "max_terms", None, "N", checks.whole(1, "a whole number from 1"),
+        "Keep no more than N terms, n-grams included, while counting, those in most documents, for corpora whose vocabulary does not fit into memory. "
+        "A term left out that comes again begins anew, so counts may be too low; -v tells by how much at most.",
+    ),
     Parameter("top", None, "N", checks.whole(1, "a whole number from 1"), "Keep the N most informative terms."),
     Parameter("by", "mutual-information", "CRITERION", checks.one_of(*CRITERIA), f"What makes a term informative: {', '.join(CRITERIA)}."),
     Parameter(
@@ -150,9 +167,11 @@ TRAINING = (
         "documents over those that hold it, each document scaled to unit length).",
     ),
     Parameter(
-        "smoothing", "auto", "auto|leave-one-out|A", checks.one_of("auto", "leave-one-out", otherwise=checks.number(float, 0, 1e12, ""), wanted="a number from 0"),
+        "smoothing", "auto", "auto|leave-one-out|A|FILE",
+        checks.one_of("auto", "leave-one-out", otherwise=checks.pseudo_counts, wanted="a number from 0, or such numbers by term with one for '*', all others"),
         "Pseudo-count added to each count; auto takes the one under which the class counts are most probable (evidence), leave-one-out the one under "
-        "which sampled documents are, each by its own class without it; both at most 1 per term.",
+        "which sampled documents are, each by its own class without it; both at most 1 per term. A file gives terms their own: lines of a term, a tab "
+        "and a number, and one of * for all others.",
     ),
     Parameter(
         "prior_shape", "symmetric", "SHAPE", checks.one_of("symmetric", "background"),
@@ -196,6 +215,12 @@ TRAINING = (
     Parameter("sample", 4096, "N", checks.number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"), "How many training documents the model keeps as term counts, to be calibrated from; 0 for none."),
 )  # fmt: skip
 """How a model is made. A model remembers it."""
+
+ANALYSIS = ("language", "stop_words", "stemmer", "ngrams", "char_ngrams")
+"""The parameters that decide how a text becomes terms."""
+
+COUNTING = (*ANALYSIS, "surface_forms", "max_terms", "sample")
+"""The parameters that decide what is counted; all others decide what is made of the counts."""
 
 
 def checked(table: tuple[Parameter, ...], values: Mapping[str, object]) -> dict[str, Any]:

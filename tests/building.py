@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.document_term import DocumentTermMatrix, document_term_matrix
-from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
+from nbtext.counts.document_term import Postings
+from nbtext.counts.statistics import ClassStatistics
+from nbtext.counts.statistics_builder import StatisticsBuilder
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.ragged import offsets
@@ -18,15 +19,21 @@ from tests import oracle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.vocabulary import GrowingVocabulary
     from tests.oracle import Labelled
 
 
 def matrix_of(sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | GrowingVocabulary, order: int = 1) -> DocumentTermMatrix:
+    """The counts of documents given as terms, by document."""
+    return postings_of(sequences, vocabulary, order).matrix()
+
+
+def postings_of(sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | GrowingVocabulary, order: int = 1) -> Postings:
     """The counts of documents given as terms."""
     terms = np.array([number for sequence in sequences for number in vocabulary.find(sequence)], np.int64)
     documents = np.repeat(np.arange(len(sequences)), [len(sequence) for sequence in sequences])
-    return document_term_matrix(with_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs), len(sequences))
+    return Postings.of(with_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs), len(sequences))
 
 
 def statistics_of(documents: Sequence[Labelled], order: int = 1, block: int = 1000) -> ClassStatistics:
@@ -34,7 +41,7 @@ def statistics_of(documents: Sequence[Labelled], order: int = 1, block: int = 10
     builder = StatisticsBuilder()
     for begin in range(0, len(documents), block):
         part = documents[begin : begin + block]
-        builder.add(matrix_of([terms for _, terms in part], builder.vocabulary, order), [label for label, _ in part])
+        builder.add(postings_of([terms for _, terms in part], builder.vocabulary, order), [label for label, _ in part])
     return builder.freeze().statistics
 
 

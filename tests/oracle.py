@@ -43,8 +43,8 @@ def words(text: str) -> list[str]:
 
 
 def surfaces(text: bytes) -> list[bytes]:
-    """Maximal runs of ASCII letters, digits, apostrophes and bytes from 0x80, ASCII letters in lower case."""
-    return [form.lower() for form in re.split(rb"[^A-Za-z0-9'\x80-\xff]+", text) if form]
+    """Maximal runs of two or more ASCII letters, digits, apostrophes and bytes from 0x80, ASCII letters in lower case."""
+    return [form.lower() for form in re.split(rb"[^A-Za-z0-9'\x80-\xff]+", text) if len(form) > 1]
 
 
 def terms(text: bytes, stop_words: Collection[str] = (), stem: Callable[[str], str] = str) -> list[str]:

@@ -211,7 +211,7 @@ def test_fitted_in_parts_it_is_that_of_one_fit_or_says_that_it_cannot(options: O
         assert saved(parts.partial_fit(texts, labels), tmp_path) == saved(whole, tmp_path)
         return
     before = saved(parts, tmp_path)
-    with pytest.raises(UsageError, match=f"--classifier {options['classifier']}.* cannot be updated exactly"):
+    with pytest.raises(UsageError, match=f"--classifier {options['classifier']}.* cannot be changed exactly"):
         parts.partial_fit(texts, labels)
     assert saved(parts, tmp_path) == before
 

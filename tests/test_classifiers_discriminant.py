@@ -58,8 +58,8 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
     texts, labels = drawn()
     model = TextClassifier(**PLAIN, latent=8, shrinkage=0.1).fit(texts, labels)
     asked = drawn(90)[0][60:]
-    rows, _ = of(model).space.features(model._counter.count([text.encode() for text in texts]))
-    others, _ = of(model).space.features(model._counter.count([text.encode() for text in asked]))
+    rows, _ = of(model).space.features(model._counter.count([text.encode() for text in texts]).matrix())
+    others, _ = of(model).space.features(model._counter.count([text.encode() for text in asked]).matrix())
     reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(rows, labels)
     np.testing.assert_allclose(model.predict_log_proba(asked), reference.predict_log_proba(others), rtol=1e-4, atol=1e-5)
     assert model.predict(asked) == reference.predict(others).tolist()
@@ -113,7 +113,7 @@ def test_saved_and_loaded_it_answers_the_same_and_the_order_of_documents_plays_n
 
 def test_it_cannot_be_updated() -> None:
     model = TextClassifier(**PLAIN).fit(["a dog"], ["x"])
-    with pytest.raises(UsageError, match="cannot be updated"):
+    with pytest.raises(UsageError, match="cannot be changed"):
         model.partial_fit(["a cat"], ["y"])
 
 
@@ -186,7 +186,7 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     boundary = of(TextClassifier.load(str(tmp_path / "nbtext.joblib"))).boundary()
     np.testing.assert_allclose([shown[label]["w"] for label in ("c0", "c1", "c2")], boundary.weights, atol=1e-8)
     assert [shown[label]["w_0"] for label in ("c0", "c1", "c2")] == [None, *np.round(boundary.bias[1:], 9).tolist()]
-    assert "linear in 4 latent features" in succeeded(nbtext("inspect", cwd=tmp_path)).text
+    assert "linear in 4 features" in succeeded(nbtext("inspect", cwd=tmp_path)).text
     succeeded(nbtext(*train, "--covariance", "separate", cwd=tmp_path))
     assert json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["boundary"] is None
     assert "linear" not in succeeded(nbtext("inspect", cwd=tmp_path)).text

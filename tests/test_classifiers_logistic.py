@@ -95,7 +95,7 @@ def test_the_fit_is_the_minimum_of_the_objective_written_out(seed: int, l2: floa
 
     least = minimize(objective, np.zeros(scale.size + len(classes)), method="L-BFGS-B", options={"maxiter": 1000, "maxfun": 10**6}).fun
     of_model = objective(np.concatenate((model.weights(np.arange(len(terms))) / scale, [model.bias]), axis=0).ravel())
-    assert of_model <= least + 2 * PRECISION * len(texts)
+    assert of_model <= least + 3 * PRECISION * len(texts)
     assert given_.documents is not None
     assert model.joint_log_likelihood(given_.documents.matrix)[0] == pytest.approx(
         x @ model.weights(np.arange(len(terms))) + model.bias, abs=1e-9
@@ -224,7 +224,7 @@ def test_counts_without_smoothing_are_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_it_cannot_be_updated() -> None:
-    with pytest.raises(UsageError, match="cannot be updated"):
+    with pytest.raises(UsageError, match="cannot be changed"):
         fitted().partial_fit(["cat"], ["A"])
 
 

@@ -100,7 +100,6 @@ def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> Non
     ("arguments", "status", "message"),
     [
         (["nbtext.joblib"], 2, "Missing argument 'B'"),
-        (["nbtext.joblib", "nbtext.joblib"], 2, "Missing argument 'CORPUS...'; see nbtext compare --help"),
         (["nbtext.joblib", "nothere.joblib", "pets"], 3, "nothere.joblib"),
         (["nbtext.joblib", "counts.joblib", "pets"], 2, "one model was trained on texts, the other on svmlight's counted features"),
         (["nbtext.joblib", "nbtext.joblib", "nothere"], 4, "nothere: cannot read: no such file or directory"),

@@ -65,7 +65,7 @@ def completed(words: list[str], home: Path) -> list[str]:
         (["nbtext", "classify", "corp"], ["FILES"]),
         (["nbtext", "classify", "-m", ""], ["FILES"]),
         (["nbtext", "train", "--stop-words", "./"], ["FILES"]),
-        (["nbtext", "help", "for"], ["formats"]),
+        (["nbtext", "help", "form"], ["formats"]),
         (["nbtext", "help", ""], [*TOPICS, *COMMANDS]),
         (["nbtext", "completion", ""], list(SHELLS)),
     ],

@@ -69,7 +69,7 @@ def test_what_the_model_knows_of_words(pets: Path) -> None:
     assert dogs["interval"] == pytest.approx(beta.ppf([0.025, 0.975], 2.5, tokens - 2 + 0.5 * (n_terms - 1)))
     assert barking["terms"][0]["classes"]["cats"]["count"] == 0
     assert the["terms"] == []
-    assert unicorns["terms"] == [{"term": "unicorn", "known": False, "selected": False, "classes": {}}]
+    assert unicorns["terms"] == [{"term": "unicorn", "forms": {}, "known": False, "selected": False, "classes": {}}]
     text = succeeded(nbtext(*arguments, cwd=pets)).text
     assert f"{dogs['probability']:.3g}   {dogs['interval'][0]:.3g} to {dogs['interval'][1]:.3g}" in text
     assert "none: it is a stop word" in text

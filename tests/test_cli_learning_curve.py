@@ -89,3 +89,11 @@ def test_the_same_command_gives_the_same_bytes(options: list[str]) -> None:
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
     (pets / "hollow/class").mkdir(parents=True)
     assert message in error_line(nbtext("learning-curve", *arguments, cwd=pets), status)
+
+
+@pytest.mark.parametrize("options", [("gaussian",), ("logistic",), ("complement", "--weighting", "tfidf"), ("dirichlet-multinomial",)])
+def test_every_kind_of_model_has_a_curve(options: tuple[str, ...]) -> None:
+    few = ("--steps", "2", "--folds", "3", "--repeats", "1", "--output", "json")
+    done = succeeded(nbtext("learning-curve", SERVICE_DESK / "train", "--classifier", *options, *few))
+    accuracies = [point["accuracy"] for point in json.loads(done.text)["points"]]
+    assert accuracies[-1] > 0.3

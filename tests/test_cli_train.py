@@ -157,9 +157,10 @@ WRONG = {
     "format": ["xml", ""], "document": ["pdf"], "headers": ["", ","], "label_column": ["0", ""], "text_column": ["0"], "id_column": ["0"],
     "delimiter": ["", "ab", "\n", '"'], "encoding": ["klingon", ""], "classifier": ["svm"], "language": ["klingon"],
     "stop_words": [""], "stemmer": ["klingon"], "ngrams": ["0", "-1", "1.5", "x", ""], "char_ngrams": ["0", "5-3", "3-", "x", ""], "min_df": ["0", "x"], "max_df": ["-0.1", "1.1", "nan", "x"],
-    "top": ["0", "x"], "by": ["luck"], "smoothing": ["-1", "nan", "inf", "x", ""], "prior_shape": ["round"], "estimate": ["median"],
+    "max_terms": ["0", "x"], "top": ["0", "x"], "by": ["luck"], "smoothing": ["-1", "nan", "inf", "x", ""], "prior_shape": ["round"], "estimate": ["median"],
     "class_prior": ["smoothed:-1", "smoothed:x"], "max_document_size": ["0", "-1", "x", ""], "max_unpacked_size": ["0", "-1", "x", ""],
     "calibration": ["platt", ""], "weighting": ["heavy", ""], "l2": ["0", "-1", "nan", "x", ""], "sample": ["-1", "1.5", "x", "9999999"],
+    "categorical": ["", "a,,b", "a,a", "0"], "count": [",", "a,a"], "numeric": [",", "a,a"],
     "latent": ["0", "1.5", "x"], "covariance": ["own"], "covariance_shape": ["round"], "shrinkage": ["-0.1", "1.1", "nan", "x"],
 }  # fmt: skip
 

@@ -99,7 +99,7 @@ def test_counted_features_do_not_meet_a_model_of_texts(pets: Path) -> None:
 def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
     vocabulary = Vocabulary.of(["a", "b:c", "é"])
     lines = [" ".join(f"{name}:{count}" for name, count in row).encode() for row in rows]
-    matrix = CountedTerms(vocabulary.find).count(lines)
+    matrix = CountedTerms(vocabulary.find).count(lines).matrix()
     for number, row in enumerate(rows):
         wanted: Counter[str] = Counter()
         for name, count in row:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,11 +12,12 @@ from nbtext.counts import documents as module
 from nbtext.counts.documents import LARGEST_HASH, DocumentSample
 from nbtext.errors import UsageError
 from nbtext.model.counting import content_hashes, count_corpus, count_documents
+from nbtext.parameters import TRAINING, checked
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
 
-PARAMETERS: dict[str, Any] = {"ngrams": 1, "char_ngrams": None, "stemmer": "none", "language": "english", "stop_words": "none", "sample": 4}
+PARAMETERS = checked(TRAINING, {"stemmer": "none", "stop_words": "none", "sample": 4})
 LABELLED = st.lists(st.tuples(st.sampled_from("xyz"), st.text("abc ", max_size=12).map(str.encode)), min_size=1, max_size=30)
 
 Documents = list[tuple[str, bytes]]

@@ -58,6 +58,14 @@ def test_classifying_from_the_command_line_adds_the_parser_alone(model_path: Pat
     assert imported(code) == {"numpy", "Stemmer", "click"}
 
 
+@pytest.mark.parametrize("output", ["tsv", "jsonl"])
+def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_path: Path, output: str) -> None:
+    document = tmp_path / "document.txt"
+    document.write_text("an engine", encoding="utf-8")
+    code = f"from nbtext.cli.main import run; run(['explain', {str(document)!r}, '--model', {str(model_path)!r}, '-o', {output!r}])"
+    assert imported(code) == {"numpy", "Stemmer", "click"}
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["classify", "--help"], ["train", "--help"]])
 def test_help_needs_the_parser_alone(arguments: list[str]) -> None:
     code = f"import contextlib\nfrom nbtext.cli.main import run\nwith contextlib.suppress(SystemExit):\n    run({arguments!r})"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
+from scipy.special import psi as psi_of_scipy
 from scipy.stats import dirichlet_multinomial
 
 from nbtext.language_model.evidence import (
@@ -21,6 +22,7 @@ from nbtext.language_model.evidence import (
     count_histogram,
     log_evidence,
     most_evident_strength,
+    psi,
     smoothing_by_evidence,
 )
 from tests import oracle, strategies
@@ -141,3 +143,9 @@ def test_smoothing_is_per_term_or_in_total_with_six_digits(seed: int) -> None:
         smoothing = smoothing_by_evidence(statistics, everything(statistics), shape)
         assert smoothing == pytest.approx(strength / terms, rel=1e-5)
         assert float(f"{smoothing:.6g}") == smoothing
+
+
+@given(st.lists(st.floats(1e-9, 1e12), min_size=1))
+def test_psi_is_that_of_scipy(points: list[float]) -> None:
+    x = np.array(points)
+    assert np.allclose(psi(x), psi_of_scipy(x), rtol=1e-14, atol=1e-14)

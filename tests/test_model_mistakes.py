@@ -11,7 +11,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.decision import DecisionRule
-from nbtext.model import mistakes as module
+from nbtext.model import contributions as module
 from nbtext.model.judging import judge
 from nbtext.model.mistakes import TERMS_SHOWN, Mistake, MistakeFinder, runner_up
 

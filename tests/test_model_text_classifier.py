@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from nbtext import TextClassifier
+from nbtext.attributes import KINDS
 from nbtext.errors import UsageError
 from nbtext.parameters import CRITERIA, TRAINING
 from tests import oracle, strategies
@@ -137,7 +138,7 @@ def test_probabilities_are_distributions_over_the_classes(setting: dict[str, Any
 @EVERY
 def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: dict[str, Any]) -> None:
     model = TextClassifier(**setting)
-    assert sorted(model.get_params()) == sorted(parameter.name for parameter in TRAINING)
+    assert sorted(model.get_params()) == sorted([*(parameter.name for parameter in TRAINING), *KINDS])
     assert {name: model.get_params()[name] for name in setting} == setting
     assert TextClassifier(**model.get_params()).get_params() == model.get_params()
     assert TextClassifier().set_params(**setting).get_params() == model.get_params()

@@ -85,7 +85,7 @@ def test_calibration_changes_no_answer(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("classifier", ["multinomial", "complement"])
 def test_what_needs_all_documents_cannot_be_updated(classifier: str, weighting: str) -> None:
     model = TextClassifier(classifier=classifier, weighting=weighting).fit(TEXTS, LABELS)
-    with pytest.raises(UsageError, match=f"{classifier} --weighting {weighting} cannot be updated exactly"):
+    with pytest.raises(UsageError, match=f"{classifier} --weighting {weighting} cannot be changed exactly"):
         model.partial_fit(TEXTS, LABELS)
     answers = model.predict(TEXTS)
     model.set_params(weighting="counts")  # of these there are all
@@ -190,12 +190,14 @@ def test_leaving_one_out_is_refused() -> None:
 def test_words_are_marked_by_what_they_add_to_the_score() -> None:
     """The excerpt's nats over all occurrences are what the same words tip in the list of mistakes."""
     from nbtext.model.excerpts import Excerpts
+    from nbtext.model.located import WordLocator
 
     model = TextClassifier(weighting="tfidf", stemmer="none").fit(
         ["engine oil oil brakes"] * 2 + ["match goals goals"] * 2 + ["roses"], ["cars"] * 2 + ["sport"] * 2 + ["garden"]
     )
     text = b"oil oil engine goals"
-    found = Excerpts(model)._evidence(text.split(), model.classes_.index("cars"), model.classes_.index("sport"))
+    located = WordLocator(model).locate(text)
+    found = Excerpts(model)._evidence(text, located, model.classes_.index("cars"), model.classes_.index("sport"))
     block = model.score_block([text])
     difference = block.scores[0, model.classes_.index("cars")] - block.scores[0, model.classes_.index("sport")]
     assert found[0] == found[1]

@@ -89,3 +89,13 @@ def test_planted_wrong_labels_are_found(tmp_path: Path) -> None:
             file.write(json.dumps({"id": row, "label": label, "text": document.text.decode()}) + "\n")
     done = succeeded(nbtext("suspects", tmp_path / "noisy.jsonl", "--id-column", "id", "--limit", str(len(planted)), "--paths"))
     assert len(planted & {int(row) for row in done.text.splitlines()}) / len(planted) > 0.75
+
+
+def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(short: Path, tmp_path: Path) -> None:
+    folder = unpacked("20news-bydate.tar.xz", tmp_path)
+    train, test = (next(path for path in sorted(folder.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
+    succeeded(nbtext("train", train, cwd=tmp_path))
+    tweets = (found(short, "germeval2018.test.txt"), "--format", "tsv", "--text-column", "1")
+    for documents_, met in (((test,), True), (tweets, False), ((test,), True)):
+        succeeded(nbtext("classify", *documents_, "--drift", "log", cwd=tmp_path))
+        assert nbtext("drift", "log", "--fail-over", "any=1", cwd=tmp_path).status == (0 if met else 6)

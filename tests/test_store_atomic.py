@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import resource
 import signal
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.errors import PathError
-from nbtext.store.atomic import check_replaceable, replace_file
+from nbtext.store.atomic import check_replaceable, remove_abandoned, replace_file
 from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, nbtext, run
 
 if TYPE_CHECKING:
@@ -87,6 +89,62 @@ def test_a_failure_of_the_writer_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         replace_file(str(tmp_path / "m"), fail)
     assert ((tmp_path / "m").read_bytes(), names(tmp_path)) == (b"old", ["m"])
+
+
+ABANDONED = ".m.nbtext-abcdefg_.tmp"
+
+
+def test_what_a_killed_process_left_goes_and_nothing_else_does(tmp_path: Path) -> None:
+    others = [
+        ".m.nbtext-abcdefgh.tmp.txt", ".m.nbtext-ABCDEFGH.tmp", ".m.nbtext-abc.tmp", ".n.nbtext-abcdefgh.tmp", ".m.tmp", "m.tmp", "x.m.nbtext-abcdefgh.tmp",
+    ]  # fmt: skip
+    for name in (ABANDONED, *others):
+        (tmp_path / name).write_bytes(b"half")
+    os.mkfifo(tmp_path / ".m.nbtext-pipepipe.tmp")
+    (tmp_path / ".m.nbtext-linklink.tmp").symlink_to(others[0])
+    replace_file(str(tmp_path / "m"), write)
+    assert names(tmp_path) == sorted([*others, "m", ".m.nbtext-pipepipe.tmp", ".m.nbtext-linklink.tmp"])
+
+
+def test_what_a_running_process_writes_stays(tmp_path: Path) -> None:
+    with (tmp_path / ABANDONED).open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        replace_file(str(tmp_path / "m"), write)
+        assert names(tmp_path) == [ABANDONED, "m"]
+    replace_file(str(tmp_path / "m"), write)
+    assert names(tmp_path) == ["m"]
+
+
+def test_a_file_that_is_removed_before_it_is_locked_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = fcntl.flock
+    taken: list[str] = []
+
+    def lock_too_late(descriptor: int, operation: int) -> None:
+        if not taken:
+            taken.extend(names(tmp_path))
+            remove_abandoned(tmp_path / "m")
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", lock_too_late)
+    (tmp_path / "m").write_bytes(b"old")
+    replace_file(str(tmp_path / "m"), write)
+    assert len(taken) == 2
+    assert ((tmp_path / "m").read_bytes(), names(tmp_path)) == (b"new", ["m"])
+
+
+def test_without_locks_and_in_a_folder_that_cannot_be_listed_it_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    (tmp_path / ABANDONED).write_bytes(b"of nobody knows whom")
+    replace_file(str(tmp_path / "m"), write)
+    monkeypatch.setattr(os, "scandir", refuse)
+    replace_file(str(tmp_path / "m"), write)
+    monkeypatch.undo()
+    assert names(tmp_path) == [ABANDONED, "m"]
 
 
 def test_a_target_that_cannot_be_is_told_before_the_corpus_is_read(pets: Path) -> None:

@@ -14,15 +14,15 @@ HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
     ("errors", "parameter_checks", "ragged"),
-    ("parameters",),
-    ("corpus",),
+    ("parameters", "attributes"),
+    ("corpus", "parallel"),
     ("text",),
     ("counts",),
     ("language_model",),
     ("classifiers",),
     ("costs",),
     ("selection", "decision", "metrics"),
-    ("calibration", "typicality"),
+    ("calibration", "drift", "typicality"),
     ("store",),
     ("model",),
     ("model_selection",),

@@ -117,9 +117,9 @@ def test_blocks_are_counted_as_one_by_one() -> None:
     model = TextClassifier(**PLAIN, char_ngrams="2-3").fit(["apple pie", "pear tree", "x"], ["a", "b", "b"])
     texts = [b"", b"apple", b"unknown", b"pear pie pie", b"-"]
     parameters, vocabulary = model.parameters, model.statistics.vocabulary
-    together = document_counter(parameters, [], vocabulary, counted=False).count(texts).sorted()
+    together = document_counter(parameters, [], vocabulary).count(texts).matrix().sorted()
     for row, text in enumerate(texts):
-        alone = document_counter(parameters, [], vocabulary, counted=False).count([text]).sorted()
+        alone = document_counter(parameters, [], vocabulary).count([text]).matrix().sorted()
         here = slice(together.offsets[row], together.offsets[row + 1])
         assert together.terms[here].tolist() == alone.terms.tolist()
         assert together.counts[here].tolist() == alone.counts.tolist()

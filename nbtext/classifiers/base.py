@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from nbtext.classifiers.class_prior import leaves_a_class
 from nbtext.counts.subsets import Subsets
 from nbtext.counts.weighted_sums import add_weighted_sums
 from nbtext.errors import ModelError, UsageError
+from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +41,8 @@ class Training:
     """All documents, for classifiers that need them."""
     sample: CountedDocuments | None = None
     """The sample of them that the model keeps, for classifiers that learn from it."""
+    own: OwnPseudoCounts = NO_OWN
+    """The pseudo-counts of terms that do not have ``smoothing``."""
 
 
 class Unseen(NamedTuple):
@@ -65,8 +68,14 @@ class Classifier(ABC):
 
     LEARNS_FROM_SAMPLE: ClassVar[bool] = False
     """Whether `estimate` asks for the sample."""
+    ADDS_TO_LIKELIHOODS: ClassVar[bool] = True
+    """Whether log-likelihoods of attributes can be added to its scores."""
+    TAKES_NUMBERS: ClassVar[bool] = False
+    """Whether numbers beside the text are features of its own."""
     PRIOR_SHAPES: ClassVar[tuple[str, ...]] = ("symmetric", "background")
     """The shapes of the prior that it takes."""
+    TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = True
+    """Whether terms can have pseudo-counts of their own."""
 
     @classmethod
     def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
@@ -100,6 +109,11 @@ class Classifier(ABC):
         if arrays:
             raise ModelError("the model is malformed: its classifier keeps nothing beside the statistics")
         return cls.estimate(training)
+
+    @property
+    def of_texts(self) -> Classifier:
+        """The classifier of the texts alone, where there are attributes beside them."""
+        return self
 
     def warnings(self) -> list[str]:
         """What makes the model less useful than one may think."""
@@ -135,10 +149,10 @@ class Classifier(ABC):
             rest = None
             if documents is not None and places is not None:
                 rest = documents.rows(np.delete(np.arange(len(documents)), places[rows]))
-            others = Training(statistics, selected, training.smoothing, training.parameters, rest)
+            others = replace(training, statistics=statistics, selected=selected, documents=rest, sample=None)
             matrix = sample.rows(rows).matrix
             scores, lengths = self.estimate_again(others).joint_log_likelihood(matrix)
-            parts.append(Unseen(scores, lengths, matrix.lengths - lengths, sample.classes[rows]))
+            parts.append(Unseen(scores, lengths, matrix.tokens - lengths, sample.classes[rows]))
         return Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     @classmethod

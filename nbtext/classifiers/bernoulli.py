@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def beta_mean(successes: Floats, trials: Floats, a: float, b: float) -> Floats:
+def beta_mean(successes: Floats, trials: Floats, a: Floats | float, b: Floats | float) -> Floats:
     """θ = (n_1 + a) / (n + a + b), the mean of the posterior Beta(n_1 + a, n_0 + b).
 
     >>> float(beta_mean(np.array(3.0), np.array(3.0), 1, 1))  # IIR example 13.2, P(Chinese | yes)
@@ -38,7 +38,7 @@ def beta_mean(successes: Floats, trials: Floats, a: float, b: float) -> Floats:
     return share(successes + a, trials + a + b)
 
 
-def beta_mode(successes: Floats, trials: Floats, a: float, b: float) -> Floats:
+def beta_mode(successes: Floats, trials: Floats, a: Floats | float, b: Floats | float) -> Floats:
     """θ = (n_1 + a − 1) / (n + a + b − 2), the mode of the posterior, a and b at least 1."""
     return share(successes + a - 1, trials + a + b - 2)
 
@@ -82,17 +82,18 @@ class BernoulliNaiveBayes(LinearClassifier):
 
     def probability(self, terms: NDArray[np.int64]) -> Floats:
         """θ_jk of some terms, shape (n, n_classes)."""
-        return self._estimate(self._holding(terms))
+        return self._estimate(self._holding(terms), terms)
 
     def absence(self, terms: NDArray[np.int64]) -> Floats:
         """1 − θ_jk of some terms, shape (n, n_classes), above 0 with whatever smoothing."""
-        return self._estimate(self.training.statistics.class_documents - self._holding(terms))
+        return self._estimate(self.training.statistics.class_documents - self._holding(terms), terms)
 
     def _holding(self, terms: NDArray[np.int64]) -> Floats:
         return self.training.statistics.documents_of(terms).astype(np.float64)
 
-    def _estimate(self, documents: Floats) -> Floats:
-        added, of_class = self.training.smoothing, self.training.statistics.class_documents.astype(np.float64)
+    def _estimate(self, documents: Floats, terms: NDArray[np.int64]) -> Floats:
+        added = self.training.own.of(terms, self.training.smoothing)[:, np.newaxis]
+        of_class = self.training.statistics.class_documents.astype(np.float64)
         if self.training.parameters["estimate"] == "map":
             return beta_mode(documents, of_class, added + 1, added + 1)
         return beta_mean(documents, of_class, added, added)
@@ -114,7 +115,7 @@ class BernoulliNaiveBayes(LinearClassifier):
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, NDArray[np.int64]]:
         """As of any linear classifier; −inf where without smoothing a document lacks a term that all documents of the class hold."""
         scores, lengths = super().joint_log_likelihood(matrix)
-        if self.training.smoothing + 1 == 1:
+        if self.training.own.least(self.training.smoothing) + 1 == 1:
             selected = self.training.selected
             found = np.zeros_like(scores)
             add_weighted_sums(found, self.features(matrix.of_terms(selected)), selected.size, self._certain)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.corpus.named_numbers import read_named_numbers
+from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,22 +65,7 @@ def read_class_prior(value: str | None) -> Any:  # noqa: ANN401 - what the param
     """
     if value is None or value in ("empirical", "uniform") or value.startswith("smoothed:"):
         return value
-    try:
-        lines = Path(value).read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n") if value else None
-    except FileNotFoundError:
-        lines = None
-    except (OSError, UnicodeDecodeError) as problem:
-        text = reason(problem) if isinstance(problem, OSError) else "not UTF-8"
-        raise PathError(f"cannot read: {text}", where=value) from None
-    if lines is None:
+    weights = read_named_numbers(value, "a class")
+    if weights is None:
         raise UsageError(f"--class-prior knows no {value!r}", hint="use empirical, uniform, smoothed:A or a file")
-    weights = {}
-    for number, line in enumerate(lines, 1):
-        label, tab, weight = line.rpartition("\t")
-        try:
-            weights[label] = float(weight)
-        except ValueError:
-            tab = ""
-        if not tab:
-            raise PathError(f"line {number} is not a class, a tab and a number", where=value)
     return weights

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -56,6 +56,8 @@ def log_shares(scores: Floats, size: Floats) -> Floats:
 class ComplementNaiveBayes(WeightedCountsClassifier):
     """For every class the language model of the others."""
 
+    ADDS_TO_LIKELIHOODS: ClassVar[bool] = False
+
     language_models: LanguageModels
     """Those of the classes themselves: from their counts the complements' are made by subtraction."""
     weighting: str = "counts"
@@ -65,9 +67,10 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     @classmethod
     def of_counts(cls, training: Training, counts: ClassStatistics) -> Self:
         """The model that follows from weighted counts. Raises `UsageError` without smoothing: a term of one class only would decide alone."""
-        if not training.smoothing > 0:
+        if not training.own.least(training.smoothing) > 0:
             raise UsageError("--classifier complement needs smoothing", hint="give --smoothing a number above 0, and no --estimate ml")
-        models = LanguageModels(counts, training.selected, training.smoothing, training.parameters["prior_shape"], "mean")
+        shape = training.parameters["prior_shape"]
+        models = LanguageModels(counts, training.selected, training.smoothing, shape, "mean", training.own)
         return cls(models, training.parameters["weighting"])
 
     @property

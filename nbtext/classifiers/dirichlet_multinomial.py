@@ -88,6 +88,7 @@ class DirichletMultinomialNaiveBayes(Classifier):
             training.smoothing,
             training.parameters["prior_shape"],
             training.parameters["estimate"],
+            training.own,
         )
 
     @cached_property

@@ -76,6 +76,7 @@ class LogisticRegression(LinearClassifier):
 
     NEEDS_DOCUMENTS: ClassVar[bool] = True
     WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "tfidf")
+    TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = False
     """tf-idf either way: ``counts`` is what the option is if it is not given."""
 
     training: Training

@@ -40,7 +40,8 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
     def of_counts(cls, training: Training, counts: ClassStatistics) -> Self:
         """The model that follows from weighted counts."""
         parameters = training.parameters
-        models = LanguageModels(counts, training.selected, training.smoothing, parameters["prior_shape"], parameters["estimate"])
+        shape, estimate = parameters["prior_shape"], parameters["estimate"]
+        models = LanguageModels(counts, training.selected, training.smoothing, shape, estimate, training.own)
         return cls(models, parameters["class_prior"], parameters["weighting"])
 
     @property

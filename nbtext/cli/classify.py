@@ -13,6 +13,7 @@ from nbtext.cli.options import (
     decision_rule,
     excel_safe_option,
     input_options,
+    jobs_option,
     messages,
     messages_options,
     model_option,
@@ -20,12 +21,15 @@ from nbtext.cli.options import (
     reading_options,
     require_csv,
 )
+from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.model.answers import Answer
+    from nbtext.model import TextClassifier
+    from nbtext.model.answers import Answer, ScoredBlock
+    from nbtext.model.drift_log import DriftWatch
     from nbtext.report.answers import AnswerForm
 
 
@@ -49,11 +53,16 @@ if TYPE_CHECKING:
     help="No answer to a document that is less likely, token for token, than all but this share of training documents of about its length; "
     "0.001 finds documents of another kind or language.",
 )
+@click.option(
+    "--drift", metavar="FILE", shell_complete=files,
+    help="Add a line to a log: what the documents of this run look like beside those of training; nbtext drift reads it.",
+)  # fmt: skip
 @click.option("--lines", is_flag=True, help="Documents are the lines of standard input; each is answered at once.")
 @click.option("--batch", is_flag=True, help="With --lines: many at a time, for throughput.")
 @click.option("--exit-status-abstained", type=click.IntRange(1, 255), metavar="N", help="Status if a document got no answer, instead of 0.")
 @input_options
 @reading_options
+@jobs_option
 @messages_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Print the most probable class of each document and its probability, exactly one record per document, in order.
@@ -66,13 +75,13 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     Example:
       nbtext classify letter.txt inbox/
       nbtext classify - < letter.txt
-      nbtext classify messages.txt --format lines --output jsonl
+      nbtext classify messages.txt --format lines --output jsonl --drift drift.log
       tail -f log | nbtext classify --lines
     """
     from nbtext.cli.corpus import Corpus, on_error, reading_of
     from nbtext.cli.messages import counted
     from nbtext.model import TextClassifier
-    from nbtext.model.answers import answers
+    from nbtext.model.answers import answers_to, scored
     from nbtext.report.answers import write_answers
     from nbtext.text.blocks import BLOCK_DOCUMENTS
 
@@ -86,9 +95,23 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     top_k = min(form.top_k, len(model.classes_))
     abstained, without_terms = 0, 0
 
+    how = {"min_typicality": options["min_typicality"], "top_k": top_k}
+
+    def of_blocks() -> Iterable[ScoredBlock]:
+        if at_once == 1:
+            return scored(model, documents, at_once)
+        from nbtext.cli.jobs import scored_documents
+
+        return scored_documents(model, documents, options["jobs"])
+
+    drift = _drift_watch(model, options["drift"])
+
+    def answered() -> Iterable[Answer]:
+        return answers_to(of_blocks() if drift is None else drift.watched(of_blocks()), model, rule, **how)
+
     def noticed() -> Iterable[Answer]:
         nonlocal abstained, without_terms
-        for answer in answers(model, documents, rule, min_typicality=options["min_typicality"], top_k=top_k, at_once=at_once):
+        for answer in answered():
             abstained += answer.abstained is not None
             without_terms += answer.notice is not None
             if answer.problem is not None:
@@ -96,10 +119,27 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
             yield answer
 
     write_answers(noticed(), form._replace(top_k=top_k))
+    if drift is not None:
+        _append_to_log(drift, options["drift"])
     documents.say_notices()
     if without_terms:
         say.notice(f"no term that the model knows, so the answer is the class prior's: {counted(without_terms)}")
     return say.finish() or (options["exit_status_abstained"] or 0 if abstained else 0)
+
+
+def _drift_watch(model: TextClassifier, log: str | None) -> DriftWatch | None:
+    if log is None:
+        return None
+    from nbtext.model.drift_log import DriftWatch
+
+    return DriftWatch(model)
+
+
+def _append_to_log(drift: DriftWatch, log: str) -> None:
+    from nbtext.model.drift_log import append_line
+    from nbtext.report.records import json_line
+
+    append_line(log, json_line(drift.line()))
 
 
 def _leaves_room_for_progress(form: AnswerForm) -> bool:

@@ -1,4 +1,4 @@
-"""`nbtext compare`: two models on the same documents."""
+"""`nbtext compare`: two models, in themselves or on the same documents."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import click
 
 from nbtext.cli import suggestions
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, output_option, reading_options
+from nbtext.cli.options import corpus_argument, given, input_options, messages, messages_options, output_option, reading_options
 from nbtext.errors import UsageError
+from nbtext.parameters import READING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ MAIL = ("headers", "drop_quotes", "drop_signatures")
 """Settings that decide which text a mail has."""
 
 
-@click.command("compare", short_help="Compare two models on documents whose classes are known.")
+@click.command("compare", short_help="Compare two models, in themselves or on documents.")
 @click.argument("model_a", metavar="A", shell_complete=suggestions.files)
 @click.argument("model_b", metavar="B", shell_complete=suggestions.files)
 @corpus_argument
@@ -31,19 +32,28 @@ MAIL = ("headers", "drop_quotes", "drop_signatures")
     "--changed", metavar="FILE", shell_complete=suggestions.files,
     help="Write the documents to which A and B give different answers to a file, as JSON lines: id, truth, a, probability_a, b, probability_b.",
 )  # fmt: skip
+@click.option(
+    "--top", type=click.IntRange(min=0), default=20, show_default=True, metavar="N", help="Without a CORPUS: how many terms to show."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap.")
 @input_options
 @reading_options
 @messages_options
-def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, changed: str | None, seed: int, **options: Any) -> int:
-    """Compare the models A and B on the same documents: whose answers are better, whether chance alone would do that, and which answers changed.
+def command(
+    model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, changed: str | None, top: int, seed: int, **options: Any
+) -> int:
+    """Compare the models A and B, in themselves or on documents.
 
-    CORPUS is laid out like a training corpus and read as A's was, but for what options say. Differences are those of B less A. McNemar's exact test judges the
+    Without a CORPUS: which settings, classes, documents and priors differ, and the terms whose probability in a class moved most, by what they add to the
+    Jensen-Shannon divergence between the class's language models in A and in B, in nats.
+
+    With one: whose answers are better, whether chance alone would do that, and which changed. CORPUS is laid out like a training corpus and read as A's was, but for what options say. Differences are those of B less A. McNemar's exact test judges the
     accuracy; the other differences have 95 % intervals of the paired bootstrap.
 
     \b
     Example:
       nbtext train corpora/service-desk/train --ngrams 2 --model pairs.joblib
+      nbtext compare nbtext.joblib pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
     """
     from nbtext.cli.corpus import Corpus, check_output_file, corpus_paths, on_error
@@ -52,6 +62,8 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
     from nbtext.model_selection.comparison import compare
 
     say = messages(options)
+    if not corpus and options["files_from"] is None:
+        return _in_themselves(model_a, model_b, top, output, {"changed": changed, **options})
     a, b = TextClassifier.load(model_a), TextClassifier.load(model_b)
     paths = corpus_paths(corpus, options)
     reading = _reading(a, b, paths, options, say)
@@ -78,6 +90,26 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
 
         print_comparison(summary, model_a, model_b)
     return say.finish()
+
+
+def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, options: dict[str, Any]) -> int:
+    """Raises `UsageError` for options that documents are needed for."""
+    from nbtext.model import TextClassifier
+    from nbtext.model.differences import differences
+
+    useless = ["changed"] * (options["changed"] is not None) + ["null"] * options["null"] + list(given(READING, options))
+    if useless:
+        raise UsageError(f"--{useless[0].replace('_', '-')} needs a CORPUS")
+    found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), top)
+    if output == "json":
+        from nbtext.report.records import json_line
+
+        sys.stdout.write(json_line({"models": [model_a, model_b], **found}))
+    else:
+        from nbtext.report.differences import print_differences
+
+        print_differences(found, model_a, model_b)
+    return 0
 
 
 def _reading(a: TextClassifier, b: TextClassifier, paths: Sequence[str], options: dict[str, Any], say: Messages) -> dict[str, Any]:

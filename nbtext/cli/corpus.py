@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nbtext.attributes import KINDS, Attributes
 from nbtext.cli.messages import counted
 from nbtext.cli.options import given
 from nbtext.cli.progress import is_wanted, watched
@@ -41,9 +42,10 @@ class Corpus:
         on_error: str = "record",
         progress: bool = True,
     ) -> None:
-        self._notices = Notices()
-        self._messages = messages
-        self._on_error = on_error
+        self.paths, self.reading, self.labelled, self.columns = paths, reading, labelled, columns
+        self.notices = self._notices = Notices()
+        self.messages = self._messages = messages
+        self.on_error = self._on_error = on_error
         self._broken_off: NbtextError | None = None
         if not paths:
             messages.warn("the list of files is empty")
@@ -51,7 +53,8 @@ class Corpus:
         if typed:
             messages.notice("reading standard input; Ctrl-D ends it")
         self._documents = read_corpus(paths, reading, self._notices, labelled=labelled, columns=columns)
-        if progress and not typed and is_wanted(quiet=messages.quiet):
+        self.shows_progress = progress and not typed and is_wanted(quiet=messages.quiet)
+        if self.shows_progress:
             self._documents = watched(self._documents, paths, resolve_format(paths, reading["format"]))
 
     def __iter__(self) -> Iterator[Document]:
@@ -71,9 +74,7 @@ class Corpus:
                 begun = True
                 yield document
         except (DocumentError, PathError) as problem:
-            if not begun:
-                raise
-            self._broken_off = problem
+            self.break_off(problem, begun=begun)
 
     def readable(self) -> Iterator[Document]:
         """The documents without a problem; the others are reported."""
@@ -84,6 +85,12 @@ class Corpus:
                 raise _fatal(document.id, document.problem)
             else:
                 self._messages.document_failed(document.id, document.problem)
+
+    def break_off(self, problem: NbtextError, *, begun: bool) -> None:
+        """Have `say_notices` raise what ended the reading early, or raise it now if no document was answered."""
+        if not begun:
+            raise problem
+        self._broken_off = problem
 
     def say_notices(self) -> None:
         """Tell what was noticed while reading; raise what made it end early."""
@@ -124,9 +131,13 @@ def on_error(options: dict[str, Any]) -> str:
 def reading_of(model: TextClassifier, paths: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
     """How documents are read: as the model's training documents were, but for what the options say.
 
-    Raises `UsageError` where counted features would meet a model of texts.
+    Raises `UsageError` where counted features would meet a model of texts, and for other attributes than the model has.
     """
     reading = {**model.reading, **given(READING, options)}
+    learnt, read = Attributes.of(model.reading), Attributes.of(reading)
+    for kind, names, others in zip(KINDS, learnt, read, strict=True):
+        if len(names) != len(others):
+            raise UsageError(f"--{kind} names {len(others)} columns, and the model has {len(names)}", hint="name them in the model's order")
     if resolve_format(paths, reading["format"]) == "svmlight" != model.reading["format"]:
         raise UsageError("the model was trained on texts, not on svmlight's counted features", hint="train one on features")
     return reading

@@ -9,7 +9,7 @@ from nbtext.cli.options import given
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from nbtext.cli.corpus import Corpus
     from nbtext.cli.messages import Messages
@@ -25,36 +25,31 @@ class Counted:
     documents: CountedDocuments
     names: list[str]
     columns: list[tuple[str, ...]]
-    parameters: dict[str, Any]
+    parameters: Mapping[str, Any]
+    """As `nbtext.model.estimation` takes them."""
     reading: dict[str, Any]
+    stop_list: list[str]
     source: Corpus
     """Of which `say_notices` is to be asked when the results are there."""
 
 
 def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> Counted:
     """Read and count a labelled corpus; raises what `nbtext train` raises for its options and documents."""
-    from nbtext.classifiers.class_prior import class_prior, read_class_prior
+    from nbtext.classifiers.class_prior import class_prior
     from nbtext.cli.corpus import Corpus, on_error
+    from nbtext.cli.jobs import columns_of, documents_counted, no_documents
     from nbtext.corpus.reading import resolved
     from nbtext.model import TextClassifier
-    from nbtext.model.counting import count_documents
+    from nbtext.model.given_smoothing import looked_up
     from nbtext.parameters import READING, TRAINING, checked
 
     reading = resolved(checked(READING, given(READING, options)), paths, labelled=True)
-    model = TextClassifier(**{**given(TRAINING, options), "class_prior": read_class_prior(options["class_prior"]) or "empirical"})
-    names: list[str] = []
-    values: list[tuple[str, ...]] = []
+    model = TextClassifier(**given(TRAINING, options))
+    parameters = looked_up(model.parameters, model.stop_list, reading)
     source = Corpus(paths, reading, say, labelled=True, columns=columns, on_error=on_error(options))
-
-    def labelled() -> Iterator[tuple[str, bytes]]:
-        for document in source.readable():
-            names.append(document.id)
-            values.append(document.columns)
-            yield document.label or "", document.text
-
-    statistics, documents = count_documents(labelled(), model.parameters, model.stop_list, counted=reading["format"] == "svmlight")
+    statistics, documents, names, values = documents_counted(model, source, options.get("jobs", 1), columns_of) or no_documents()
     class_prior(model.parameters["class_prior"], statistics)  # raises now what it would raise in every fold
-    return Counted(statistics, documents, names, values, model.parameters, reading, source)
+    return Counted(statistics, documents, names, values, parameters, reading, model.stop_list, source)
 
 
 def refuse_together(options: dict[str, Any], asked: str, others: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from nbtext.cli.options import (
     decision_options,
     decision_rule,
     input_options,
+    jobs_option,
     messages,
     messages_options,
     output_option,
@@ -63,6 +64,7 @@ ANY_CLASSES = 1 << 31
 @gate_options
 @input_options
 @training_options
+@jobs_option
 @messages_options
 def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     """Divide a labelled corpus into folds, judge each by a model of the others, and print how often and how confidently such models are right.

@@ -16,6 +16,7 @@ from nbtext.cli.options import (
     decision_options,
     decision_rule,
     input_options,
+    jobs_option,
     messages,
     messages_options,
     model_option,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 @gate_options
 @input_options
 @reading_options
+@jobs_option
 @messages_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
     """Classify documents whose classes are known and print how often and how confidently the model is right.
@@ -69,8 +71,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext evaluate corpora/service-desk/test --training corpora/service-desk/train
     """
     from nbtext.cli.corpus import Corpus, corpus_paths, on_error, reading_of
+    from nbtext.cli.jobs import scored_documents
     from nbtext.model import TextClassifier
-    from nbtext.model.judging import judge
+    from nbtext.model.judging import judge_scored
 
     say = messages(options)
     model = TextClassifier.load(model_path)
@@ -81,9 +84,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         reading = reading_of(model, paths, options)
         leaks = LeakWatch(model, options["training"], paths, say, on_error(options))
         documents = Corpus(paths, reading, say, labelled=True, columns=by, on_error=on_error(options))
-        evaluation = judge(
-            model, leaks.watched(documents.readable()), rule, by=by, look=None if mistakes is None else _collector(model, mistakes)
-        )
+        scored = leaks.watched_scored(scored_documents(model, documents, options["jobs"]))
+        evaluation = judge_scored(scored, model, rule, by=by, look=None if mistakes is None else _collector(model, mistakes))
         if mistakes is not None:
             mistakes.write()
     summary = {**evaluation.summary(), **leaks.figures(evaluation)}

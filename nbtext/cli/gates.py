@@ -81,7 +81,11 @@ def failures(asked: Sequence[Gate], summary: Mapping[str, Any]) -> list[str]:
 
 def finish(asked: Sequence[Gate], summary: Mapping[str, Any], say: Messages) -> int:
     """Say which gates are not met, and end: the exit status, `NOT_MET` before any other."""
-    failed = failures(asked, summary)
+    return end(failures(asked, summary), say)
+
+
+def end(failed: Sequence[str], say: Messages) -> int:
+    """Say what is wrong at gates, and end: the exit status."""
     for failure in failed:
         say_line(f"gate not met: {failure}")
     status = say.finish()

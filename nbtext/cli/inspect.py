@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.options import messages, messages_options, model_option, output_option
+from nbtext.cli import suggestions
+from nbtext.cli.messages import SHOWN
+from nbtext.cli.options import given, messages, messages_options, model_option, output_option, reading_options
+from nbtext.errors import ModelError, UsageError
+from nbtext.parameters import READING
 
 if TYPE_CHECKING:
+    from nbtext.cli.messages import Messages
     from nbtext.model import TextClassifier
+
+PRINTED = {
+    "criteria": ("criteria", "print_criteria"),
+    "words": ("terms", "print_terms"),
+    "class_terms": ("class_details", "print_class_details"),
+    "similarity": ("similarity", "print_similarity"),
+    "perplexity": ("perplexity", "print_perplexities"),
+}
+"""What can be shown in place of the overview: its name in JSON, and what prints it in which module of `nbtext.report`."""
 
 
 @click.command("inspect", short_help="Show what is in a model.")
@@ -24,13 +39,28 @@ if TYPE_CHECKING:
     metavar="WORD",
     help="Show what the model knows of a word: its term, and how often and how probably each class uses it. Several are allowed.",
 )
+@click.option("--class", "labels", multiple=True, metavar="CLASS", help="Show the terms of a class by three measures. Several are allowed.")
+@click.option("--similarity", is_flag=True, help="Show how far apart the classes are; with --class only of those.")
+@click.option(
+    "--perplexity",
+    "held_out",
+    multiple=True,
+    metavar="CORPUS",
+    help="Show how well the language model of each class foresees held-out documents of that class. Several are allowed.",
+    shell_complete=suggestions.files,
+)
+@click.option("--verify", is_flag=True, help="Check that the file is whole and that its parts agree; exit status 3 if they do not.")
 @output_option("table", "json", help_text="Default: table.")
+@reading_options
 @messages_options
-def command(model_path: str, top: int, criteria: bool, words: tuple[str, ...], output: str | None, **options: Any) -> int:  # noqa: FBT001
+def command(model_path: str, top: int, verify: bool, output: str | None, **options: Any) -> int:  # noqa: FBT001
     """Print what a model holds: classes, documents, tokens, vocabulary, settings, and the terms that speak most for each class.
 
-    --criteria and --term show something else in its place; the JSON object has it beside the rest. Credible intervals hold a probability
-    with 95 % of its posterior.
+    --criteria, --term, --class, --similarity and --perplexity show something else in its place; the JSON object has it beside the rest.
+    Credible intervals hold a probability with 95 % of its posterior. --class shows the most probable terms, those most above their probability
+    in the whole corpus (lift), and those that tell most about the class (mutual information). --similarity is the Jensen-Shannon divergence of the
+    language models. Options from --format on say how the documents of --perplexity are read, if otherwise than those of training. --verify checks the file instead: its length and checksum, what it means, and that its counts, its sample
+    and its probabilities go together.
 
     \b
     Example:
@@ -38,12 +68,22 @@ def command(model_path: str, top: int, criteria: bool, words: tuple[str, ...], o
       nbtext inspect --criteria
       nbtext inspect --term printer --term broken
       nbtext inspect --model topics.joblib --output json
+      nbtext inspect --class permits-and-planning --top 20
+      nbtext inspect --similarity
+      nbtext inspect --perplexity corpora/service-desk/test
+      nbtext inspect --verify
     """
-    messages(options)
+    say = messages(options)
+    if verify:
+        if any(options[name] for name in ("criteria", "words", "labels", "similarity", "held_out")):
+            raise UsageError("--verify goes with nothing else that is to be shown")
+        return _verify(model_path, output)
+    if given(READING, options) and not options["held_out"]:
+        raise UsageError("options of reading go with --perplexity")
     from nbtext.model import TextClassifier
 
     model = TextClassifier.load(model_path)
-    parts = _parts(model, words, criteria=criteria)
+    parts = _parts(model, top, options, say)
     if output == "json":
         from nbtext.model.overview import overview
         from nbtext.report.records import json_line
@@ -51,21 +91,55 @@ def command(model_path: str, top: int, criteria: bool, words: tuple[str, ...], o
         sys.stdout.write(json_line({**overview(model, top), **parts}))
     else:
         _print(model, top, parts)
+    return say.finish()
+
+
+def _verify(model_path: str, output: str | None) -> int:
+    from nbtext.model.verify import verify
+    from nbtext.report.verification import print_checks
+
+    checks = verify(model_path)
+    print_checks(checks, output)
+    if failed := [check for check in checks if check.passed is False]:
+        raise ModelError(f"{failed[0].name}: {failed[0].detail}", where=model_path, hint="restore the model or train it again")
     return 0
 
 
-def _parts(model: TextClassifier, words: tuple[str, ...], *, criteria: bool) -> dict[str, Any]:
+def _parts(model: TextClassifier, top: int, options: dict[str, Any], say: Messages) -> dict[str, Any]:
     """What was asked for beside the overview."""
     parts: dict[str, Any] = {}
-    if criteria:
+    if options["criteria"]:
         from nbtext.model.criteria import criteria as criteria_of
 
         parts["criteria"] = criteria_of(model.language_models, model.parameters)
-    if words:
+    if options["words"]:
         from nbtext.model.term_details import term_details
 
-        parts["words"] = term_details(model, words)
+        parts["words"] = term_details(model, options["words"])
+    if options["labels"]:
+        from nbtext.model.class_details import class_details
+
+        parts["class_terms"] = class_details(model, options["labels"], top)
+    if options["similarity"]:
+        from nbtext.model.similarity import similarity
+
+        parts["similarity"] = similarity(model, options["labels"])
+    if options["held_out"]:
+        parts["perplexity"] = _perplexities(model, options, say)
     return parts
+
+
+def _perplexities(model: TextClassifier, options: dict[str, Any], say: Messages) -> dict[str, Any]:
+    from nbtext.cli.corpus import Corpus, reading_of
+    from nbtext.model.perplexity import perplexities
+
+    paths = options["held_out"]
+    documents = Corpus(paths, reading_of(model, paths, options), say, labelled=True)
+    found = perplexities(model, ((document.label or "", document.text) for document in documents.readable()))
+    documents.say_notices()
+    if unknown := list(found["unknown_labels"]):
+        say.warn(f"the model does not know the labels {', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}")
+    return found
 
 
 def _print(model: TextClassifier, top: int, parts: dict[str, Any]) -> None:
@@ -76,13 +150,8 @@ def _print(model: TextClassifier, top: int, parts: dict[str, Any]) -> None:
         from nbtext.report.overview import print_overview
 
         print_overview(overview(model, top))
-    if "criteria" in parts:
-        from nbtext.report.criteria import print_criteria
-
-        print_criteria(parts["criteria"])
-    if "words" in parts:
-        from nbtext.report.terms import print_terms
-
-        if len(parts) > 1:
+    for number, (name, part) in enumerate(parts.items()):
+        if number:
             print_blank()
-        print_terms(parts["words"])
+        module, function = PRINTED[name]
+        getattr(import_module(f"nbtext.report.{module}"), function)(part)

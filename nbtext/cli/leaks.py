@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nbtext.attributes import NO_TEXT
 from nbtext.cli.messages import counted
 from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.metrics import Evaluation
     from nbtext.model import TextClassifier
+    from nbtext.model.answers import ScoredBlock
 
 ACCIDENTAL = 0.01
 """A share of test documents that may have been in training without a word: short and form letters come again."""
@@ -41,7 +43,9 @@ class LeakWatch:
         from nbtext.cli.corpus import Corpus
         from nbtext.model.leaks import LeakCheck, SampledLeakCheck
 
-        self._check: LeakCheck | SampledLeakCheck = SampledLeakCheck(model.counts.sample)
+        self._check: LeakCheck | SampledLeakCheck | None = None
+        if model.reading["text_column"] != NO_TEXT:  # values come again without a leak
+            self._check = SampledLeakCheck(model.counts.sample)
         if training:
             if "-" in training and "-" in test:
                 raise UsageError("standard input cannot be both the test and the training corpus")
@@ -52,7 +56,14 @@ class LeakWatch:
 
     def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
         """The documents as they go by."""
-        return self._check.watched(documents)
+        return iter(documents) if self._check is None else self._check.watched(documents)
+
+    def watched_scored(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
+        """The documents as they go by in blocks."""
+        for block in blocks:
+            for _ in self.watched(block.documents):
+                pass
+            yield block
 
     def figures(self, evaluation: Evaluation) -> dict[str, Any]:
         """What was found, for the summary of the evaluation of the documents that went by."""
@@ -60,7 +71,7 @@ class LeakWatch:
 
         if isinstance(self._check, LeakCheck):
             return {"leaks": self._check.leaks().figures(evaluation)}
-        return {"sampled_leaks": self._check.figures()}
+        return {} if self._check is None else {"sampled_leaks": self._check.figures()}
 
 
 def tell_leaks(say: Messages, summary: Mapping[str, Any]) -> None:
@@ -72,7 +83,11 @@ def tell_leaks(say: Messages, summary: Mapping[str, Any]) -> None:
             kinds = f"{leaks['exact']:,} with the same words, {leaks['near']:,} nearly"
             without = "there is no other" if leaks["without"] is None else f"accuracy without them {leaks['without']['accuracy']:.4f}"
             say.warn(f"in the training corpus too: {found:,} of {counted(summary['n'])} ({kinds}); {without}")
-        return
+    elif "sampled_leaks" in summary:
+        _tell_sampled_leaks(say, summary)
+
+
+def _tell_sampled_leaks(say: Messages, summary: Mapping[str, Any]) -> None:
     checked, found = summary["sampled_leaks"]["checked"], summary["sampled_leaks"]["found"]
     if found > checked * ACCIDENTAL:
         of_all = "" if checked == summary["n"] else " that the model's sample can tell about"

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import corpus_argument, given, input_options, messages, messages_options, output_option, training_options
+from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, output_option, training_options
 
 
 @click.command("learning-curve", short_help="Show what fewer documents bring, and forecast what more would.")
@@ -35,25 +35,15 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
       nbtext learning-curve corpora/service-desk/train
       nbtext learning-curve messages.csv --label-column topic --text-column body --folds 2 --output json
     """
-    from nbtext.classifiers.class_prior import read_class_prior
-    from nbtext.cli.corpus import Corpus, corpus_paths, on_error
-    from nbtext.corpus.reading import resolved
+    from nbtext.cli.corpus import corpus_paths
+    from nbtext.cli.counting import counted_corpus
     from nbtext.counts.subsets import Subsets
-    from nbtext.model import TextClassifier
-    from nbtext.model.counting import count_documents
     from nbtext.model_selection.learning_curve import Resampling, learning_curve
-    from nbtext.parameters import READING, TRAINING, checked
 
     say = messages(options)
-    paths = corpus_paths(corpus, options)
-    reading = resolved(checked(READING, given(READING, options)), paths, labelled=True)
-    options["class_prior"] = read_class_prior(options["class_prior"])
-    model = TextClassifier(**given(TRAINING, options))
-    documents = Corpus(paths, reading, say, labelled=True, on_error=on_error(options))
-    labelled = ((document.label or "", document.text) for document in documents.readable())
-    subsets = Subsets(*count_documents(labelled, model.parameters, model.stop_list, counted=reading["format"] == "svmlight"))
-    documents.say_notices()
-    curve = learning_curve(subsets, model.parameters, Resampling(steps, folds, repeats, seed))
+    counted = counted_corpus(corpus_paths(corpus, options), options, say)
+    counted.source.say_notices()
+    curve = learning_curve(Subsets(counted.statistics, counted.documents), counted.parameters, Resampling(steps, folds, repeats, seed))
     if output == "json":
         from nbtext.report.records import json_line
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import io
 import os
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 COMMANDS = (
     "train",
     "classify",
+    "explain",
+    "why-not",
     "evaluate",
     "cross-validate",
     "tune",
@@ -34,7 +37,15 @@ COMMANDS = (
     "report",
     "select-features",
     "inspect",
+    "tokens",
+    "update",
+    "forget",
+    "merge",
+    "relabel",
+    "prune",
+    "drift",
     "generate",
+    "doctor",
     "help",
     "completion",
 )
@@ -140,8 +151,7 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
             say_problem(problem)
             return problem.exit_status
         case OSError():
-            _abandon_standard_output()
-            where, what = (str(problem.filename), "cannot use it") if problem.filename else ("standard output", "cannot write")
+            where, what = _place_and_kind(problem)
             say(f"{what}: {reason(problem)}", where=where)
             return PathError.exit_status
         case MemoryError():
@@ -151,6 +161,21 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
         _say_traceback(problem)
     say(f"internal error: {type(problem).__name__}: {problem}", hint="please report it, with what nbtext --debug prints")
     return INTERNAL_ERROR
+
+
+def _place_and_kind(problem: OSError) -> tuple[str | None, str]:
+    """Where the operating system failed, and at what: it names no file where one was open already, as standard output is."""
+    if problem.filename:
+        return str(problem.filename), "cannot use it"
+    is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # which other files that are written say with their names
+    try:
+        sys.stdout.flush()  # what could not be written is still there, unless there was much, and cannot be written now either
+    except OSError:
+        is_output = True
+    if is_output:
+        _abandon_standard_output()
+        return "standard output", "cannot write"
+    return None, "cannot read or write"
 
 
 def _show_usage(problem: click.ClickException) -> None:

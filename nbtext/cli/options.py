@@ -10,7 +10,7 @@ import click
 from nbtext.cli import suggestions
 from nbtext.cli.messages import LOG_FORMATS, Messages
 from nbtext.errors import UsageError
-from nbtext.parameters import INPUT, LANGUAGES, READING, TRAINING
+from nbtext.parameters import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +53,19 @@ def training_options(command: Command, without: Sequence[str] = ()) -> Command:
     """The parameters of `READING` and `TRAINING` for a command that makes a model, without those that it has another way for."""
     of_training = tuple(parameter for parameter in TRAINING if parameter.name not in without)
     return _table_options(READING, _table_options(of_training, command, defaults=True), defaults=True)
+
+
+def analysis_options(command: Command) -> Command:
+    """The parameters of `TRAINING` that say how a text becomes terms, for a command that can do without a model."""
+    return _table_options(tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS), command, defaults=True)
+
+
+def jobs_option(command: Command) -> Command:
+    """``--jobs``: how many processes share the work."""
+    return click.option(
+        "-j", "--jobs", type=click.IntRange(0), default=1, metavar="N",
+        help="Work in N processes, 0 for as many as there are processors; what comes out is the same.  [default: 1]",
+    )(command)  # fmt: skip
 
 
 def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]:
@@ -110,9 +123,28 @@ def messages_options(command: Command) -> Command:
 
 
 def given(table: tuple[Parameter, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a table that the user gave, checked."""
-    values = {parameter.name: options[parameter.name] for parameter in table if options[parameter.name] is not None}
-    return {parameter.name: parameter.checked(values[parameter.name]) for parameter in table if parameter.name in values}
+    """The parameters of a table that the user gave, checked; the numbers by name of a file that one names in its place."""
+    return {
+        parameter.name: parameter.checked(from_file(parameter.name, options[parameter.name]))
+        for parameter in table
+        if options[parameter.name] is not None
+    }
+
+
+def from_file(name: str, value: object) -> Any:
+    """The value of a parameter of that name; for the path of a file of numbers by name what the file says.
+
+    Raises `UsageError` if it is neither a value nor a file, `PathError` for a file that cannot be read.
+    """
+    if name == "class_prior" and isinstance(value, str):
+        from nbtext.classifiers.class_prior import read_class_prior
+
+        return read_class_prior(value)
+    if name == "smoothing" and isinstance(value, str):
+        from nbtext.model.given_smoothing import read_smoothing
+
+        return read_smoothing(value)
+    return value
 
 
 def messages(options: dict[str, Any]) -> Messages:

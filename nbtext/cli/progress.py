@@ -13,7 +13,7 @@ from nbtext.cli.messages import clear_progress, counted, log_is_json, set_progre
 from nbtext.corpus.streams import bytes_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -58,25 +58,47 @@ def watched(items: Iterable[Item], paths: Sequence[str], file_format: str) -> It
         set_progress(None)
 
 
+@contextlib.contextmanager
+def tallied(paths: Sequence[str], file_format: str, *, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """What is to be told how many documents and bytes of the paths have been read, by whomever, and shows it; None if it is not wanted."""
+    if not wanted:
+        yield None
+        return
+    picture, begin = Picture(paths, file_format), time.monotonic()
+
+    def show(documents: int, read: int) -> None:
+        seconds = time.monotonic() - begin
+        if seconds > WAIT:
+            picture.show(documents, seconds, read)
+
+    try:
+        yield show
+    finally:
+        clear_progress()
+        set_progress(None)
+
+
 class Picture:
     """The line that shows the progress; made of rich, which is imported with the first one."""
 
     def __init__(self, paths: Sequence[str], file_format: str) -> None:
         self._paths, self._format = paths, file_format
         self._bytes_before = bytes_read()
+        self._read = 0
         self._console: Console | None = None
         self._total_documents: int | None = None
         self._total_bytes: int | None = None
         self._shown = 0.0
 
-    def show(self, documents: int, seconds: float) -> None:
-        """Draw it over the last one, if that is not too fresh."""
+    def show(self, documents: int, seconds: float, read: int | None = None) -> None:
+        """Draw it over the last one, if that is not too fresh; ``read`` bytes, by default those read by this process."""
         if 0 <= seconds - self._shown < INTERVAL:
             return
         self._shown = seconds
         if self._console is None:
             self._begin()
         set_progress(erase)
+        self._read = bytes_read() - self._bytes_before if read is None else read
         share = self._share(documents)
         text = f"{counted(documents)}, {documents / seconds:,.0f} per second"
         if share:
@@ -99,7 +121,7 @@ class Picture:
         if self._total_documents is not None:
             return documents / self._total_documents if documents <= self._total_documents else None
         if self._total_bytes:
-            return min((bytes_read() - self._bytes_before) / self._total_bytes, 1)
+            return min(self._read / self._total_bytes, 1)
         return None
 
     def _line(self, text: str, share: float | None) -> str:

@@ -96,13 +96,15 @@ def _learning_curve(model: TextClassifier, training: Sequence[str], say: Message
     from nbtext.cli.corpus import Corpus
     from nbtext.counts.subsets import Subsets
     from nbtext.model.counting import count_documents
+    from nbtext.model.given_smoothing import looked_up
     from nbtext.model_selection.learning_curve import Resampling, learning_curve
 
     documents = Corpus(training, model.reading, Messages(quiet=True), labelled=True, progress=False)
     labelled = ((document.label or "", document.text) for document in documents if document.problem is None)
     try:
-        subsets = Subsets(*count_documents(labelled, model.parameters, model.stop_list, counted=model.reading["format"] == "svmlight"))
-        return learning_curve(subsets, model.parameters, Resampling(repeats=1)).summary()
+        subsets = Subsets(*count_documents(labelled, model.parameters, model.stop_list, model.reading))
+        parameters = looked_up(model.parameters, model.stop_list, model.reading)
+        return learning_curve(subsets, parameters, Resampling(repeats=1)).summary()
     except UsageError as problem:
         say.warn(f"no learning curve: {problem.message}")
         return None

@@ -19,7 +19,7 @@ from nbtext.parameters import CRITERIA
 @excel_safe_option
 @messages_options
 def command(model_path: str, top: int, by: str, output: str | None, **options: Any) -> int:
-    """Print the terms of a model that tell most about the class, best first, each with the class it speaks for.
+    """Print the terms of a model that tell most about the class, best first, each with the class it speaks for. Categories are terms too.
 
     Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2 from how many documents
     of each class hold the term; log-odds compares the class with all others.
@@ -33,15 +33,14 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
     output = output or ("table" if sys.stdout.isatty() else "tsv")
     excel_safe = require_csv(options, output)
     from nbtext.model import TextClassifier
+    from nbtext.model.attributes import ranking, term_name
     from nbtext.report.features import write_features
-    from nbtext.selection import rank
 
     model = TextClassifier.load(model_path)
-    ranking = rank(model.language_models, model.prior, by, top)
-    vocabulary, classes = model.statistics.vocabulary, model.classes_
+    classes = model.classes_
     rows = [
-        (place, vocabulary.term(term), score, classes[label])
-        for place, (term, score, label) in enumerate(zip(*(column.tolist() for column in ranking), strict=True), 1)
+        (place, term_name(model, term), score, classes[label])
+        for place, (term, score, label) in enumerate(zip(*(column.tolist() for column in ranking(model, by, top)), strict=True), 1)
     ]
     write_features(rows, output, excel_safe=excel_safe)
     return 0

@@ -7,14 +7,34 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import corpus_argument, given, input_options, messages, messages_options, model_option, training_options
+from nbtext.cli.changing import writing_options
+from nbtext.cli.cluster import cluster_options, scheduler_of
+from nbtext.cli.messages import counted
+from nbtext.cli.options import (
+    corpus_argument,
+    given,
+    input_options,
+    jobs_option,
+    messages,
+    messages_options,
+    model_option,
+    training_options,
+)
 
 
 @click.command("train", short_help="Learn classes from labelled documents.")
 @corpus_argument
 @model_option
+@click.option(
+    "--once",
+    is_flag=True,
+    help="Learn equal documents once, under the last of their labels, and begin a ledger of them beside the model, for nbtext update --once.",
+)
+@writing_options
 @input_options
 @training_options
+@jobs_option
+@cluster_options
 @messages_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Learn the classes of labelled documents and write a model.
@@ -27,26 +47,33 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext train corpora/service-desk/train
       nbtext train messages.csv --label-column topic --text-column body --model topics.joblib
     """
-    from nbtext.classifiers.class_prior import read_class_prior
+    from nbtext.cli.changing import train_once, write_anew
     from nbtext.cli.corpus import Corpus, corpus_paths, on_error, require_distinct
+    from nbtext.cli.jobs import learn
     from nbtext.corpus.reading import resolved
     from nbtext.model import TextClassifier
+    from nbtext.model.given_smoothing import looked_up
     from nbtext.parameters import READING, TRAINING, checked
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()
     say = messages(options)
+    scheduler = scheduler_of(options)
     corpus = corpus_paths(corpus, options)
     reading = resolved(checked(READING, given(READING, options)), corpus, labelled=True)
-    options["class_prior"] = read_class_prior(options["class_prior"])
     model = TextClassifier(**given(TRAINING, options))
     model.reading = reading
+    looked_up(model.parameters, model.stop_list, reading)  # raises now what it would raise when all is counted
     check_replaceable(model_path)
     require_distinct(model_path, corpus)
     documents = Corpus(corpus, reading, say, labelled=True, on_error=on_error(options))
-    model.fit_stream((document.label or "", document.text) for document in documents.readable())
-    model.save(model_path)
+    ledger = train_once(model, documents, options["jobs"]) if options["once"] else None
+    if ledger is None:
+        learn(model, documents, options["jobs"], scheduler)
+    write_anew(lambda: model, model_path, options, say, ledger)
     documents.say_notices()
+    if missed := model.counts.missed:
+        say.notice(f"terms were left out to keep to --max-terms; counts of the others may be too low by {counted(missed)}")
     for warning in model.warnings():
         say.warn(warning)
     say.notice(f"{model_path}: {model.describe()}, {time.monotonic() - begin:.1f} s")

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from nbtext.cli.changing import writing_options
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import (
     corpus_argument,
+    from_file,
     given,
     input_options,
     messages,
@@ -23,7 +25,7 @@ from nbtext.errors import UsageError
 from nbtext.parameters import TRAINING, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nbtext.cli.corpus import Corpus
     from nbtext.cli.counting import Counted
@@ -65,6 +67,7 @@ class Setting(NamedTuple):
 @click.option("--folds", type=click.IntRange(2), metavar="N", help=f"Parts of the corpus, with --by cross-validation.  [default: {FOLDS}]")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
 @output_option("table", "json", help_text="Default: table.")
+@writing_options
 @input_options
 @lambda command: training_options(command, without=("by",))
 @messages_options
@@ -102,7 +105,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
             f"--by {criterion} judges models of maximum likelihood, in which only the class prior has a part; other settings are equal"
         )
     trials, of_corpus, source = _search(settings, paths, options, say, criterion, division)
-    _save(settings[trials[0].place], of_corpus, model_path, say)
+    _save(settings[trials[0].place], of_corpus, model_path, options, say)
     _print(_summary(settings, trials, criterion, division, of_corpus, model_path), output)
     source.say_notices()
     return say.finish()
@@ -126,7 +129,7 @@ def _settings(tries: Sequence[str], options: dict[str, Any]) -> list[Setting]:
             raise UsageError(f"{parameter.option} and --try {parameter.option[2:]} exclude each other")
         ranges[parameter.name] = list(dict.fromkeys(_text(parameter, value) for value in values.split(",")))
     checked_values = {(name, text): _value(by_name[name], text) for name, texts in ranges.items() for text in texts}
-    base = given(TRAINING, {**options, "class_prior": _value(by_name["class_prior"], options["class_prior"])})
+    base = given(TRAINING, options)
     return [
         Setting(texts, checked(TRAINING, {**base, **{name: checked_values[name, text] for name, text in texts.items()}}))
         for texts in combinations(ranges)
@@ -138,9 +141,7 @@ def _text(parameter: Parameter, value: str) -> str | None:
 
 
 def _value(parameter: Parameter, text: str | None) -> object:
-    from nbtext.classifiers.class_prior import read_class_prior
-
-    return parameter.checked(read_class_prior(text) or parameter.default if parameter.name == "class_prior" else text)
+    return parameter.checked(parameter.default if text is None else from_file(parameter.name, text))
 
 
 def _search(
@@ -152,6 +153,7 @@ def _search(
     """
     from nbtext.cli.counting import counted_corpus
     from nbtext.counts.subsets import Subsets
+    from nbtext.model.given_smoothing import looked_up
     from nbtext.model_selection.search import COUNTED_ALIKE, best_first
 
     alike: dict[tuple[Any, ...], list[int]] = {}
@@ -167,7 +169,10 @@ def _search(
             kept = of_corpus, of_corpus.source
             _warn_of_small_classes(of_corpus, by, division, say)
         subsets = Subsets(of_corpus.statistics, of_corpus.documents)
-        trials = best_first(by, [*trials, *(_trial(place, settings[place], subsets, by, division) for place in places)])
+        for place in places:
+            parameters = looked_up(settings[place].parameters, of_corpus.stop_list, of_corpus.reading)
+            trials.append(_trial(place, settings[place], parameters, subsets, by, division))
+        trials = best_first(by, trials)
         if trials[0].place in places:
             kept = of_corpus, kept[1]
     if kept is None:
@@ -175,12 +180,12 @@ def _search(
     return trials, *kept
 
 
-def _trial(place: int, setting: Setting, subsets: Subsets, by: str, division: Division) -> Trial:
-    """One setting judged; an error says which setting it is."""
+def _trial(place: int, setting: Setting, parameters: Mapping[str, Any], subsets: Subsets, by: str, division: Division) -> Trial:
+    """One setting judged, with its parameters as they are estimated by; an error says which setting it is."""
     from nbtext.model_selection.search import Trial, judge
 
     try:
-        return Trial(place, judge(by, subsets, setting.parameters, division))
+        return Trial(place, judge(by, subsets, parameters, division))
     except UsageError as problem:
         if setting.texts and problem.where is None:
             problem.where = "with " + " ".join(f"{_spelt(name)}={_shown(text)}" for name, text in setting.texts.items())
@@ -206,14 +211,15 @@ def _warn_of_small_classes(of_corpus: Counted, by: str, division: Division, say:
         )
 
 
-def _save(best: Setting, of_corpus: Counted, model_path: str, say: Messages) -> None:
+def _save(best: Setting, of_corpus: Counted, model_path: str, options: dict[str, Any], say: Messages) -> None:
     """Write the model that training with the best setting makes."""
+    from nbtext.cli.changing import write_anew
     from nbtext.model import TextClassifier
 
     model = TextClassifier(**best.parameters)
     model.reading = of_corpus.reading
     model.fit_counted(of_corpus.statistics, of_corpus.documents)
-    model.save(model_path)
+    write_anew(lambda: model, model_path, options, say)
     for warning in model.warnings():
         say.warn(warning)
     say.notice(f"{model_path}: {model.describe()}")

@@ -13,6 +13,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_NO_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
+"""Codecs of Python in which no text is sent; for a long one punycode takes the square of its length."""
+
 _BINARY_WITHIN = 8192
 _STRUCTURE = '\r\n\t,;|"'
 
@@ -42,8 +45,10 @@ def from_charset(body: bytes, charset: str | None, encoding: str) -> tuple[bytes
     """A text that may tell its own encoding, as UTF-8: by that, or else, where it is unknown or not what the bytes are, as `to_utf8`."""
     if charset and charset != "us-ascii" and (charset, encoding) != ("utf-8", "auto"):
         try:
+            if codecs.lookup(charset).name in _NO_CHARSETS:
+                return to_utf8(body, encoding)
             return to_utf8(body, charset)
-        except (DocumentError, UsageError):
+        except (DocumentError, UsageError, LookupError, ValueError):
             pass
     return to_utf8(body, encoding)
 
@@ -55,7 +60,7 @@ def _strict(body: bytes, encoding: str) -> bytes:
         raise DocumentError(f"not valid {encoding} at byte {problem.start}", hint="see --encoding") from None
     except UnicodeError as problem:
         raise DocumentError(f"not valid {encoding} ({problem})", hint="see --encoding") from None
-    except LookupError:
+    except (LookupError, ValueError):  # a name with a zero byte in it is no name
         raise UsageError(f"{encoding} is no encoding of text", hint="see --encoding") from None
 
 

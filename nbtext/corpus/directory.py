@@ -20,14 +20,21 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Notices
     from nbtext.corpus.source import Source
 
+    ListedFile = tuple[str, str | None, DocumentError | None]
+
 
 def documents(path: str, source: Source) -> Iterator[RawDocument]:
     """Documents of class directories if classes are wanted, else of any file or directory."""
-    return labelled(path, source) if source.labelled else unlabelled(path, source)
+    return (document(*file, source) for file in files(path, source))
 
 
-def labelled(path: str, source: Source) -> Iterator[RawDocument]:
-    """Documents of class directories; the name of the directory is the label."""
+def files(path: str, source: Source) -> Iterator[ListedFile]:
+    """The files of `documents`, unread, each with its class and with what is wrong with it, if something is."""
+    return labelled_files(path, source) if source.labelled else unlabelled_files(path)
+
+
+def labelled_files(path: str, source: Source) -> Iterator[ListedFile]:
+    """Files in class directories; the name of the directory is the label."""
     if path == "-" or not stat.S_ISDIR(must_exist(path).st_mode):
         raise UsageError(
             f"{path} is not a directory with one sub-directory per class",
@@ -38,24 +45,24 @@ def labelled(path: str, source: Source) -> Iterator[RawDocument]:
         empty = True
         for file, problem in files_below(folder):
             empty = False
-            yield document(file, label, problem, source)
+            yield file, label, problem
         if empty:
             source.notices.warnings.append(f"{folder}: no documents in this class")
 
 
-def unlabelled(path: str, source: Source) -> Iterator[RawDocument]:
-    """A file given, every file below a directory given, or for ``-`` the document on standard input."""
-    if path == "-":
-        yield _standard_input(source)
-    elif os.path.isdir(path):  # noqa: PTH112 - does not raise where a folder on the way may not be searched
+def unlabelled_files(path: str) -> Iterator[ListedFile]:
+    """A file given, every file below a directory given, or ``-`` for standard input."""
+    if path != "-" and os.path.isdir(path):  # noqa: PTH112 - does not raise where a folder on the way may not be searched
         for file, problem in files_below(path):
-            yield document(file, None, problem, source)
+            yield file, None, problem
     else:
-        yield document(path, None, None, source)
+        yield path, None, None
 
 
 def document(path: str, label: str | None, problem: DocumentError | None, source: Source) -> RawDocument:
-    """The document in a file, unpacked if it is compressed, or why it cannot be read."""
+    """The document in a file or on standard input, unpacked if it is compressed, or why it cannot be read."""
+    if path == "-":
+        return _standard_input(source)
     if problem is None:
         try:
             return RawDocument(path, label, unpacked_document(path, read_file(path, source.limit), source.limit))

@@ -40,3 +40,5 @@ class Notices:
     unlabelled: list[str] = field(default_factory=list)
     """Files that lie in no class directory and were left out of training."""
     warnings: list[str] = field(default_factory=list)
+    line_ends: int = 0
+    """Lines that ended in the part of a file that was read, if it was a part."""

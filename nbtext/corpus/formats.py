@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from nbtext.attributes import NO_TEXT, Attributes
 from nbtext.corpus.maildir import is_maildir
 from nbtext.corpus.source import uncompressed
 from nbtext.errors import PathError, UsageError
@@ -79,7 +80,8 @@ def resolved(reading: Mapping[str, Any], paths: Sequence[str], *, labelled: bool
     """Reading settings with what ``auto`` means in its place, and with the kind of document that the format implies."""
     file_format = resolve_format(paths, reading["format"], labelled=labelled)
     document = "mail" if file_format in MESSAGES else "text" if file_format == "svmlight" else reading["document"]
-    return {**reading, "format": file_format, "document": document}
+    text_column = reading["text_column"] or (NO_TEXT if Attributes.of(reading).names else None)
+    return {**reading, "format": file_format, "document": document, "text_column": text_column}
 
 
 def _by_content(path: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nbtext.attributes import NO_TEXT
 from nbtext.corpus.decoding import to_utf8
 from nbtext.corpus.document import RawDocument
 from nbtext.corpus.lines import each_line
@@ -42,15 +43,18 @@ class _Keys(NamedTuple):
     """Where a record has what; without a key for it, nothing is looked up."""
 
     label: str | None
-    text: str
+    text: str | None
     id: str | None
     others: tuple[str, ...]
+    attributes: int
+    """How many of the others need not be there."""
 
 
 def _keys(source: Source) -> _Keys:
     reading = source.reading
     label = (reading["label_column"] or LABEL) if source.labelled else None
-    return _Keys(label, reading["text_column"] or TEXT, reading["id_column"], source.columns)
+    text = None if reading["text_column"] == NO_TEXT else reading["text_column"] or TEXT
+    return _Keys(label, text, reading["id_column"], source.columns, len(source.attributes.names))
 
 
 def _document(name: str, record: dict[str, Any], keys: _Keys) -> RawDocument:
@@ -58,8 +62,9 @@ def _document(name: str, record: dict[str, Any], keys: _Keys) -> RawDocument:
         if keys.id is not None:
             name = _scalar(record, keys.id) or name
         label = None if keys.label is None else _label(record, keys.label)
-        columns = tuple(_value(record, key) for key in keys.others)
-        return RawDocument(name, label, _text(record, keys.text), decoded=True, columns=columns)
+        attributes = [_scalar(record, key) or "" for key in keys.others[: keys.attributes]]
+        columns = (*attributes, *(_value(record, key) for key in keys.others[keys.attributes :]))
+        return RawDocument(name, label, b"" if keys.text is None else _text(record, keys.text), decoded=True, columns=columns)
     except DocumentError as problem:
         return RawDocument(name, None, b"", problem)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.document import RawDocument
 from nbtext.corpus.files import too_large
-from nbtext.corpus.streams import lines, opened
+from nbtext.corpus.streams import lines
 from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
 
 def each_line(path: str, source: Source, document: Callable[[str, bytes], RawDocument | None]) -> Iterator[RawDocument]:
     """What ``document`` makes of the name ``path:line`` and of each line, ended by LF alone; a `DocumentError` of its becomes a problem."""
-    limit = source.limit
-    with opened(path, source.unpacked_limit) as stream:
+    limit, shown = source.limit, source.shown(path)
+    with source.opened(path) as stream:
         for number, line in lines(stream, limit):
-            name = f"{path}:{number}"
+            name = f"{shown}:{number}"
             if line is None:
                 yield RawDocument(name, None, b"", too_large(limit))
                 continue

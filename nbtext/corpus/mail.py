@@ -128,25 +128,49 @@ def _encoded_word(kind: str, word: bytes) -> bytes:
         return word
 
 
-def _readable(message: Message) -> Iterator[Message]:
+class _Leaf(NamedTuple):
+    """A text part of a message: its kind, the charset that it names, and its bytes without transfer encoding."""
+
+    kind: str
+    charset: str | None
+    content: bytes
+
+
+def _readable(message: Message) -> Iterator[_Leaf]:
     """The text parts that are shown with a message: of alternatives the plain one, attachments left out, nested messages included."""
     if message.get_content_disposition() == "attachment":
         return
+    kind = message.get_content_type()
     if message.is_multipart():
         parts = [part for part in message.get_payload() if not isinstance(part, str)]
-        if message.get_content_type() == "multipart/alternative":
-            plain = [part for part in parts if part.get_content_type() == "text/plain" and str(part.get_payload()).strip()]
-            parts = plain[:1] or parts[-1:]
-        for part in parts:
-            yield from _readable(part)
-    elif message.get_content_type() in ("text/plain", "text/html"):
-        yield message
+        kinds = [part.get_content_type() for part in parts]
+        read = [list(_readable(part)) for part in parts]
+        if kind == "multipart/alternative":
+            plain = [leaves for of_part, leaves in zip(kinds, read, strict=True) if of_part == "text/plain" and _says_something(leaves)]
+            read = plain[:1] or read[-1:]
+        for leaves in read:
+            yield from leaves
+    elif kind in ("text/plain", "text/html"):
+        charset = _charset(message)
+        del message["content-type"]  # by which the email package would decode, with whatever codec is named there
+        content = message.get_payload(decode=True)
+        yield _Leaf(kind, charset, content if isinstance(content, bytes) else b"")
 
 
-def _part(part: Message, wanted: MailText) -> _TextAndGuessed:
-    payload = part.get_payload(decode=True)
-    body, guessed = from_charset(payload if isinstance(payload, bytes) else b"", part.get_content_charset(), wanted.encoding)
-    if part.get_content_type() == "text/html":
+def _says_something(leaves: Sequence[_Leaf]) -> bool:
+    return any(leaf.content.strip() for leaf in leaves)
+
+
+def _charset(part: Message) -> str | None:
+    try:
+        return part.get_content_charset()
+    except (LookupError, ValueError):  # a name in an encoding that is none
+        return None
+
+
+def _part(leaf: _Leaf, wanted: MailText) -> _TextAndGuessed:
+    body, guessed = from_charset(leaf.content, leaf.charset, wanted.encoding)
+    if leaf.kind == "text/html":
         body = text_of_html(body.decode("utf-8", "replace"), drop_quotes=wanted.drop_quotes).encode("utf-8", "replace")
     return _shortened((body, guessed), wanted)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.directory import document, unlabelled
+from nbtext.corpus.directory import document, unlabelled_files
 from nbtext.corpus.files import files_below, must_exist
 from nbtext.corpus.source import label_of
 from nbtext.errors import PathError
@@ -13,6 +13,7 @@ from nbtext.errors import PathError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nbtext.corpus.directory import ListedFile
     from nbtext.corpus.document import RawDocument
     from nbtext.corpus.source import Source
 
@@ -29,17 +30,22 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
 
     Raises `PathError` for what is no Maildir; where classes are not wanted, it is taken for a message or a directory of messages.
     """
+    return (document(*file, source) for file in files(path, source))
+
+
+def files(path: str, source: Source) -> Iterator[ListedFile]:
+    """The files of `documents`, unread, each with its class and with what is wrong with it, if something is."""
     if not is_maildir(path):
         if source.labelled:
             must_exist(path)
             raise PathError("not a Maildir: it has not the folders cur, new and tmp", where=path)
-        yield from unlabelled(path, source)
+        yield from unlabelled_files(path)
         return
     label = label_of(path) if source.labelled else None
     empty = True
     for folder in FOLDERS[:2]:
         for file, problem in files_below(os.path.join(path, folder)):  # noqa: PTH118
             empty = False
-            yield document(file, label, problem, source)
+            yield file, label, problem
     if empty and source.labelled:
         source.notices.warnings.append(f"{path}: no messages in this Maildir")

@@ -8,15 +8,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbtext.attributes import NO_ATTRIBUTES
 from nbtext.corpus.compression import SUFFIXES
 from nbtext.corpus.decoding import to_utf8
+from nbtext.corpus.streams import opened, opened_part
 from nbtext.errors import UsageError
 from nbtext.parameter_checks import in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+    from io import BufferedReader
 
+    from nbtext.attributes import Attributes
     from nbtext.corpus.document import Notices
+    from nbtext.corpus.parts import Part
 
 
 @dataclass(frozen=True)
@@ -27,11 +33,23 @@ class Source:
     notices: Notices
     labelled: bool
     columns: tuple[str, ...] = ()
+    """Attributes first, for which there may be nothing, then others."""
+    attributes: Attributes = NO_ATTRIBUTES
+    part: Part | None = None
+    """Which part of a file of lines is to be read, if not all."""
 
     @cached_property
     def limit(self) -> int:
         """The most bytes of a document."""
         return in_bytes(self.reading["max_document_size"])
+
+    def opened(self, path: str) -> AbstractContextManager[BufferedReader]:
+        """The bytes of a file of documents, or of the part of it that is to be read."""
+        return opened(path, self.unpacked_limit) if self.part is None else opened_part(path, self.part, self.notices)
+
+    def shown(self, path: str) -> str:
+        """How the name of a document in a file of lines begins."""
+        return path if self.part is None else self.part.marked(path)
 
     @cached_property
     def unpacked_limit(self) -> int:

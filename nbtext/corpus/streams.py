@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, cast
 from nbtext.corpus.compression import LONGEST_BEGINNING, Unpacked, compression
 from nbtext.corpus.decoding import is_wide
 from nbtext.corpus.files import must_exist
+from nbtext.corpus.parts import PartOfFile
 from nbtext.errors import PathError, UsageError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
+
+    from nbtext.corpus.document import Notices
+    from nbtext.corpus.parts import Part
 
 _BUFFER = 1 << 18
 _NO_LIMIT = 1 << 62
@@ -42,6 +46,25 @@ def opened(path: str, unpacked_limit: int = _NO_LIMIT) -> Iterator[BufferedReade
     except PathError as problem:
         problem.where = problem.where or path
         raise
+
+
+@contextmanager
+def opened_part(path: str, part: Part, notices: Notices) -> Iterator[BufferedReader]:
+    """The bytes of a part of a file, as `opened` has those of the whole; the notices are told how many lines end in it."""
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            of_part = PartOfFile(file, part)
+            try:
+                with _followed(_LaterPart(of_part, _BUFFER) if part.start else io.BufferedReader(of_part, _BUFFER)) as stream:
+                    yield stream
+            finally:
+                notices.line_ends += of_part.line_ends
+    except OSError as problem:
+        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+
+
+class _LaterPart(io.BufferedReader):
+    """A part that does not hold the first line of its file, so that no line of it has the number 1."""
 
 
 @contextmanager
@@ -72,8 +95,11 @@ def _position(stream: BufferedReader) -> int:
 
 
 def lines(stream: BufferedReader, limit: int) -> Iterator[tuple[int, bytes | None]]:
-    """Each line with its number from 1, without its end (LF or CRLF); None in place of one of more bytes than the limit."""
-    number = 0
+    """Each line with its number, without its end (LF or CRLF); None in place of one of more bytes than the limit.
+
+    Numbers are from 1, those of a part behind the file's first line from 2: only the first line of a file has the number 1.
+    """
+    number = 1 if isinstance(stream, _LaterPart) else 0
     while line := stream.readline(limit + 3):
         number += 1
         if len(line) == limit + 3 and line[-1:] != b"\n":

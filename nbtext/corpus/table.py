@@ -6,8 +6,10 @@ import codecs
 import csv
 import io
 from contextlib import closing
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nbtext.attributes import NO_TEXT
 from nbtext.corpus.csv_records import RecordLines, RecordTooLarge
 from nbtext.corpus.decoding import to_utf8
 from nbtext.corpus.document import RawDocument
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
     from io import BufferedReader
 
+    from nbtext.corpus.parts import Part
     from nbtext.corpus.source import Source
 
 Row = tuple[int, list[bytes] | None]
@@ -29,7 +32,7 @@ class Layout(NamedTuple):
     """Where a table keeps what: names of columns, or numbers from 1 as text; whether it begins with a header line; its encoding."""
 
     label: str | None
-    text: str
+    text: str | None
     id: str | None
     others: tuple[str, ...]
     header: bool
@@ -77,14 +80,18 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
     """One document for each row, named by its id column or else ``path:line``."""
     reading = source.reading
     label = (reading["label_column"] or "1") if source.labelled else None
-    text, others = reading["text_column"] or "2", source.columns
+    text, others = None if reading["text_column"] == NO_TEXT else reading["text_column"] or "2", source.columns
     layout = Layout(label, text, reading["id_column"], others, _has_header(reading, others), reading["encoding"])
-    with opened(path, source.unpacked_limit) as stream:
+    with source.opened(path) as stream:
         delimiter, limit = reading["delimiter"], source.limit
         is_csv = reading["format"] == "csv"
         split = rows_of_csv(stream, delimiter or ",", limit) if is_csv else rows_of_tsv(stream, delimiter or "\t", limit)
         with closing(split) as rows:
-            yield from _from_rows(path, rows, layout, limit)
+            if source.part is None or not source.part.start:
+                yield from _from_rows(path, rows, layout, limit)
+                return
+            with opened(path) as whole, closing(rows_of_tsv(whole, delimiter or "\t", limit)) as beginning:
+                yield from _from_rows(path, rows, layout, limit, _LaterRows(source.part, beginning))
 
 
 def _has_header(reading: Mapping[str, Any], others: Sequence[str]) -> bool:
@@ -92,20 +99,33 @@ def _has_header(reading: Mapping[str, Any], others: Sequence[str]) -> bool:
     if reading["header"] is not None:
         return bool(reading["header"])
     columns = (reading["label_column"], reading["text_column"], reading["id_column"], *others)
-    return any(column is not None and not column.isdigit() for column in columns)
+    return any(column not in (None, NO_TEXT) and not column.isdigit() for column in columns)
 
 
-def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int) -> Iterator[RawDocument]:
-    header = [_name(field, layout.encoding) for field in next(rows, (0, []))[1] or []] if layout.header else []
-    text = _position(layout.text, header, path, layout)
-    label, identity = (None if name is None else _position(name, header, path, layout) for name in (layout.label, layout.id))
-    if label == text:
+class _LaterRows(NamedTuple):
+    """What to know of rows that are not the first of their table: the part they are in, and the rows from the beginning of the table on."""
+
+    part: Part
+    beginning: Iterator[Row]
+
+    def width(self, last: int) -> int:
+        """The number of columns that the first row has which is not empty, 0 if there is none."""
+        return next((len(fields) for _, fields in self.beginning if fields is not None and not (fields == [b""] and last)), 0)
+
+
+def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int, later: _LaterRows | None = None) -> Iterator[RawDocument]:
+    first, shown = (rows, path) if later is None else (later.beginning, later.part.marked(path))
+    header = [_name(field, layout.encoding) for field in next(first, (0, []))[1] or []] if layout.header else []
+    places = (None if name is None else _position(name, header, path, layout) for name in (layout.text, layout.label, layout.id))
+    text, label, identity = places
+    if label is not None and label == text:
         raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
     others = [_position(name, header, path, layout) for name in layout.others]
     last = max(place for place in (text, label, identity, *others) if place is not None)
-    width = len(header)
+    width = len(header) or (0 if later is None else later.width(last))
+    label_of = lru_cache(1 << 10)(_decoded)
     for number, fields in rows:
-        name = f"{path}:{number}"
+        name = f"{shown}:{number}"
         if fields is None:
             yield RawDocument(name, None, b"", too_large(limit))
             continue
@@ -124,9 +144,9 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int) -> It
         if identity is not None:
             name = fields[identity].decode("utf-8", "surrogateescape") or name
         try:
-            named = None if label is None else _decoded(fields[label], layout.encoding)
-            columns = tuple([_decoded(fields[place], layout.encoding) for place in others])
-            yield RawDocument(name, named, fields[text], columns=columns)
+            named = None if label is None else label_of(fields[label], layout.encoding)
+            columns = tuple([_decoded(fields[place], layout.encoding) for place in others]) if others else ()
+            yield RawDocument(name, named, b"" if text is None else fields[text], columns=columns)
         except DocumentError as problem:
             yield RawDocument(name, None, b"", problem)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.document_term import DocumentTermMatrix
-from nbtext.ragged import offsets
+from nbtext.counts.document_term import Postings
 from nbtext.text.key_table import pair, representatives
 
 if TYPE_CHECKING:
@@ -20,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class CountedTerms:
-    """From counted documents to document-term matrices over the vocabulary whose ids ``term_ids`` gives."""
+    """From counted documents to postings over the vocabulary whose ids ``term_ids`` gives."""
 
     def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> None:
         self._term_ids = term_ids
         self._known: dict[bytes, int] = {}
 
-    def count(self, texts: Sequence[bytes]) -> DocumentTermMatrix:
-        """Counts of some documents in valid UTF-8, shape (n_docs, n_terms). What is not ``name:count`` is a term that occurs once."""
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some documents in valid UTF-8, in the order of the documents. What is not ``name:count`` is a term that occurs once."""
         rows = [text.split() for text in texts]
-        items = [_parted(item) for row in rows for item in row]
+        items = [name_and_count(item) for row in rows for item in row]
         documents = np.repeat(np.arange(len(texts)), [len(row) for row in rows])
         terms, counts = self._ids([name for name, _ in items]), np.array([count for _, count in items], np.int64)
         known = terms >= 0
@@ -38,7 +37,7 @@ class CountedTerms:
         representative = representatives(pair(documents, terms))  # a name may stand twice on a line
         first = np.flatnonzero(representative == np.arange(representative.size))
         sums = np.bincount(representative, counts, minlength=representative.size).astype(np.int64)[first]
-        return DocumentTermMatrix(offsets(np.bincount(documents[first], minlength=len(texts))), terms[first], sums, unknown)
+        return Postings(terms[first], documents[first], sums, unknown)
 
     def _ids(self, names: list[bytes]) -> NDArray[np.int64]:
         new = [name for name in dict.fromkeys(names) if name not in self._known]
@@ -47,6 +46,7 @@ class CountedTerms:
         return np.array([self._known[name] for name in names], np.int64)
 
 
-def _parted(item: bytes) -> tuple[bytes, int]:
+def name_and_count(item: bytes) -> tuple[bytes, int]:
+    """What `name:count` says; a thing that is not of that form is a name that occurs once."""
     name, _, count = item.rpartition(b":")
     return (name, int(count)) if name and count.isdigit() and len(count) < 18 else (item, 1)

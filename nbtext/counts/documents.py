@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.statistics import Numbers
+    from nbtext.counts.document_term import Postings
+    from nbtext.counts.numbering import Numbers
 
 MOST_ENTRIES = 1 << 21
 """Entries that a sample has at most: 4,096 documents of 512 distinct terms. It is the sample of fewer documents where they are longer."""
@@ -130,11 +131,12 @@ class DocumentCollector:
         self._parts: list[CountedDocuments] = []
         self._documents = self._entries = 0
 
-    def add(self, matrix: DocumentTermMatrix, classes: NDArray[np.int64], hashes: NDArray[np.uint64], labels: Sequence[str]) -> None:
+    def add(self, postings: Postings, classes: NDArray[np.int64], hashes: NDArray[np.uint64], labels: Sequence[str]) -> None:
         """Keep documents; ``labels`` are those of all class numbers so far."""
-        part = CountedDocuments(matrix, classes, hashes)
         if self._bound != LARGEST_HASH:
-            part = part.rows(np.flatnonzero(hashes <= np.uint64(self._bound)))
+            chosen = hashes <= np.uint64(self._bound)
+            postings, classes, hashes = postings.of_documents(chosen), classes[chosen], hashes[chosen]
+        part = CountedDocuments(postings.matrix(), classes, hashes)
         narrow = part.matrix._replace(terms=part.matrix.terms.astype(np.int32), counts=part.matrix.counts.astype(np.int32))
         self._parts.append(replace(part, matrix=narrow))
         self._documents += len(part)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
+from nbtext.attributes import NO_ATTRIBUTES
+from nbtext.counts import categories
+from nbtext.counts.numbering import Combined, Frozen, Numbers
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
-from nbtext.text.key_table import KeyTable, pair, unpair
+from nbtext.text.key_table import pair, unpair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.attributes import Attributes
+    from nbtext.counts.moments import Moments
+    from nbtext.counts.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,10 @@ class ClassStatistics:
     """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
     cell_documents: NDArray[np.int64]
     """d_jk, documents of the class that hold the term, shape (n_cells,)."""
+    attributes: Attributes = NO_ATTRIBUTES
+    """What stands beside the texts; its categories are terms."""
+    moments: Moments | None = None
+    """Of the numbers beside the texts; None if there are none."""
 
     @property
     def n_classes(self) -> int:
@@ -59,9 +67,12 @@ class ClassStatistics:
 
     @cached_property
     def class_tokens(self) -> NDArray[Any]:
-        """N_k, tokens of each class, shape (n_classes,)."""
+        """N_k, tokens of the texts of each class, shape (n_classes,)."""
         tokens = np.zeros(self.n_classes, self.cell_counts.dtype)
         np.add.at(tokens, self.cell_classes, self.cell_counts)
+        if categories.are_in(self.vocabulary):  # a document has one value of each, so these are not many
+            cells = np.flatnonzero(categories.is_category(self.vocabulary)[self.cell_terms])
+            np.subtract.at(tokens, self.cell_classes[cells], self.cell_counts[cells])
         return tokens
 
     @cached_property
@@ -107,11 +118,9 @@ class ClassStatistics:
         return (
             self.classes == other.classes
             and self.vocabulary == other.vocabulary
-            and np.array_equal(self.class_documents, other.class_documents)
-            and np.array_equal(self.term_offsets, other.term_offsets)
-            and np.array_equal(self.cell_classes, other.cell_classes)
-            and np.array_equal(self.cell_counts, other.cell_counts)
-            and np.array_equal(self.cell_documents, other.cell_documents)
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+            and self.attributes == other.attributes
+            and (self.moments is None or other.moments is None or self.moments.equal(other.moments))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -128,7 +137,12 @@ class ClassStatistics:
         return self.combined(other, -1).statistics
 
     def combined(self, other: ClassStatistics, sign: int) -> Combined:
-        """The sum (``sign`` 1) or difference (−1), and where the terms and classes of both went; raises as the difference does."""
+        """The sum (``sign`` 1) or difference (−1), and where the terms and classes of both went; raises as the difference does.
+
+        Raises `UsageError` if they have not the same attributes.
+        """
+        if self.attributes != other.attributes:
+            raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
         classes = tuple(sorted({*self.classes, *other.classes}))
         number = {label: new for new, label in enumerate(classes)}
         vocabulary, mine, theirs = self.vocabulary.union(other.vocabulary)
@@ -138,7 +152,7 @@ class ClassStatistics:
             labels.append(np.array([number[label] for label in side.classes], np.int64))
             documents[labels[-1]] += factor * side.class_documents
             keys.append(pair(terms[side.cell_terms], labels[-1][side.cell_classes]))
-        key, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+        key, inverse = _distinct(np.concatenate(keys))
         counts, cell_documents = np.zeros(key.size, np.int64), np.zeros(key.size, np.int64)
         np.add.at(counts, inverse, np.concatenate((self.cell_counts, sign * other.cell_counts)))
         np.add.at(cell_documents, inverse, np.concatenate((self.cell_documents, sign * other.cell_documents)))
@@ -147,7 +161,12 @@ class ClassStatistics:
         possible = (cell_documents <= counts) & (cell_documents <= of_class) & ((cell_documents > 0) == left) & (counts >= 0)
         if documents.min(initial=0) < 0 or not possible.all():
             raise UsageError("cannot take away documents that were never counted")
-        statistics, numbers = _from_cells(vocabulary, classes, documents, key[left], counts[left], cell_documents[left])
+        moments = None
+        if self.moments is not None and other.moments is not None:
+            first, second = (side.scattered(new, len(classes)) for side, new in zip((self.moments, other.moments), labels, strict=True))
+            moments = first.plus(second) if sign > 0 else first.minus(second)
+        statistics, numbers = from_cells(vocabulary, classes, documents, key[left], counts[left], cell_documents[left])
+        statistics = replace(statistics, attributes=self.attributes, moments=moments and moments.of_classes(np.flatnonzero(documents)))
         return Combined(statistics, numbers.after(mine, labels[0]), numbers.after(theirs, labels[1]))
 
     def _over_classes(self, cells: NDArray[Any]) -> NDArray[Any]:
@@ -168,33 +187,10 @@ class ClassStatistics:
         return table
 
 
-class Numbers(NamedTuple):
-    """For each old number of a term or class the new one, −1 for one that is gone."""
-
-    terms: NDArray[np.int64]
-    classes: NDArray[np.int64]
-
-    def after(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Numbers:
-        """The new numbers where ``terms`` and ``classes`` gave the old ones, or −1."""
-        return Numbers(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
+_ARRAYS = ("class_documents", "term_offsets", "cell_classes", "cell_counts", "cell_documents")
 
 
-class Frozen(NamedTuple):
-    """Statistics, and where the terms and classes that were counted stand in them."""
-
-    statistics: ClassStatistics
-    numbers: Numbers
-
-
-class Combined(NamedTuple):
-    """Statistics made of two, and where the terms and classes of each stand in them."""
-
-    statistics: ClassStatistics
-    of_first: Numbers
-    of_second: Numbers
-
-
-def _from_cells(
+def from_cells(
     vocabulary: Vocabulary,
     classes: Sequence[str],
     class_documents: NDArray[np.int64],
@@ -220,54 +216,11 @@ def _from_cells(
     return Frozen(statistics, numbers)
 
 
-class StatisticsBuilder:
-    """Sums the document-term matrices of a stream of labelled documents. Memory grows with vocabulary × classes it occurs in, not with documents."""
-
-    def __init__(self) -> None:
-        self.vocabulary = GrowingVocabulary()
-        self._classes: dict[str, int] = {}
-        self._class_documents = np.zeros(16, np.int64)
-        self._cells = KeyTable(bits=18)
-        self._counts = np.zeros(1 << 16, np.int64)
-        self._documents = np.zeros(1 << 16, np.int64)
-
-    @property
-    def labels(self) -> list[str]:
-        """The label of each class number handed out."""
-        return list(self._classes)
-
-    def add(self, matrix: DocumentTermMatrix, labels: Sequence[str]) -> NDArray[np.int64]:
-        """Count documents and return their class numbers; the ids of the matrix are those of this builder's vocabulary."""
-        classes = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
-        self._class_documents = _grown(self._class_documents, len(self._classes))
-        np.add.at(self._class_documents, classes, 1)
-        cells = self._cells.intern(pair(matrix.terms, np.repeat(classes, matrix.entries)))
-        self._counts, self._documents = _grown(self._counts, len(self._cells) + 1), _grown(self._documents, len(self._cells) + 1)
-        np.add.at(self._counts, cells, matrix.counts)
-        np.add.at(self._documents, cells, 1)
-        return classes
-
-    def freeze(self) -> Frozen:
-        """What has been counted so far."""
-        vocabulary, final_term = self.vocabulary.freeze()
-        classes = sorted(self._classes)
-        first_order = np.array([self._classes[label] for label in classes], np.int64)
-        final_class = np.empty(len(classes), np.int64)
-        final_class[first_order] = np.arange(len(classes))
-        terms, labels = unpair(self._cells.keys)
-        keys = pair(final_term[terms], final_class[labels])
-        order = np.argsort(keys)
-        cells = order + 1  # their ids
-        statistics, numbers = _from_cells(
-            vocabulary, classes, self._class_documents[first_order], keys[order], self._counts[cells], self._documents[cells]
-        )
-        return Frozen(statistics, numbers.after(final_term, final_class))
-
-
-def _grown(array: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """The array, with room for ``size`` elements, zeros in the new ones."""
-    if size <= array.size:
-        return array
-    grown = np.zeros(2 * size, np.int64)
-    grown[: array.size] = array
-    return grown
+def _distinct(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The distinct keys, sorted, and the place of each key among them: `numpy.unique` for two sorted runs, which a stable sort only merges."""
+    order = np.argsort(keys, kind="stable")
+    rising = keys[order]
+    first = np.append(True, rising[1:] != rising[:-1])[: keys.size]
+    places = np.empty(keys.size, np.int64)
+    places[order] = np.cumsum(first) - 1
+    return rising[first], places

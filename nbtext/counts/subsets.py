@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
 
 
@@ -67,7 +68,15 @@ class Subsets:
             cell_classes=whole.cell_classes[kept],
             cell_counts=counts[kept],
             cell_documents=holding[kept],
+            moments=self._moments(rows, subtract=subtract),
         )
+
+    def _moments(self, rows: NDArray[np.int64], *, subtract: bool) -> Moments | None:
+        whole, values = self.statistics.moments, self.documents.matrix.values
+        if whole is None or values is None:
+            return None
+        of_rows = type(whole).of(values[rows], self.documents.classes[rows], self.statistics.n_classes)
+        return whole.minus(of_rows) if subtract else of_rows
 
     def counts(self, chosen: NDArray[np.bool_], sample_size: int) -> CorpusCounts:
         """The statistics of the chosen documents and their sample, at most ``sample_size``: what `nbtext.model.estimation.learn` takes."""

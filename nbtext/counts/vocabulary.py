@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from itertools import count, pairwise
+from itertools import count, pairwise, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+
+ROWS_AT_ONCE = 1 << 16
+"""Terms that are copied together: an index for every byte takes eight."""
 
 WORTH_A_TABLE = 16
 """Looking up one term in this many by bisection is as slow as making a table of all."""
@@ -107,13 +110,10 @@ class Vocabulary:
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
         """Both vocabularies in one, and the new ids of the terms of each, shapes (len(self),) and (len(other),)."""
-        mine, theirs = self.single_terms(), other.single_terms()
-        terms = sorted({*mine, *theirs})
-        number = {term: new for new, term in enumerate(terms)}
-        ids = [np.array([number[term] for term in side], np.int64) for side in (mine, theirs)]
+        single, *ids = self._union_of_single_terms(other)
         pairs = [unpair(side.pairs) for side in (self, other)]
         merged: list[NDArray[np.uint64]] = []
-        begin = len(terms)
+        begin = single.n_single
         while any(left.size > ids[side].size - (self, other)[side].n_single for side, (left, _) in enumerate(pairs)):
             level = []
             for side, (left, last) in enumerate(pairs):
@@ -124,8 +124,25 @@ class Vocabulary:
             merged.append(keys)
             ids = [np.concatenate((old, begin + np.searchsorted(keys, new))) for old, new in zip(ids, level, strict=True)]
             begin += keys.size
-        single = Vocabulary.of(terms)
         return Vocabulary(single.text, single.bounds, np.concatenate([single.pairs, *merged])), ids[0], ids[1]
+
+    def _union_of_single_terms(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
+        """As `union`, for single terms: those of the larger vocabulary stay as they are, the few that only the other has go between them."""
+        if other.n_single > self.n_single:
+            return _swapped(other._union_of_single_terms(self))
+        known = {term: number for number, term in enumerate(self._all_bytes())}
+        theirs = other._all_bytes()
+        found = np.fromiter(map(known.get, theirs, repeat(UNKNOWN)), np.int64, len(theirs))
+        new = np.flatnonzero(found == UNKNOWN)
+        mine = list(known)
+        places = np.array([bisect_left(mine, theirs[number]) for number in new.tolist()], np.int64)
+        ids = np.arange(len(mine)) + np.searchsorted(places, np.arange(len(mine)), side="right")
+        of_other = np.append(ids, 0)[found]
+        of_other[new] = places + np.arange(new.size)
+        order = np.empty(len(mine) + new.size, np.int64)
+        order[ids], order[of_other[new]] = np.arange(len(mine)), len(mine) + new
+        text, bounds = _rows(self.text + other.text, np.append(self.bounds, len(self.text) + other.bounds[1:]), order)
+        return Vocabulary(text, bounds, np.empty(0, np.uint64)), ids, of_other
 
     def restrict(self, kept: NDArray[np.bool_]) -> Vocabulary:
         """The terms with ``kept`` (shape (n_terms,)) true, in the same order. The parts of every n-gram kept must be kept."""
@@ -136,6 +153,10 @@ class Vocabulary:
         left, last = unpair(self.pairs[kept[self.n_single :]])
         return Vocabulary(text, bounds, pair(new[left], new[last]))
 
+    def _all_bytes(self) -> list[bytes]:
+        text = self.text
+        return [text[start:end] for start, end in pairwise(self.bounds.tolist())]
+
     def _bytes(self, number: int) -> bytes:
         return self.text[int(self.bounds[number]) : int(self.bounds[number + 1])]
 
@@ -144,12 +165,20 @@ class Vocabulary:
         return place if place < self.n_single and self._bytes(place) == term else UNKNOWN
 
 
+def _swapped(union: tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
+    vocabulary, one, other = union
+    return vocabulary, other, one
+
+
 class GrowingVocabulary:
     """Ids for terms as they come: even ones for single terms, odd ones for n-grams. `freeze` puts them in order."""
 
     def __init__(self) -> None:
         self._ids: defaultdict[str, int] = defaultdict(count(step=2).__next__)
         self._pairs = KeyTable()
+
+    def __len__(self) -> int:
+        return len(self._ids) + len(self._pairs)
 
     def find(self, terms: Sequence[str]) -> list[int]:
         """The id of each single term, new terms included."""
@@ -160,8 +189,9 @@ class GrowingVocabulary:
         return 2 * self._pairs.intern(pair(left, last)).astype(np.int64) + 1
 
     def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
-        """The vocabulary, and for every id handed out the id there, shape (highest id + 2,)."""
+        """The vocabulary, and for every id handed out the id there, shape (highest id + 2,). It ends the growth: it takes the terms away."""
         terms = list(self._ids)  # the term with id 2n is the n-th
+        self._ids.clear()
         text, bounds = _joined(terms)
         order = _sorted_order(terms, text, bounds)
         single = Vocabulary(*_rows(text, bounds, order), np.empty(0, np.uint64))
@@ -196,8 +226,10 @@ def _joined(terms: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
 
 def _rows(text: bytes, bounds: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
     """Some of the terms in such a text, in the order given, as such a text."""
-    sizes = np.diff(bounds)[chosen]
-    return np.frombuffer(text, np.uint8)[flat_indices(bounds[chosen], sizes)].tobytes(), offsets(sizes)
+    octets, sizes = np.frombuffer(text, np.uint8), np.diff(bounds)[chosen]
+    parts = (slice(begin, begin + ROWS_AT_ONCE) for begin in range(0, chosen.size, ROWS_AT_ONCE))
+    rows = b"".join([octets.take(flat_indices(bounds[chosen[part]], sizes[part])).tobytes() for part in parts])
+    return rows, offsets(sizes)
 
 
 def _sorted_order(terms: Sequence[str], text: bytes, bounds: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -42,11 +42,12 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     """log p(counts_k | α) = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)] of each class, shape (n_classes,).
 
     α is that of the models, under MAP one more than the pseudo-counts. None where there is no prior: maximum likelihood, or no pseudo-counts.
+    −inf for a class with a term whose α_j is 0.
     """
     from scipy.special import gammaln
 
     statistics, more = models.statistics, float(models.estimate == "map")
-    if models.estimate == "ml" or models.smoothing + more <= 0:
+    if models.estimate == "ml" or models.smoothing + models.own.numbers.sum() + more <= 0:
         return None
     cells = models.selected[statistics.cell_terms]
     terms, classes, counts = statistics.cell_terms[cells], statistics.cell_classes[cells], statistics.cell_counts[cells]

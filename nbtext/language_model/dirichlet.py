@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
 
     Floats = NDArray[np.float64]
@@ -52,8 +55,8 @@ def share(part: Floats, whole: Floats) -> Floats:
 class LanguageModels:
     """φ: for every class a categorical distribution over the selected terms.
 
-    ``smoothing`` is the pseudo-count added to each count; with the prior shape ``background`` it is μ, and term j gets μ·p(j | corpus).
-    Both mean and MAP add it: α_j is the pseudo-count under the mean and one more under MAP.
+    ``smoothing`` is the pseudo-count A added to each count, but for terms with an A_j of their own; with the prior shape ``background`` it is
+    μ, and term j gets μ·p(j | corpus). Both mean and MAP add it: α_j is the pseudo-count under the mean and one more under MAP.
     """
 
     statistics: ClassStatistics
@@ -62,6 +65,8 @@ class LanguageModels:
     smoothing: float
     prior_shape: str
     estimate: str
+    own: OwnPseudoCounts = NO_OWN
+    """None with the prior shape ``background``."""
 
     @property
     def n_selected(self) -> int:
@@ -79,12 +84,30 @@ class LanguageModels:
         np.add.at(tokens, statistics.cell_classes[cells], statistics.cell_counts[cells])
         return tokens.astype(np.float64)
 
+    @cached_property
+    def pseudo_tokens(self) -> float:
+        """What the prior adds to the tokens of a class: the sum of the pseudo-counts of all selected terms."""
+        if self.prior_shape == "background":
+            return self.smoothing
+        own = self.own.among(self.selected)
+        return self.smoothing * (self.n_selected - len(own)) + float(own.numbers.sum())
+
+    def pseudo_tokens_without(self, gone: DocumentTermMatrix) -> Floats:
+        """`pseudo_tokens` without the selected terms that each document holds, shape (n_docs,); not for the prior shape ``background``."""
+        own, (here, numbers) = self.own.among(self.selected), self.own.find(gone.terms)
+        of_entry = gone.entry_documents
+        own_gone = np.bincount(of_entry[here], minlength=gone.n_documents)
+        own_sums = np.bincount(of_entry[here], numbers, gone.n_documents)
+        of_own = np.maximum(own.numbers.sum() - own_sums, 0.0)  # rounding may go below 0
+        pseudo_tokens: Floats = self.smoothing * (self.n_selected - len(own) - (gone.entries - own_gone)) + of_own
+        return pseudo_tokens
+
     def pseudo_counts(self, terms: NDArray[np.int64]) -> tuple[Floats, float]:
         """What the prior adds to the counts of some terms, shape (n, 1), and its sum over all selected terms."""
         if self.prior_shape == "symmetric":
-            return np.full((terms.size, 1), self.smoothing), self.smoothing * self.n_selected
+            return self.own.of(terms, self.smoothing)[:, np.newaxis], self.pseudo_tokens
         background = self.statistics.term_counts[terms] / max(self.class_tokens.sum(), 1.0)
-        return self.smoothing * background[:, np.newaxis], self.smoothing
+        return self.smoothing * background[:, np.newaxis], self.pseudo_tokens
 
     def probability(self, terms: NDArray[np.int64]) -> Floats:
         """φ_jk of some selected terms, shape (n, n_classes)."""
@@ -100,7 +123,7 @@ class LanguageModels:
 
     def log_unseen(self) -> Floats:
         """log φ_jk of a term that no document held so far, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
-        tokens, total = self.class_tokens, self.pseudo_counts(np.empty(0, np.int64))[1]
+        tokens, total = self.class_tokens, self.pseudo_tokens
         of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(tokens.sum(), 1.0)
         with np.errstate(divide="ignore"):
             return np.log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))

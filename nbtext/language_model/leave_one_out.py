@@ -1,7 +1,7 @@
 """Class language models as they were without one of their documents: exact, by subtraction, for many documents at once.
 
 Document d with counts n_jd belongs to class c. Without it m_jc loses n_jd and N_c the document's tokens; a term that no other document
-holds leaves the vocabulary (V falls) and the document. Which terms are selected and how strong the smoothing is stay as they are.
+holds leaves the vocabulary (V and α_0 fall) and the document. Which terms are selected and how strong the smoothing is stay as they are.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class WithoutThemselves(NamedTuple):
     """Their entries of selected terms that another document holds."""
     remaining: NDArray[np.int64]
     """Occurrences of each entry's term in all other documents, at least 1, shape (n_entries,)."""
-    vanishing: NDArray[np.int64]
-    """Selected terms that only this document holds, shape (n_docs,)."""
+    vanishing: DocumentTermMatrix
+    """Their entries of selected terms that only this document holds."""
     lengths: NDArray[np.int64]
     """Tokens of selected terms, those that vanish included, shape (n_docs,)."""
 
@@ -52,8 +52,7 @@ def without_themselves(statistics: ClassStatistics, selected: NDArray[np.bool_],
     matrix = documents.matrix.of_terms(selected)
     lengths = matrix.lengths
     remaining = statistics.term_counts[matrix.terms] - matrix.counts
-    vanishing = np.bincount(matrix.entry_documents[remaining == 0], minlength=len(documents))
-    return WithoutThemselves(matrix.of_entries(remaining > 0), remaining[remaining > 0], vanishing, lengths)
+    return WithoutThemselves(matrix.of_entries(remaining > 0), remaining[remaining > 0], matrix.of_entries(remaining == 0), lengths)
 
 
 def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOut:
@@ -65,8 +64,8 @@ def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOu
     class_tokens[np.arange(len(documents)), documents.classes] -= selected_tokens
     of_entry = matrix.entry_documents
     if models.prior_shape == "symmetric":
-        added = np.full(matrix.terms.size, models.smoothing)
-        total = models.smoothing * (models.n_selected - vanishing)
+        added = models.pseudo_counts(matrix.terms)[0][:, 0]
+        total = models.pseudo_tokens_without(vanishing)
         entries, n_weights = matrix, statistics.n_terms
     else:  # the background changes with every document, so each of its entries has weights of its own
         added = models.smoothing * remaining / np.maximum(models.class_tokens.sum() - selected_tokens, 1)[of_entry]
@@ -74,7 +73,7 @@ def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOu
         entries, n_weights = matrix._replace(terms=np.arange(matrix.terms.size)), matrix.terms.size
 
     def log_counts(of: NDArray[np.int64]) -> Floats:
-        terms, pseudo_counts = (of, models.smoothing) if entries is matrix else (matrix.terms[of], added[of, np.newaxis])
+        terms, pseudo_counts = (of, models.pseudo_counts(of)[0]) if entries is matrix else (matrix.terms[of], added[of, np.newaxis])
         with np.errstate(divide="ignore"):
             logs: Floats = np.log(statistics.counts_of(terms) + pseudo_counts)
         return logs

@@ -60,7 +60,7 @@ def left_out_tokens(
     if prior_shape == "symmetric":
         counts, inverse = np.unique(counts, return_inverse=True)
         weights = np.bincount(inverse, matrix.counts, counts.size).astype(np.float64)
-        base, base_sums = np.ones(counts.size), (n_terms - left.vanishing).astype(np.float64)
+        base, base_sums = np.ones(counts.size), (n_terms - left.vanishing.entries).astype(np.float64)
     else:
         in_others = np.maximum(tokens.sum() - left.lengths, 1)
         weights, base = matrix.counts.astype(np.float64), left.remaining / in_others[matrix.entry_documents]

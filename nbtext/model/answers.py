@@ -84,8 +84,15 @@ def answers(
     There is none where fewer than ``min_typicality`` of the training documents of about the same length are less likely; raises
     `UsageError` if the model cannot tell.
     """
+    yield from answers_to(scored(model, documents, at_once), model, rule, min_typicality=min_typicality, top_k=top_k)
+
+
+def answers_to(
+    scored_blocks: Iterable[ScoredBlock], model: TextClassifier, rule: DecisionRule, *, min_typicality: float = 0.0, top_k: int = 0
+) -> Iterator[Answer]:
+    """As `answers`, to documents that the model has scored."""
     classes = model.classes_
-    for block in scored(model, documents, at_once):
+    for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         typical = np.ones(len(block.documents), np.bool_)
         if min_typicality:

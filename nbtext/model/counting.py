@@ -7,24 +7,33 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from nbtext.attributes import Attributes, parted
+from nbtext.counts.attributed import AttributedTexts
+from nbtext.counts.bounded import bounded
+from nbtext.counts.categories import FORMS, category
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counted import CountedTerms
-from nbtext.counts.document_term import DocumentTermMatrix, beside, document_term_matrix
+from nbtext.counts.document_term import Postings
 from nbtext.counts.documents import DocumentCollector
-from nbtext.counts.statistics import StatisticsBuilder
+from nbtext.counts.statistics_builder import StatisticsBuilder
 from nbtext.errors import UsageError
+from nbtext.parameters import READING, checked
 from nbtext.text.analyzer import Analyzer
 from nbtext.text.blocks import blocks
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics, Frozen
+    from nbtext.counts.numbering import Frozen
+    from nbtext.counts.statistics import ClassStatistics
+
+
+DEFAULT_READING = checked(READING, {})
 
 
 class TermIds(Protocol):
@@ -38,10 +47,10 @@ class TermIds(Protocol):
 
 
 class DocumentCounter(Protocol):
-    """Texts to document-term matrices over a vocabulary."""
+    """Texts to postings over a vocabulary."""
 
-    def count(self, texts: Sequence[bytes]) -> DocumentTermMatrix:
-        """Counts of some documents in valid UTF-8, shape (n_docs, n_terms)."""
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some documents in valid UTF-8."""
 
 
 class AnalyzedTerms:
@@ -52,13 +61,12 @@ class AnalyzedTerms:
         self._order = parameters["ngrams"]
         self._vocabulary = vocabulary
 
-    def count(self, texts: Sequence[bytes]) -> DocumentTermMatrix:
-        """Counts of some documents in valid UTF-8, shape (n_docs, n_terms)."""
-        sequence = with_ngrams(self._words.sequence(texts), self._order, self._vocabulary.find_pairs)
-        matrix = document_term_matrix(sequence, len(texts))
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some documents in valid UTF-8."""
+        postings = Postings.of(with_ngrams(self._words.sequence(texts), self._order, self._vocabulary.find_pairs), len(texts))
         for pieces in self._pieces:
-            matrix = beside(matrix, document_term_matrix(pieces.sequence(texts), len(texts)))
-        return matrix
+            postings = postings.beside(Postings.of(pieces.sequence(texts), len(texts)))
+        return postings
 
 
 def analyzers(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> list[Analyzer]:
@@ -71,30 +79,46 @@ def analyzers(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabular
     return found
 
 
-def document_counter(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds, *, counted: bool) -> DocumentCounter:
-    """The counter of texts, or with ``counted`` of features ``name:count name:count``."""
-    return CountedTerms(vocabulary.find) if counted else AnalyzedTerms(parameters, stop_list, vocabulary)
+def document_counter(
+    parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds, reading: Mapping[str, Any] = DEFAULT_READING
+) -> DocumentCounter:
+    """The counter of documents as they come when read so: texts, features ``name:count name:count``, or texts with attributes."""
+    if reading["format"] == "svmlight":
+        return CountedTerms(vocabulary.find)
+    texts = AnalyzedTerms(parameters, stop_list, vocabulary)
+    attributes = Attributes.of(reading)
+    return AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
 
 
 def count_corpus(
-    labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str], *, counted: bool = False
+    labelled: Iterable[tuple[str, bytes]],
+    parameters: Mapping[str, Any],
+    stop_list: Sequence[str],
+    reading: Mapping[str, Any] = DEFAULT_READING,
 ) -> CorpusCounts:
-    """The statistics and the sample of a stream of (label, text), texts as `document_counter` takes them.
+    """The statistics and the sample of a stream of (label, document), documents as `document_counter` takes them.
 
     Raises `UsageError` if there is not one document.
     """
-    collector = DocumentCollector(parameters["sample"])
-    statistics, numbers = _count(labelled, parameters, stop_list, collector, counted=counted)
-    return CorpusCounts(statistics, collector.sample(numbers))
+    stretches, most = _stretches(labelled, parameters, stop_list, reading), parameters["max_terms"]
+    counts = next(stretches, None) if most is None else bounded(stretches, most)
+    if counts is None:
+        raise UsageError("the corpus has no documents that can be read")
+    return counts
 
 
 def count_documents(
-    labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str], *, counted: bool = False
+    labelled: Iterable[tuple[str, bytes]],
+    parameters: Mapping[str, Any],
+    stop_list: Sequence[str],
+    reading: Mapping[str, Any] = DEFAULT_READING,
 ) -> tuple[ClassStatistics, CountedDocuments]:
     """As `count_corpus`, with all documents, in their order, in place of a sample."""
     collector = DocumentCollector(None)
-    statistics, numbers = _count(labelled, parameters, stop_list, collector, counted=counted)
-    return statistics, collector.documents(numbers)
+    counted = _count(_blocks(labelled), parameters, stop_list, reading, collector, None)
+    if counted is None:
+        raise UsageError("the corpus has no documents that can be read")
+    return counted.statistics, collector.documents(counted.numbers)
 
 
 def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
@@ -102,30 +126,63 @@ def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
 
 
+def _blocks(labelled: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    return blocks(labelled, lambda document: len(document[1]))
+
+
+def _stretches(
+    labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str], reading: Mapping[str, Any]
+) -> Iterator[CorpusCounts]:
+    """The counts of the corpus, or of one stretch after the other, each ended by the block in which it comes to more terms than are to be kept."""
+    remaining = _blocks(labelled)
+    while True:
+        collector = DocumentCollector(parameters["sample"])
+        counted = _count(remaining, parameters, stop_list, reading, collector, parameters["max_terms"])
+        if counted is None:
+            return
+        yield CorpusCounts(counted.statistics, collector.sample(counted.numbers))
+
+
 def _count(
-    labelled: Iterable[tuple[str, bytes]],
+    remaining: Iterator[list[tuple[str, bytes]]],
     parameters: Mapping[str, Any],
     stop_list: Sequence[str],
+    reading: Mapping[str, Any],
     collector: DocumentCollector,
-    *,
-    counted: bool,
-) -> Frozen:
-    builder = StatisticsBuilder()
-    counter = document_counter(parameters, stop_list, builder.vocabulary, counted=counted)
+    most: int | None,
+) -> Frozen | None:
+    """What the next blocks hold: all that remain, or as many as bring more than ``most`` terms; None if none remains."""
+    builder = StatisticsBuilder(Attributes.of(reading))
+    counter = document_counter(parameters, stop_list, builder.vocabulary, reading)
+    inflected = _inflected(parameters, stop_list, builder.vocabulary) if parameters["surface_forms"] else None
     empty = True
-    for block in blocks(labelled, lambda document: len(document[1])):
+    for block in remaining:
         empty = False
         labels, texts = zip(*block, strict=True)
         for label in set(labels):
-            _check_label(label)
-        matrix = counter.count(texts)
-        collector.add(matrix, builder.add(matrix, labels), content_hashes(texts), builder.labels)
+            check_label(label)
+        postings = counter.count(texts)
+        classes = builder.add(postings, labels)
+        collector.add(postings, classes, content_hashes(texts), builder.labels)
+        if inflected is not None:
+            builder.add_cells(Postings.of(inflected.sequence([parted(text)[0] for text in texts]), len(texts)), classes)
+        if most is not None and len(builder.vocabulary) > most:
+            break
     if empty:
-        raise UsageError("the corpus has no documents that can be read")
+        return None
+    del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
     return builder.freeze()
 
 
-def _check_label(label: object) -> None:
+def _inflected(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> Analyzer:
+    from nbtext.text.inflected import InflectedWords
+
+    stem = stemmer(parameters["stemmer"], parameters["language"])
+    return InflectedWords(stop_list, stem, lambda words: vocabulary.find([category(FORMS, word) for word in words]))
+
+
+def check_label(label: object) -> None:
+    """Raise `UsageError` for what cannot be a label."""
     try:
         if isinstance(label, str) and label.encode():
             return

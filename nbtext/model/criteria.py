@@ -33,12 +33,13 @@ def criteria(models: LanguageModels, parameters: Mapping[str, Any]) -> dict[str,
     statistics, kind = models.statistics, parameters["class_prior"]
     prior = class_prior(kind, statistics)
     of_classes = log_evidence_of_classes(models)
+    by_class = None if of_classes is None else dict(zip(statistics.classes, map(_finite, of_classes.tolist()), strict=True))
     of_labels = log_evidence_of_labels(kind, prior, statistics.class_documents)
     fit = maximum_likelihood_fit(models, kind, prior)
     return {
         "evidence": None if of_classes is None else _finite(float(of_classes.sum()) + (of_labels or 0.0)),
         "evidence_of_labels": _finite(of_labels),
-        "evidence_of_classes": None if of_classes is None else dict(zip(statistics.classes, of_classes.tolist(), strict=True)),
+        "evidence_of_classes": by_class,
         "log_likelihood": _finite(fit.log_likelihood),
         "parameters": fit.parameters,
         "tokens": fit.tokens,

@@ -11,8 +11,12 @@ from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.class_prior import class_prior
 from nbtext.classifiers.registry import classifier_class
+from nbtext.counts.categories import are_in, is_category
+from nbtext.drift import Profile
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels
+from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
+from nbtext.model.given_smoothing import GivenSmoothing
 from nbtext.typicality import Typicality
 
 if TYPE_CHECKING:
@@ -42,18 +46,23 @@ class Learnt:
     """How good the posteriors of left-out documents of the sample were: `documents`, and `before` and `after` calibration log loss, Brier
     score and calibration error; None where it was not calibrated."""
     typicality: Typicality | None = None
+    profile: Profile | None = None
+    """What left-out documents of the sample looked like; None where it was not calibrated."""
     fitted: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """What the classifier keeps beside the statistics, by name."""
+    own: OwnPseudoCounts = NO_OWN
+    """The pseudo-counts of terms that do not have ``smoothing``, as they were given."""
 
 
 def learn(counts: CorpusCounts, parameters: Mapping[str, Any], documents: CountedDocuments | None = None) -> Learnt:
     """Choose terms, smoothing and calibration, and fit what the statistics alone do not give.
 
-    ``documents`` are all there are, for a classifier that needs them. Raises `UsageError` if the limits leave no term of those there are.
+    The parameters are as `nbtext.model.given_smoothing.looked_up` gives them. ``documents`` are all there are, for a classifier that needs
+    them. Raises `UsageError` if the limits leave no term of those there are.
     """
     learnt = terms_and_smoothing(counts, parameters)
-    training = Training(counts.statistics, learnt.selected, learnt.smoothing, parameters, documents, counts.sample.documents)
-    fitted = classifier_class(parameters["classifier"]).estimate(training)
+    training = Training(counts.statistics, learnt.selected, learnt.smoothing, parameters, documents, counts.sample.documents, learnt.own)
+    fitted = class_for(counts.statistics, parameters).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays())
     method = calibration_method(parameters)
     sample = counts.sample.documents
@@ -62,7 +71,9 @@ def learn(counts: CorpusCounts, parameters: Mapping[str, Any], documents: Counte
         return learnt
     unseen = fitted.unseen(training, sample)
     per_token = fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown)
-    learnt = replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token))
+    tokens, answers = unseen.lengths + unseen.unknown, unseen.scores.argmax(axis=1)
+    profile = Profile.of(tokens, unseen.unknown, None if per_token is None else per_token[0], answers, counts.statistics.n_classes)
+    learnt = replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile)
     return _calibrated(learnt, method, fitted, unseen)
 
 
@@ -97,6 +108,12 @@ def needs_documents(parameters: Mapping[str, Any]) -> bool:
         if parameters[name] not in taken:
             setting = f"--{name.replace('_', '-')} {parameters[name]}"
             raise UsageError(f"--classifier {parameters['classifier']} does not take {setting}", hint=f"it takes {', '.join(taken)}")
+    if parameters["max_terms"] is not None and parameters["surface_forms"]:
+        raise UsageError("--max-terms and --surface-forms exclude each other", hint="inflected words are without bound")
+    if parameters["max_terms"] is not None and chosen.needs_documents(parameters):
+        raise UsageError(
+            "--max-terms is for models of counts alone", hint=f"use --top or --min-df with --classifier {parameters['classifier']}"
+        )
     return chosen.needs_documents(parameters)
 
 
@@ -117,36 +134,56 @@ def terms_and_smoothing(counts: CorpusCounts, parameters: Mapping[str, Any]) -> 
     """What is chosen before anything is fitted; raises as `learn` does."""
     statistics = counts.statistics
     selected = _within_document_limits(statistics, parameters["min_df"], parameters["max_df"])
-    smoothing = _smoothing(counts, selected, parameters)
+    smoothing, own = _smoothing(counts, selected, parameters), own_pseudo_counts(statistics, parameters)
     if parameters["top"] is not None:
         from nbtext.selection import rank
 
-        models = language_models(statistics, Learnt(selected, smoothing), parameters)
+        models = language_models(statistics, Learnt(selected, smoothing, own=own), parameters)
         best = rank(models, class_prior(parameters["class_prior"], statistics), parameters["by"], parameters["top"]).terms
         selected = np.zeros_like(selected)
         selected[best] = True
         smoothing = _smoothing(counts, selected, parameters)
-    return Learnt(selected, smoothing)
+    return Learnt(selected, smoothing, own=own)
+
+
+def own_pseudo_counts(statistics: ClassStatistics, parameters: Mapping[str, Any]) -> OwnPseudoCounts:
+    """Those of terms of the vocabulary that were given them; parameters as `learn` takes them."""
+    given = parameters["smoothing"]
+    return given.over(statistics.vocabulary) if isinstance(given, GivenSmoothing) and parameters["estimate"] != "ml" else NO_OWN
 
 
 def language_models(statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> LanguageModels:
     """The class language models that follow."""
-    return LanguageModels(statistics, learnt.selected, learnt.smoothing, parameters["prior_shape"], parameters["estimate"])
+    return LanguageModels(statistics, learnt.selected, learnt.smoothing, parameters["prior_shape"], parameters["estimate"], learnt.own)
 
 
 def classifier(statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> Classifier:
     """The classifier that follows; raises `ModelError` if what was fitted cannot be its."""
-    training = Training(statistics, learnt.selected, learnt.smoothing, parameters)
-    return classifier_class(parameters["classifier"]).restored(training, learnt.fitted)
+    training = Training(statistics, learnt.selected, learnt.smoothing, parameters, own=learnt.own)
+    return class_for(statistics, parameters).restored(training, learnt.fitted)
+
+
+def class_for(statistics: ClassStatistics, parameters: Mapping[str, Any]) -> type[Classifier]:
+    """The kind of classifier for such documents: that of the parameters, or with attributes one around it."""
+    if not statistics.attributes.names:
+        return classifier_class(parameters["classifier"])
+    from nbtext.classifiers.attributed import AttributedClassifier
+
+    return AttributedClassifier
 
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> NDArray[np.bool_]:
+    here, n_terms = np.diff(statistics.term_offsets) > 0, statistics.n_terms  # in a part of a corpus some terms may have no cells
+    if are_in(statistics.vocabulary):
+        categories = is_category(statistics.vocabulary)
+        here &= ~categories
+        n_terms -= int(np.count_nonzero(categories))
     if min_df == 1 and max_df == 1:
-        return np.diff(statistics.term_offsets) > 0  # in statistics of a part of a corpus some terms may have no cells
+        return here
     documents = statistics.term_documents
-    selected: NDArray[np.bool_] = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
-    if statistics.n_terms and not selected.any():
-        raise UsageError(f"none of the {statistics.n_terms} terms is left", hint="lower --min-df or raise --max-df")
+    selected: NDArray[np.bool_] = here & (documents >= min_df) & (documents <= max_df * statistics.n_documents)
+    if n_terms and not selected.any():
+        raise UsageError(f"none of the {n_terms} terms is left", hint="lower --min-df or raise --max-df")
     return selected
 
 
@@ -162,6 +199,8 @@ def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], parameters: Ma
         if not len(sample):
             raise UsageError("--smoothing leave-one-out needs documents, and the model keeps none", hint="train with a --sample above 0")
         return smoothing_by_leave_one_out(statistics, selected, parameters["prior_shape"], sample)
+    if isinstance(parameters["smoothing"], GivenSmoothing):
+        return parameters["smoothing"].others
     if parameters["smoothing"] != "auto":
         return float(parameters["smoothing"])
     return classifier_class(parameters["classifier"]).smoothing(statistics, selected, parameters)

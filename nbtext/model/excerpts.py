@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.document_term import DocumentTermMatrix
-from nbtext.model.counting import analyzers
+from nbtext.attributes import KINDS, parted
+from nbtext.model.contributions import shared_out, term_contributions
+from nbtext.model.counting import document_counter
+from nbtext.model.located import WordLocator
 from nbtext.model.report_data import Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from nbtext.classifiers.base import LinearClassifier
+    from nbtext.model.located import LocatedWords
     from nbtext.model.text_classifier import TextClassifier
+
+NO_VALUES = dict.fromkeys(KINDS)
+"""How texts are read whose values have been taken away."""
 
 LONGEST = 420
 """Bytes of an excerpt, about."""
@@ -28,59 +32,43 @@ LOOKED_AT = 1 << 16
 AUDIBLE = 1.0986122886681098
 """Nats from which on a word is marked, log 3: it triples the odds."""
 
-_SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")  # as in nbtext.text.surfaces
-_COUNTED = re.compile(rb"[^\s]+")
-
 
 class Excerpts:
-    """Excerpts of the documents of a model. Words are weighed one by one, with their character n-grams; n-grams of words are not marked."""
+    """Excerpts of the documents of a model. Words are weighed as `nbtext.model.explanation` has it."""
 
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
-        found = analyzers(model.parameters, model.stop_list, model.statistics.vocabulary)
-        counted = model.reading["format"] == "svmlight"
-        self._words = _COUNTED if counted else _SURFACE
-        self._terms: list[Callable[[list[bytes]], tuple[list[str], list[int]]]] = [_names] if counted else [of.terms for of in found]
+        self._attributes = model.statistics.attributes.names
+        self._counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, {**model.reading, **NO_VALUES})
+        self._locator = WordLocator(model)
 
     def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[Piece, ...]:
-        """About `LONGEST` bytes in valid UTF-8, white space as single spaces, where most speaks for class ``answer`` against ``rival``."""
+        """About `LONGEST` bytes in valid UTF-8, white space as single spaces, where most speaks for class ``answer`` against ``rival``; then attributes."""
+        text, values = parted(text)
         text = b" ".join(_decoded(text[:LOOKED_AT]).encode().split())
-        words = [match.span() for match in self._words.finditer(text)]
-        nats = self._evidence([text[begin:end].lower() for begin, end in words], answer, rival)
+        located = self._locator.locate(text)
+        words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))
+        nats = self._evidence(text, located, answer, rival)
         first, last = _loudest(words, np.maximum(nats, 0), len(text))
         pieces = [Piece("… ")] if first else []
         done = first
         for (begin, end), weight in zip(words, nats.tolist(), strict=True):
             if begin < first or end > last or abs(weight) < AUDIBLE:
                 continue
-            before, word, after = _trimmed(_decoded(text[begin:end]))
-            pieces += [Piece(_decoded(text[done:begin]) + before), Piece(word, weight), Piece(after)]
+            pieces += [Piece(_decoded(text[done:begin])), Piece(_decoded(text[begin:end]), weight)]
             done = end
         pieces += [Piece(_decoded(text[done:last])), *([Piece(" …")] if last < len(text) else [])]
+        pieces += [Piece(f" {name}={value}") for name, value in zip(self._attributes, values, strict=False) if value]
         return tuple(piece for piece in pieces if piece.text)
 
-    def _evidence(self, forms: list[bytes], answer: int, rival: int) -> NDArray[np.float64]:
-        """What an occurrence of each form adds to the score of ``answer`` over ``rival``, shape (n_forms,), in nats; 0 if that depends on the others."""
-        linear = self._model.linear
-        if linear is None:
-            return np.zeros(len(forms))
-        return sum((self._of_terms(linear, *terms(forms), answer, rival) for terms in self._terms), np.zeros(len(forms)))
-
-    def _of_terms(self, linear: LinearClassifier, terms: list[str], sizes: list[int], answer: int, rival: int) -> NDArray[np.float64]:
-        """The same of the terms of each form, of which it has so many."""
-        ids = np.array(self._model.statistics.vocabulary.find(terms), np.int64)
-        nats = np.zeros(ids.size)
-        known = np.flatnonzero(ids >= 0)
-        known = known[linear.known()[ids[known]]]
-        distinct, places, counts = np.unique(ids[known], return_inverse=True, return_counts=True)
-        features = linear.features(DocumentTermMatrix(np.array([0, distinct.size]), distinct, counts, np.zeros(1, np.int64)))
-        of_each = np.zeros(distinct.size)
-        of_each[np.searchsorted(distinct, features.terms)] = features.counts
-        weights = linear.weights(distinct)
-        with np.errstate(invalid="ignore"):
-            nats[known] = (of_each / counts * (weights[:, answer] - weights[:, rival]))[places]
-        of_forms = np.bincount(np.repeat(np.arange(len(sizes)), sizes), nats, len(sizes))
-        return np.where(np.isnan(of_forms), 0.0, of_forms)  # both classes ruled out
+    def _evidence(self, text: bytes, located: LocatedWords, answer: int, rival: int) -> NDArray[np.float64]:
+        """What each word adds to the score of ``answer`` over ``rival``, shape (n_words,), in nats; 0 if that depends on the others."""
+        found = term_contributions(
+            self._model.classifier.of_texts, self._counter.count([text]).matrix(), np.array([answer]), np.array([rival])
+        )
+        if found is None:
+            return np.zeros(located.begins.size)
+        return np.nan_to_num(shared_out(located, *found), nan=0.0, posinf=np.inf, neginf=-np.inf)  # nan where both classes are ruled out
 
 
 def _loudest(words: Sequence[tuple[int, int]], loudness: NDArray[np.float64], end: int) -> tuple[int, int]:
@@ -96,19 +84,6 @@ def _loudest(words: Sequence[tuple[int, int]], loudness: NDArray[np.float64], en
     first = int(begins[best]) if best else 0
     last = end if beyond[best] == begins.size else int(ends[beyond[best] - 1])
     return first, min(last, first + 2 * LONGEST)
-
-
-def _trimmed(surface: str) -> tuple[str, str, str]:
-    """A surface form without the signs around its words, and these signs: beyond ASCII they are part of it."""
-    letters = [place for place, character in enumerate(surface) if character.isalnum()] or [0, len(surface) - 1]
-    first, end = letters[0], letters[-1] + 1
-    return surface[:first], surface[first:end], surface[end:]
-
-
-def _names(forms: list[bytes]) -> tuple[list[str], list[int]]:
-    """Terms of counted features, ``name:count``."""
-    names = [form.rpartition(b":")[0] or form for form in forms]
-    return [_decoded(name) for name in names], [1] * len(names)
 
 
 def _decoded(text: bytes) -> str:

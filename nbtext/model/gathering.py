@@ -246,9 +246,10 @@ def _learning_curve(summary: Mapping[str, Any]) -> LearningCurve:
     )
 
 
-def _leaks(figures: Mapping[str, Any], n: int) -> Leaks:
+def _leaks(figures: Mapping[str, Any], n: int) -> Leaks | None:
     """From what `nbtext.model.leaks` found, in the whole training corpus or in the model's sample of it."""
     if "leaks" in figures:
         leaks, without = figures["leaks"], figures["leaks"]["without"]
         return Leaks(n, leaks["exact"] + leaks["near"], None if without is None else Figure(without["accuracy"], *without["interval"]))
-    return Leaks(figures["sampled_leaks"]["checked"], figures["sampled_leaks"]["found"], None)
+    sampled = figures.get("sampled_leaks")
+    return None if sampled is None else Leaks(sampled["checked"], sampled["found"], None)

@@ -21,6 +21,7 @@ from nbtext.language_model.sampling import (
     predictive,
     random_source,
 )
+from nbtext.model.surface_forms import most_frequent_forms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +55,7 @@ class DocumentGenerator:
     def __init__(self, model: TextClassifier, *, draw: bool = False, seed: int = 0) -> None:
         """Raises `UsageError` if there are no words to draw, or for a draw of parameters that have no posterior."""
         self._model, self._draw, self._seed = model, draw, seed
-        classifier = model.classifier
+        classifier = model.classifier.of_texts
         self._bernoulli = classifier if isinstance(classifier, BernoulliNaiveBayes) else None
         self._polya = classifier if isinstance(classifier, DirichletMultinomialNaiveBayes) else None
         if draw and self._polya is not None:
@@ -67,6 +68,8 @@ class DocumentGenerator:
         if not self._words.size:
             raise UsageError("the model has no words to draw", hint="train it on documents that have some")
         self._names = model.statistics.vocabulary.single_terms()
+        for term, word in most_frequent_forms(model).items():
+            self._names[term] = word
         self._ready: dict[int, Callable[[int | None, np.random.Generator], NDArray[np.int64]]] = {}
 
     def documents(self, n: int, label: str | None = None, length: int | None = None) -> Iterator[Generated]:
@@ -129,7 +132,8 @@ class DocumentGenerator:
     def _drawn_coins(self, number: int) -> Floats:
         """θ ~ Beta(n_1 + a, n_0 + b), the posterior of each coin."""
         statistics = self._model.statistics
-        added = self._model.learnt.smoothing + float(self._model.parameters["estimate"] == "map")
+        learnt = self._model.learnt
+        added = learnt.own.of(self._words, learnt.smoothing) + float(self._model.parameters["estimate"] == "map")
         heads = cells_of_class(statistics, statistics.cell_documents, number)[self._words]
         tails = statistics.class_documents[number] - heads
         return draw_beta(heads + added, tails + added, random_source(self._seed, number))

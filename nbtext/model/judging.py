@@ -33,8 +33,20 @@ def judge(
     ``by`` names the columns that the documents carry. ``look`` sees each block with the decision on it, before it goes.
     A document that maximum likelihood finds impossible under every class has no answer, and counts as if all were equally probable.
     """
+    return judge_scored(scored(model, documents), model, rule, by=by, look=look)
+
+
+def judge_scored(
+    scored_blocks: Iterable[ScoredBlock],
+    model: TextClassifier,
+    rule: DecisionRule,
+    *,
+    by: Sequence[str] = (),
+    look: Callable[[ScoredBlock, Decision], object] | None = None,
+) -> Evaluation:
+    """As `judge`, of documents that the model has scored."""
     evaluation = Evaluation(model.classes_, costs=rule.costs, class_documents=model.statistics.class_documents, by=by)
-    for block in scored(model, documents):
+    for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         if look is not None:
             look(block, decision)

@@ -68,7 +68,7 @@ class LeakCheck:
 
     def __init__(self, model: TextClassifier) -> None:
         parameters = {**model.parameters, "stemmer": "none", "ngrams": 1, "char_ngrams": None}
-        self._counter = document_counter(parameters, [], GrowingVocabulary(), counted=model.reading["format"] == "svmlight")
+        self._counter = document_counter(parameters, [], GrowingVocabulary(), model.reading)
         self._ids: tuple[list[str], list[str]] = ([], [])
         self._matrices: tuple[list[DocumentTermMatrix], list[DocumentTermMatrix]] = ([], [])
 
@@ -90,7 +90,7 @@ class LeakCheck:
 
     def _counted(self, documents: Iterable[Document], side: int) -> Iterator[Document]:
         for block in blocks(documents, lambda document: len(document.text)):
-            matrix = self._counter.count([document.text for document in block])
+            matrix = self._counter.count([document.text for document in block]).matrix()
             self._matrices[side].append(matrix._replace(terms=matrix.terms.astype(np.int32), counts=matrix.counts.astype(np.int32)))
             self._ids[side].extend(document.id for document in block)
             yield from block

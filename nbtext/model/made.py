@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from nbtext.model.text_classifier import TextClassifier
 
+MOST_NUMBERS = 50
+"""By name, such as the pseudo-counts of terms, that are listed."""
+
 Rows = tuple[tuple[str, str], ...]
 
 
@@ -36,11 +39,15 @@ def how_made(model: TextClassifier, model_path: str, *, corpus: Sequence[str], c
         ("training tokens", f"{of['tokens']:,}"),
         ("terms", f"{of['terms']:,}, {of['selected_terms']:,} of them selected, {of['ngrams']:,} n-grams"),
         ("stop words", f"{of['stop_words']:,}"),
-        ("smoothing", f"{of['smoothing']:.6g}"),
+        ("smoothing", f"{of['smoothing']:.6g}{_own(of['terms_with_own_smoothing'])}"),
         ("calibration", _calibration(of["calibration"])),
         ("sample kept", _documents(of["sample"]["documents"])),
     )
     return ("Report", report), ("Model", sizes), ("Training", _settings(of["training"])), ("Reading", _settings(of["reading"]))
+
+
+def _own(n: int) -> str:
+    return f", {n:,} terms have their own" if n else ""
 
 
 def _documents(n: int) -> str:
@@ -62,6 +69,8 @@ def _settings(values: Mapping[str, Any]) -> Rows:
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict) and len(value) > MOST_NUMBERS:
+        return f"{len(value):,} numbers by name"
     if isinstance(value, dict):
         return ", ".join(f"{name} {number}" for name, number in value.items())
     return str(value)

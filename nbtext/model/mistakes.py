@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.model.contributions import term_contributions
 from nbtext.model.counting import document_counter
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.classifiers.base import LinearClassifier
     from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.decision import Decision
     from nbtext.model.answers import ScoredBlock
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 TERMS_SHOWN = 10
 """Terms listed for each mistake."""
-
-WEIGHTS_AT_ONCE = 1 << 21
-"""Term-by-class weights held in memory at once: 16 MiB."""
 
 
 class TippingTerm(NamedTuple):
@@ -45,7 +42,7 @@ class Mistake(NamedTuple):
     margin: float
     """log p(answer | d) − log p(truth | d), in nats; below 0 where costs made the answer. With an unknown truth, over ``against``."""
     terms: tuple[TippingTerm, ...]
-    """The `TERMS_SHOWN` terms that speak most for the answer, strongest first, none if the classifier is not linear; inf nats where the term rules the true class out."""
+    """The `TERMS_SHOWN` terms that speak most for the answer, strongest first, none if scores are no sums over terms; inf nats where the term rules the true class out."""
     against: str | None = None
     """Where the model does not know the true class: the most probable class but the answer, to which the terms compare it."""
 
@@ -57,8 +54,7 @@ class MistakeFinder:
         self._model = model
         self._classes = model.classes_
         self._number = {label: number for number, label in enumerate(self._classes)}
-        counted = model.reading["format"] == "svmlight"
-        self._counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, counted=counted)
+        self._counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading)
 
     def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Mistake]:
         """The documents whose answer is not their label, in order; one without an answer is no mistake. They are counted once more."""
@@ -68,9 +64,9 @@ class MistakeFinder:
             return
         answers, posterior = decision.answers[wrong], block.log_posterior[wrong]
         rivals = np.where(truth[wrong] >= 0, truth[wrong], runner_up(posterior, answers))
-        matrix = self._counter.count([block.documents[row].text for row in wrong.tolist()])
-        linear = self._model.linear
-        tipping = [()] * wrong.size if linear is None else self._tipping_terms(linear, matrix, answers, rivals)
+        matrix = self._counter.count([block.documents[row].text for row in wrong.tolist()]).matrix()
+        contributions = term_contributions(self._model.classifier.of_texts, matrix, answers, rivals)
+        tipping = [()] * wrong.size if contributions is None else self._tipping_terms(*contributions)
         every = np.arange(wrong.size)
         with np.errstate(invalid="ignore"):
             margins = posterior[every, answers] - posterior[every, rivals]
@@ -86,12 +82,8 @@ class MistakeFinder:
                 self._classes[rivals[place]] if truth[row] < 0 else None,
             )
 
-    def _tipping_terms(
-        self, linear: LinearClassifier, matrix: DocumentTermMatrix, answers: NDArray[np.int64], rivals: NDArray[np.int64]
-    ) -> list[tuple[TippingTerm, ...]]:
-        matrix = linear.features(matrix.of_terms(linear.known()))
-        documents = np.repeat(np.arange(matrix.n_documents), matrix.entries)
-        nats = self._evidence(linear, matrix, answers[documents], rivals[documents])
+    def _tipping_terms(self, matrix: DocumentTermMatrix, nats: NDArray[np.float64]) -> list[tuple[TippingTerm, ...]]:
+        documents = matrix.entry_documents
         speaking = np.flatnonzero(nats > 0)  # nan, where a term rules out both classes, is not
         order = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking], documents[speaking]))]
         bounds = np.searchsorted(documents[order], np.arange(matrix.n_documents + 1)).tolist()
@@ -102,24 +94,6 @@ class MistakeFinder:
             pairs = zip(matrix.terms[best].tolist(), nats[best].tolist(), strict=True)
             found.append(tuple(TippingTerm(name(term), gain) for term, gain in pairs))
         return found
-
-    def _evidence(
-        self, linear: LinearClassifier, matrix: DocumentTermMatrix, answers: NDArray[np.int64], rivals: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """n_jd (w_j,answer − w_j,rival) of each entry, shape (n_entries,), in nats of the score, before any calibration.
-
-        ``answers`` and ``rivals`` are the two classes of each entry. The weights are asked for some terms at a time.
-        """
-        terms, places = np.unique(matrix.terms, return_inverse=True)
-        step = max(WEIGHTS_AT_ONCE // len(self._classes), 1)
-        nats = np.empty(matrix.terms.size)
-        for begin in range(0, terms.size, step):
-            weights = linear.weights(terms[begin : begin + step])
-            here = np.flatnonzero((places >= begin) & (places < begin + step))
-            rows = places[here] - begin
-            with np.errstate(invalid="ignore"):
-                nats[here] = matrix.counts[here] * (weights[rows, answers[here]] - weights[rows, rivals[here]])
-        return nats
 
 
 def runner_up(log_posterior: NDArray[np.float64], answers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbtext.counts.categories import is_category
+from nbtext.model.attributes import attributes_overview, ranking, term_name
 from nbtext.model.estimation import calibration_method
-from nbtext.selection import rank
 
 if TYPE_CHECKING:
     from nbtext.model.text_classifier import TextClassifier
@@ -22,12 +23,15 @@ def overview(model: TextClassifier, top: int) -> dict[str, Any]:
     return {
         "documents": statistics.n_documents,
         "tokens": int(statistics.class_tokens.sum()),
-        "terms": statistics.n_terms,
+        "terms": statistics.n_terms - int(np.count_nonzero(is_category(statistics.vocabulary))),
+        "closed_vocabulary": model.counts.is_closed,
         "selected_terms": model.language_models.n_selected,
         "ngrams": int(statistics.vocabulary.pairs.size),
         "smoothing": model.learnt.smoothing,
+        "terms_with_own_smoothing": len(model.learnt.own),
         "calibration": _calibration(model),
         "boundary": _boundary(model),
+        "attributes": attributes_overview(model),
         "sample": {"documents": len(model.counts.sample.documents), "complete": model.counts.sample.is_complete},
         "training": model.parameters,
         "reading": model.reading,
@@ -60,7 +64,7 @@ def _calibration(model: TextClassifier) -> dict[str, Any] | None:
 
 
 def _boundary(model: TextClassifier) -> dict[str, dict[str, Any]] | None:
-    """The w and w_0 of each class in latent features where Gaussian classes share a covariance; None for any other model.
+    """The w and w_0 of each class in latent features, and then in numeric attributes, where Gaussian classes share a covariance; None for any other model.
 
     w_0 is None for a class that the prior rules out.
     """
@@ -68,7 +72,7 @@ def _boundary(model: TextClassifier) -> dict[str, dict[str, Any]] | None:
         return None
     from nbtext.classifiers.discriminant import GaussianDiscriminantAnalysis
 
-    classifier = model.classifier
+    classifier = model.classifier.of_texts
     if not isinstance(classifier, GaussianDiscriminantAnalysis) or not classifier.gaussians.shares_covariance:
         return None
     weights, bias = (np.round(part, 9).tolist() for part in classifier.boundary())
@@ -80,10 +84,10 @@ def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:
     if not top:
         return found
     wanting = len(found)
-    ranking = rank(model.language_models, model.prior, "mutual-information")
-    for term, label in zip(ranking.terms.tolist(), ranking.classes.tolist(), strict=True):
+    ranked = ranking(model, "mutual-information")
+    for term, label in zip(ranked.terms.tolist(), ranked.classes.tolist(), strict=True):
         if len(found[label]) < top:
-            found[label].append(model.statistics.vocabulary.term(term))
+            found[label].append(term_name(model, term))
             wanting -= len(found[label]) == top
             if not wanting:
                 break

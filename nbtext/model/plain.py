@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.errors import ModelError
+from nbtext.errors import ModelError, UsageError
 from nbtext.ragged import offsets
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def whole(array: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def narrow(array: NDArray[np.int64]) -> NDArray[Any]:
-    """The array in the narrowest unsigned type that holds its largest element."""
+    """The array in the narrowest unsigned type that holds its largest element; raises `UsageError` for counts that `whole` would not take back."""
+    if float(array.sum(dtype=np.float64)) >= MOST:
+        raise UsageError("the counts are too large to stay exact: their sum must be below 2^53", hint="the model is as it was")
     return array.astype(np.min_scalar_type(int(array.max(initial=0))))
 
 

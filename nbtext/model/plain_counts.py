@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,17 +22,28 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.attributes import Attributes
+
 ARRAYS = frozenset({
     "terms", "term_lengths", "ngrams", "term_cells", "cell_classes", "cell_counts", "cell_documents",
     "classes", "class_lengths", "class_documents",
     "sample_hashes", "sample_classes", "sample_entries", "sample_terms", "sample_counts",
 })  # fmt: skip
 
+VALUES = frozenset({"values", "value_sums", "sample_values"})
+"""The arrays of numbers beside the texts, where there are any."""
+
 
 def counts_to_plain(counts: CorpusCounts) -> dict[str, NDArray[Any]]:
     """Arrays, each in the narrowest type that holds it."""
     statistics, documents = counts.statistics, counts.sample.documents
     classes = [label.encode() for label in statistics.classes]
+    if statistics.moments is None:
+        values = {}
+    else:
+        from nbtext.model.plain_values import values_to_plain
+
+        values = values_to_plain(statistics.moments, documents.matrix.values)
     return {
         "terms": np.frombuffer(statistics.vocabulary.text, np.uint8),
         "term_lengths": narrow(np.diff(statistics.vocabulary.bounds)),
@@ -48,12 +60,20 @@ def counts_to_plain(counts: CorpusCounts) -> dict[str, NDArray[Any]]:
         "sample_entries": narrow(documents.matrix.entries),
         "sample_terms": narrow(documents.matrix.terms),
         "sample_counts": narrow(documents.matrix.counts),
+        **values,
     }
 
 
-def counts_from_plain(part: Mapping[str, NDArray[Any]], sample_size: int, sample_bound: int) -> CorpusCounts:
-    """The counts that all of `ARRAYS` describe; raises `ModelError` unless training could have made them."""
+def counts_from_plain(part: Mapping[str, NDArray[Any]], sample_size: int, sample_bound: int, attributes: Attributes) -> CorpusCounts:
+    """The counts that all of `ARRAYS` and `VALUES` describe; raises `ModelError` unless training could have made them."""
     statistics = _statistics(part)
+    if attributes.numbers:
+        from nbtext.model.plain_values import moments_from_plain
+
+        statistics = replace(statistics, moments=moments_from_plain(part, statistics.class_documents, attributes))
+    else:
+        require(not any(part[name].size for name in VALUES), "it has values of no attribute")
+    statistics = replace(statistics, attributes=attributes)
     return CorpusCounts(statistics, _sample(part, statistics, sample_size, sample_bound))
 
 
@@ -74,6 +94,10 @@ def _sample(part: Mapping[str, NDArray[Any]], statistics: ClassStatistics, size:
     require(bool(rising.all()) and bool(np.all(hashes[1:] >= hashes[:-1])), "its sample is not sorted")
     require(not hashes.size or int(hashes[-1]) <= bound, "its sample exceeds its bound")
     matrix = DocumentTermMatrix(entries, terms, counts, np.zeros(classes.size, np.int64))
+    if statistics.moments is not None:
+        from nbtext.model.plain_values import sample_values_from_plain
+
+        matrix = matrix._replace(values=sample_values_from_plain(part, classes.size, statistics.moments.n_columns))
     return DocumentSample(CountedDocuments(matrix, classes, hashes), size, bound)
 
 

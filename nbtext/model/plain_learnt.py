@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbtext import drift
 from nbtext.calibration import Calibration
+from nbtext.drift import Profile, Spread
 from nbtext.model.estimation import Learnt
-from nbtext.model.plain import MOST, require
+from nbtext.model.plain import MOST, narrow, require, whole
 from nbtext.typicality import BANDS, LEVELS, Typicality
 
 if TYPE_CHECKING:
@@ -16,9 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ARRAYS = frozenset({"selected", "curve_places", "curve_shares", "typicality"})
+ARRAYS = frozenset({"selected", "curve_places", "curve_shares", "typicality", "answers"})
 
-SETTINGS = frozenset({"smoothing", "temperature", "calibration"})
+SETTINGS = frozenset({"smoothing", "temperature", "calibration", "profile"})
 
 FITTED = "fitted_"
 """What the names of a classifier's own arrays begin with."""
@@ -33,6 +35,7 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[A
         "smoothing": learnt.smoothing,
         "temperature": {"scale": calibration.scale, "exponent": calibration.exponent},
         "calibration": learnt.judgement,
+        "profile": None if learnt.profile is None else {name: list(spread) for name, spread in learnt.profile.figures.items()},
     }
     arrays: dict[str, NDArray[Any]] = {
         "selected": np.empty(0, np.uint8) if learnt.selected.all() else learnt.selected.view(np.uint8),
@@ -40,11 +43,12 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[A
         "curve_shares": calibration.curve[1],
         **{FITTED + name: array for name, array in learnt.fitted.items()},
         "typicality": np.empty(0) if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
+        "answers": np.empty(0, np.uint8) if learnt.profile is None else narrow(learnt.profile.answers),
     }
     return settings, arrays
 
 
-def learnt_from_plain(settings: Mapping[str, Any], part: Mapping[str, NDArray[Any]], n_terms: int) -> Learnt:
+def learnt_from_plain(settings: Mapping[str, Any], part: Mapping[str, NDArray[Any]], n_terms: int, n_classes: int) -> Learnt:
     """What all of `SETTINGS` and `ARRAYS` describe; raises `ModelError` unless training could have made it."""
     require(_is_number(settings["smoothing"], 0, MOST), "its smoothing is no number from 0")
     selected = np.ones(n_terms, np.bool_)
@@ -59,7 +63,8 @@ def learnt_from_plain(settings: Mapping[str, Any], part: Mapping[str, NDArray[An
         all(array.dtype.kind == "f" and bool(np.isfinite(array).all()) for array in fitted.values()), "its classifier's numbers are none"
     )
     calibration, typicality = _calibration(settings["temperature"], part), _typicality(part["typicality"])
-    return Learnt(selected, float(settings["smoothing"]), calibration, judgement, typicality, fitted)
+    profile = _profile(settings["profile"], part["answers"], n_classes)
+    return Learnt(selected, float(settings["smoothing"]), calibration, judgement, typicality, profile, fitted)
 
 
 def _calibration(temperature: object, part: Mapping[str, NDArray[Any]]) -> Calibration:
@@ -80,6 +85,24 @@ def _typicality(array: NDArray[Any]) -> Typicality | None:
     quantiles = array.astype(np.float64).reshape(BANDS, LEVELS.size)
     require(bool(np.isfinite(quantiles).all()) and bool(np.all(np.diff(quantiles) >= 0)), "its likelihoods do not rise")
     return Typicality(quantiles)
+
+
+def _profile(figures: object, answers: NDArray[Any], n_classes: int) -> Profile | None:
+    if figures is None:
+        require(not answers.size, "its answers are those of no documents")
+        return None
+    require(isinstance(figures, dict) and set(figures) == set(drift.FIGURES), "its profile has other figures")
+    spreads = {name: spread for name, spread in figures.items() if _is_spread(spread)}  # type: ignore[attr-defined]
+    require(len(spreads) == len(drift.FIGURES), "its profile is no spread")
+    require(answers.size == n_classes, "its answers do not fit its classes")
+    return Profile({name: Spread(n, float(mean), float(deviation)) for name, (n, mean, deviation) in spreads.items()}, whole(answers))
+
+
+def _is_spread(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    documents, mean, deviation = value
+    return type(documents) is int and 0 <= documents < MOST and _is_number(mean, -MOST, MOST) and _is_number(deviation, 0, MOST)
 
 
 def _is_judgement(value: object) -> bool:

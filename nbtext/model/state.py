@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nbtext.attributes import Attributes
 from nbtext.classifiers.class_prior import class_prior
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.errors import ModelError, UsageError
 from nbtext.model import plain_counts, plain_learnt
-from nbtext.model.estimation import classifier
+from nbtext.model.estimation import classifier, own_pseudo_counts
+from nbtext.model.given_smoothing import looked_up
 from nbtext.model.plain import require, utf8
 from nbtext.parameters import READING, TRAINING, checked
 
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
 
 SETTINGS = frozenset({"training", "reading", "written_by", "sample_bound"}) | plain_learnt.SETTINGS
 
-ARRAYS = plain_counts.ARRAYS | plain_learnt.ARRAYS | {"stop_words"}
+CLOSED = "closed_vocabulary"
+"""The setting that a pruned model has, and no other: true."""
+
+ARRAYS = plain_counts.ARRAYS | plain_counts.VALUES | plain_learnt.ARRAYS | {"stop_words"}
 """The arrays of a model file; an empty one is left out."""
 
 
@@ -50,6 +56,7 @@ def to_plain(state: State) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "written_by": state.written_by,
         "sample_bound": state.counts.sample.bound,
         **learnt,
+        **({CLOSED: True} if state.counts.is_closed else {}),
     }
     stop_words = np.frombuffer("\n".join(state.stop_list).encode(), np.uint8)
     return settings, {**plain_counts.counts_to_plain(state.counts), **arrays, "stop_words": stop_words}
@@ -58,22 +65,30 @@ def to_plain(state: State) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 def from_plain(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> State:
     """The state that settings and arrays describe; raises `ModelError` unless they describe one that training could have made."""
     others = set(arrays) - ARRAYS
-    require(set(settings) == SETTINGS and all(name.startswith(plain_learnt.FITTED) for name in others), "it has not the parts of a model")
+    require(
+        set(settings) - {CLOSED} == SETTINGS and all(name.startswith(plain_learnt.FITTED) for name in others),
+        "it has not the parts of a model",
+    )
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS | others}
     written_by = settings["written_by"]
     require(isinstance(written_by, dict) and all(isinstance(value, str) for value in written_by.values()), "its versions are not text")
     training, reading = _parameters(settings, TRAINING, "training"), _parameters(settings, READING, "reading")
     bound = settings["sample_bound"]
     require(type(bound) is int and 0 <= bound <= LARGEST_HASH, "its sample has no bound")
-    counts = plain_counts.counts_from_plain(part, training["sample"], bound)
+    counts = plain_counts.counts_from_plain(part, training["sample"], bound, Attributes.of(reading))
+    if CLOSED in settings:
+        require(settings[CLOSED] is True, "its vocabulary is neither open nor closed")
+        counts = replace(counts, is_closed=True)
+    stop_list = utf8(part["stop_words"]).split()
     try:
         class_prior(training["class_prior"], counts.statistics)
-        learnt = plain_learnt.learnt_from_plain(settings, part, counts.statistics.n_terms)
+        learnt = plain_learnt.learnt_from_plain(settings, part, counts.statistics.n_terms, counts.statistics.n_classes)
+        learnt = replace(learnt, own=own_pseudo_counts(counts.statistics, looked_up(training, stop_list, reading)))
         classifier(counts.statistics, learnt, training)  # raises if what was fitted does not fit
     except UsageError as problem:
         raise ModelError(f"the model is malformed: {str(problem)[:200]}") from None
     require(plain_counts.longest_ngram(counts.statistics.vocabulary) <= training["ngrams"], "its n-grams are longer than its settings say")
-    return State(training, reading, utf8(part["stop_words"]).split(), counts, learnt, written_by)
+    return State(training, reading, stop_list, counts, learnt, written_by)
 
 
 def _parameters(settings: Mapping[str, Any], table: tuple[Parameter, ...], name: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from nbtext.language_model.credible_interval import credible_intervals
 from nbtext.model.counting import analyzers
+from nbtext.model.surface_forms import surface_forms
 from nbtext.text.ngrams import with_ngrams
 
 if TYPE_CHECKING:
@@ -22,11 +23,18 @@ if TYPE_CHECKING:
 def term_details(model: TextClassifier, words: Sequence[str]) -> list[dict[str, Any]]:
     """For each word (or several, with what n-grams they make) its ``terms``, none for a stop word or what is no word.
 
+    ``forms``: the words that a term stands for and how often each occurred, empty unless the model keeps them.
     Of each class: ``count`` m_jk, ``documents`` that hold it, ``probability`` φ_jk of the class language models, whatever the classifier, and
     its credible ``interval``. The last two are None for a term that training left out; a term that is not ``known`` has no classes.
     """
+    forms = surface_forms(model)
     return [
-        {"word": word, "terms": [{"term": name, **_details(model, term)} for name, term in _terms_of(model, word).items()]}
+        {
+            "word": word,
+            "terms": [
+                {"term": name, "forms": dict(forms.get(term, [])), **_details(model, term)} for name, term in _terms_of(model, word).items()
+            ],
+        }
         for word in words
     ]
 

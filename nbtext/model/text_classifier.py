@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext import __version__
+from nbtext.attributes import KINDS, Attributes
 from nbtext.classifiers.base import LinearClassifier
 from nbtext.classifiers.class_prior import class_prior
+from nbtext.counts.bounded import settled
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.weighted_sums import CELLS_AT_ONCE
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.alike import alike
+from nbtext.model.change import require_additive, without
 from nbtext.model.counting import DocumentCounter, count_corpus, count_documents, document_counter
+from nbtext.model.description import describe, warnings
 from nbtext.model.estimation import Learnt, classifier, language_models, learn, needs_documents
+from nbtext.model.given_smoothing import looked_up
 from nbtext.model.labelled_texts import all_utf8, labelled_texts
+from nbtext.model.scored_texts import ScoredTexts
 from nbtext.model.state import State, from_plain, to_plain
-from nbtext.parameters import NLTK_STEMMERS, READING, TRAINING, checked
+from nbtext.model.versions import versions
+from nbtext.parameters import COUNTING, READING, TRAINING, checked
 from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -33,30 +39,14 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
 
-    Text = str | bytes
-
-
-COUNTING = ("language", "stop_words", "stemmer", "ngrams", "char_ngrams", "sample")
-"""The parameters that decide what is counted; all others decide what is made of the counts."""
-
-
-class ScoredTexts(NamedTuple):
-    """What the model says of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
-
-    scores: NDArray[np.float64]
-    """log p(d, C_k), in nats."""
-    log_posterior: NDArray[np.float64]
-    """log p(C_k | d), calibrated, in nats."""
-    lengths: NDArray[np.int64]
-    """Tokens of terms that count."""
-    unknown: NDArray[np.int64]
-    """Other tokens: of terms that the model does not know or that do not count."""
+    Text = str | bytes | Mapping[str, object]
 
 
 class TextClassifier:
     """Classifies texts by what the words of each class look like.
 
-    Keyword arguments are the parameters of `nbtext.parameters.TRAINING`; a wrong one raises `UsageError` (a ValueError).
+    Keyword arguments are the parameters of `nbtext.parameters.TRAINING`; a wrong one raises `UsageError` (a ValueError). With
+    ``categorical``, ``count`` or ``numeric`` a document is a mapping of the names there to values, and of ``text`` to its text.
 
     >>> model = TextClassifier(stemmer="none", stop_words="none", smoothing=1)
     >>> texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"]
@@ -65,8 +55,9 @@ class TextClassifier:
     """
 
     def __init__(self, **parameters: object) -> None:
+        attributes = {kind: parameters.pop(kind) for kind in KINDS if kind in parameters}
         self.parameters = checked(TRAINING, parameters)
-        self.reading = checked(READING, {})
+        self.reading = checked(READING, attributes)
         self._counts: CorpusCounts | None = None
         self._learnt: Learnt | None = None
         self._stop_list: list[str] | None = None
@@ -75,12 +66,15 @@ class TextClassifier:
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
         """The parameters by name."""
         del deep
-        return dict(self.parameters)
+        return {**self.parameters, **{kind: self.reading[kind] for kind in KINDS}}
 
     def set_params(self, **parameters: object) -> TextClassifier:
         """Change parameters. Counts stay and are estimated from anew, unless other parameters would have counted otherwise."""
-        before, after = self.parameters, checked(TRAINING, {**self.parameters, **parameters})
-        counted_alike = all(before[name] == after[name] for name in COUNTING)
+        before = self.get_params()
+        reading = checked(READING, {**self.reading, **{kind: parameters.pop(kind) for kind in KINDS if kind in parameters}})
+        after = checked(TRAINING, {**self.parameters, **parameters})
+        counted_alike = all(before[name] == {**reading, **after}[name] for name in (*COUNTING, *KINDS))
+        self.reading = reading
         if self._counts is not None and counted_alike and not needs_documents(after):
             return self._estimate(self._counts, after)
         self._stop_list = None
@@ -88,13 +82,14 @@ class TextClassifier:
 
     def fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forgets what was learnt before."""
-        return self.fit_stream(labelled_texts(texts, labels))
+        return self.fit_stream(labelled_texts(texts, labels, self._attributes))
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
+        looked_up(self.parameters, self.stop_list, self.reading)  # raises now what it would raise when all is counted
         if not self._needs_documents:
-            return self._estimate(count_corpus(labelled, self.parameters, self.stop_list, counted=self._is_counted), self.parameters)
-        return self.fit_counted(*count_documents(labelled, self.parameters, self.stop_list, counted=self._is_counted))
+            return self._estimate(count_corpus(labelled, self.parameters, self.stop_list, self.reading), self.parameters)
+        return self.fit_counted(*count_documents(labelled, self.parameters, self.stop_list, self.reading))
 
     def fit_counted(self, statistics: ClassStatistics, documents: CountedDocuments) -> TextClassifier:
         """Learn from a whole corpus as `nbtext.model.counting.count_documents` counts it under these parameters."""
@@ -106,11 +101,24 @@ class TextClassifier:
 
         Raises `UsageError` for a classifier that needs all documents at once.
         """
-        if self._needs_documents:
-            kind = "--classifier {classifier} --weighting {weighting}".format_map(self.parameters)
-            raise UsageError(f"a model of {kind} cannot be updated exactly", hint="train it on all documents")
-        more = count_corpus(labelled_texts(texts, labels), self.parameters, self.stop_list, counted=self._is_counted)
-        return self._estimate(more if self._counts is None else self._counts + more, self.parameters)
+        require_additive(self.parameters)
+        more = count_corpus(labelled_texts(texts, labels, self._attributes), self.parameters, self.stop_list, self.reading)
+        return self.learn(more if self._counts is None else self._counts + more)
+
+    def forget(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
+        """Take texts away; the statistics are as if they had never been learnt. Raises `UsageError` if one was not, and takes none away."""
+        require_additive(self.parameters)
+        labelled = labelled_texts(texts, labels, self._attributes)
+        return self.learn(without(self.counts, *count_documents(labelled, self.parameters, self.stop_list, self.reading)))
+
+    def learn(self, counts: CorpusCounts, **changes: object) -> TextClassifier:
+        """Make of other counts, or with parameters changed that do not count otherwise, what training makes of them.
+
+        Raises `UsageError` for a classifier that needs all documents, or if anything is wrong, and leaves the model as it was.
+        """
+        parameters = checked(TRAINING, {**self.parameters, **changes})
+        require_additive(parameters)
+        return self._estimate(counts, parameters)
 
     def predict(self, texts: Iterable[Text]) -> list[str | None]:
         """The most probable class of each text, the first in order of equals; None where maximum likelihood rules out every class."""
@@ -131,9 +139,9 @@ class TextClassifier:
 
     def score_block(self, texts: Sequence[bytes]) -> ScoredTexts:
         """Score some texts, at most `documents_at_once`."""
-        matrix = self._counter.count(texts)
+        matrix = self._counter.count(texts).matrix()
         scores, lengths = self.classifier.joint_log_likelihood(matrix)
-        unknown = matrix.lengths + matrix.unknown - lengths
+        unknown = matrix.tokens - lengths
         log_posterior = self.learnt.calibration.log_posterior(self.classifier.log_scale(scores, lengths), lengths)
         return ScoredTexts(scores, log_posterior, lengths, unknown)
 
@@ -152,16 +160,16 @@ class TextClassifier:
 
     def score(self, texts: Iterable[Text], labels: Iterable[str]) -> float:
         """Accuracy on texts whose classes are known."""
-        documents = list(labelled_texts(texts, labels))
-        predicted = self.predict(text for _, text in documents)
-        return sum(answer == label for answer, (label, _) in zip(predicted, documents, strict=True)) / len(documents)
+        given = texts if isinstance(texts, (str, bytes)) else list(texts)
+        truth = [label for label, _ in labelled_texts(given, labels, self._attributes)]
+        return sum(answer == label for answer, label in zip(self.predict(given), truth, strict=True)) / len(truth)
 
-    def save(self, path: str) -> None:
-        """Write the model file, atomically; raises `PathError` if it cannot be written."""
+    def save(self, path: str, before: Callable[[Path, bytes], None] | None = None) -> None:
+        """Write the model file, atomically, with ``before`` as `write_model_file` takes it; raises `PathError` if it cannot be written."""
         from nbtext.store import write_model_file
 
         state = State(self.parameters, self.reading, self.stop_list, self.counts, self.learnt, self.written_by)
-        write_model_file(path, *to_plain(state))
+        write_model_file(path, *to_plain(state), before)
 
     @classmethod
     def load(cls, path: str) -> TextClassifier:
@@ -180,22 +188,11 @@ class TextClassifier:
 
     def describe(self) -> str:
         """The model in one line."""
-        statistics = self.statistics
-        return (
-            f"{statistics.n_classes:,} classes, {statistics.n_documents:,} documents, {int(statistics.class_tokens.sum()):,} tokens, "
-            f"{np.count_nonzero(self.learnt.selected):,} terms, smoothing {self.learnt.smoothing:.3g}"
-        )
+        return describe(self)
 
     def warnings(self) -> list[str]:
         """What makes the model less useful than one may think."""
-        found = []
-        if self.statistics.n_classes == 1:
-            found.append(f"there is only one class, {self.classes_[0]}; every answer will be that")
-        if not self.learnt.selected.any():
-            found.append("the documents hold no terms; every answer will be the class prior's")
-        if similar := alike(self.classes_):
-            found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
-        return [*found, *self.classifier.warnings()]
+        return warnings(self)
 
     @property
     def documents_at_once(self) -> int:
@@ -242,8 +239,9 @@ class TextClassifier:
 
     @property
     def linear(self) -> LinearClassifier | None:
-        """The estimated model, if its scores are sums over tokens."""
-        return self.classifier if isinstance(self.classifier, LinearClassifier) else None
+        """The estimated model of the texts, if its scores are sums over tokens."""
+        of_texts = self.classifier.of_texts
+        return of_texts if isinstance(of_texts, LinearClassifier) else None
 
     @cached_property
     def language_models(self) -> LanguageModels:
@@ -257,15 +255,14 @@ class TextClassifier:
 
     @cached_property
     def _counter(self) -> DocumentCounter:
-        return document_counter(self.parameters, self.stop_list, self.statistics.vocabulary, counted=self._is_counted)
+        return document_counter(self.parameters, self.stop_list, self.statistics.vocabulary, self.reading)
 
     @property
-    def _is_counted(self) -> bool:
-        """Whether texts are counted already, ``name:count name:count``."""
-        return bool(self.reading["format"] == "svmlight")
+    def _attributes(self) -> Attributes:
+        return Attributes.of(self.reading)
 
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:
-        rows = [rows_of(block) for block in blocks(all_utf8(texts), len, self.documents_at_once)]
+        rows = [rows_of(block) for block in blocks(all_utf8(texts, self._attributes), len, self.documents_at_once)]
         return np.concatenate(rows) if rows else np.empty((0, self.statistics.n_classes))
 
     @property
@@ -274,9 +271,10 @@ class TextClassifier:
 
     def _estimate(self, counts: CorpusCounts, parameters: dict[str, Any], documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave it as it was."""
+        counts = settled(counts, parameters["max_terms"])
         class_prior(parameters["class_prior"], counts.statistics)  # raises now what it would raise at the first question
-        self._replace(parameters, counts, learn(counts, parameters, documents))
-        self.written_by = _versions(parameters)
+        self._replace(parameters, counts, learn(counts, looked_up(parameters, self.stop_list, self.reading), documents))
+        self.written_by = versions(parameters)
         return self
 
     def _replace(self, parameters: dict[str, Any], counts: CorpusCounts | None, learnt: Learnt | None) -> TextClassifier:
@@ -284,13 +282,3 @@ class TextClassifier:
         for made_of_them in ("classifier", "language_models", "prior", "_counter"):
             self.__dict__.pop(made_of_them, None)
         return self
-
-
-def _versions(parameters: dict[str, Any]) -> dict[str, str]:
-    """What wrote a model: nbtext, and the stemming package whose stems the model's terms are."""
-    if parameters["stemmer"] == "none":
-        return {"nbtext": __version__}
-    from importlib.metadata import version
-
-    package = "nltk" if parameters["stemmer"] in NLTK_STEMMERS else "PyStemmer"
-    return {"nbtext": __version__, package: version(package)}

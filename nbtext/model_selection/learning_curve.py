@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import log_posterior, minimum_error
+from nbtext.decision import minimum_error
 from nbtext.errors import UsageError
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
-from nbtext.model.estimation import classifier, learn
-from nbtext.model_selection.cross_validation import blocks_of_rows
+from nbtext.model_selection.cross_validation import train_and_score
 from nbtext.model_selection.folds import stratified_folds
 from nbtext.model_selection.power_law import Forecast, forecast
 
@@ -140,12 +139,8 @@ def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]
 
 def _figures(subsets: Subsets, parameters: Mapping[str, Any], training: Mask, test: Mask) -> tuple[float, float]:
     """Accuracy and macro F1 on some documents of a model that learns from others."""
-    counts = subsets.counts(training, parameters["sample"] if parameters["smoothing"] == "leave-one-out" else 0)
-    fitted = classifier(counts.statistics, learn(counts, {**parameters, "calibration": "none"}), parameters)
-    answers = [
-        minimum_error(log_posterior(fitted.joint_log_likelihood(subsets.documents.rows(rows).matrix)[0]))
-        for rows in blocks_of_rows(np.flatnonzero(test), subsets.statistics.n_classes)
-    ]
+    _, blocks = train_and_score(subsets, {**parameters, "calibration": "none"}, training, test)
+    answers = [minimum_error(block.log_posterior) for block in blocks]
     truth = subsets.documents.classes[test]
     table = outcomes(Cells(truth, np.concatenate(answers), np.ones(truth.size, np.int64)), subsets.statistics.n_classes)
     return float(accuracy(table)), float(macro(f1(table), table))

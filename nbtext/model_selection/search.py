@@ -17,10 +17,10 @@ from nbtext.errors import UsageError
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.criteria import criteria, require_criteria
 from nbtext.model.estimation import language_models, needs_documents, terms_and_smoothing
-from nbtext.model.text_classifier import COUNTING
 from nbtext.model_selection.cross_validation import cross_validate
 from nbtext.model_selection.folds import stratified_folds
 from nbtext.model_selection.leave_one_out import leave_one_out
+from nbtext.parameters import COUNTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

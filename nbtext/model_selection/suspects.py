@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.registry import classifier_class
 from nbtext.counts.subsets import Subsets
+from nbtext.model.estimation import class_for
 from nbtext.model_selection.cross_validation import train_and_score
 from nbtext.model_selection.folds import stratified_folds
 from nbtext.model_selection.leave_one_out import left_out
@@ -74,7 +74,7 @@ def suspects(
 
 def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Mapping[str, Any]) -> Iterator[HeldOutBlock]:
     """All documents, each scored by a model without it: of all others, or for a classifier that cannot do that by folds."""
-    if classifier_class(parameters["classifier"]).leaves_one_out(parameters):
+    if class_for(statistics, parameters).leaves_one_out(parameters):
         yield from left_out(statistics, documents, parameters)
         return
     subsets = Subsets(statistics, documents)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nbtext.report.attributes import print_attributes
 from nbtext.report.tables import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
@@ -21,20 +22,24 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         terms += f", {summary['ngrams']:,} of them n-grams"
     if summary["selected_terms"] != summary["terms"]:
         terms += f", {summary['selected_terms']:,} selected"
+    if summary["closed_vocabulary"]:
+        terms += "; pruned, so no others are learnt"
     training = summary["training"]
     auto = "by evidence" if training["classifier"] in BY_EVIDENCE and training["weighting"] == "counts" else "automatic"
-    chosen = {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
+    per_term = isinstance(training["smoothing"], dict)
+    chosen = "given" if per_term else {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
+    own = f"; {summary['terms_with_own_smoothing']:,} terms have their own" if per_term and training["estimate"] != "ml" else ""
     print_lines({
         "classes": f"{len(summary['classes']):,}",
         "documents": f"{summary['documents']:,}",
         "tokens": f"{summary['tokens']:,}",
         "vocabulary": f"{terms}",
-        "smoothing": f"{summary['smoothing']:g} ({'given' if training['estimate'] == 'ml' else chosen})",
+        "smoothing": f"{summary['smoothing']:g} ({'given' if training['estimate'] == 'ml' else chosen}{own})",
         **_boundary(summary["boundary"]),
         "calibration": _calibration(summary["calibration"]),
         "sample": f"{summary['sample']['documents']:,} documents{', all there are' if summary['sample']['complete'] else ''}",
         "stop words": f"{summary['stop_words']:,}",
-        "training": _settings(summary["training"]),
+        "training": _settings({**training, "smoothing": "per term"} if per_term else training),
         "reading": _settings(summary["reading"]),
         "written by": ", ".join(f"{name} {version}" for name, version in summary["written_by"].items()),
     })  # fmt: skip
@@ -46,6 +51,7 @@ def print_overview(summary: Mapping[str, Any]) -> None:
             _judgement(summary["calibration"]),
             numeric=(1, 2),
         )
+    print_attributes(summary["attributes"])
     print_blank()
     print_table(
         None,
@@ -63,7 +69,9 @@ def _boundary(boundary: Mapping[str, Any] | None) -> dict[str, str]:
     if boundary is None:
         return {}
     n_features = max(len(of["w"]) for of in boundary.values())
-    return {"boundary": f"linear in {n_features:,} latent features; w and w_0 of each class with --output json"}
+    return {
+        "boundary": f"linear in {n_features:,} {'feature' if n_features == 1 else 'features'}; w and w_0 of each class with --output json"
+    }
 
 
 def _calibration(calibration: Mapping[str, Any] | None) -> str:

@@ -26,6 +26,8 @@ def _print_term(of_term: Mapping[str, Any]) -> None:
     if not of_term["known"]:
         print_lines({of_term["term"]: "no training document holds it"})
         return
+    if of_term["forms"]:
+        print_lines({"occurs as": ", ".join(f"{word} {count:,}" for word, count in of_term["forms"].items())})
     left_out = "" if of_term["selected"] else ", left out of the model"
     classes = sorted(of_term["classes"].items(), key=lambda entry: -(entry[1]["probability"] or 0.0))
     print_table(

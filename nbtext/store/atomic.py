@@ -1,9 +1,16 @@
-"""Files that are replaced as a whole: a reader sees the old one or the new one, and a failure leaves the old one."""
+"""Files that are replaced as a whole: a reader sees the old one or the new one, and a failure leaves the old one.
+
+A new file is made beside the old one and renamed over it. As long as it is being made its process holds a lock (flock) on it, and the kernel
+frees locks when a process ends however it ends; so a temporary file that can be locked was left by a killed process, and the next one
+that replaces the same file removes it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import re
 import stat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -12,6 +19,8 @@ from nbtext.errors import PathError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_SUFFIX = ".tmp"
 
 
 def check_replaceable(path: str) -> Path:
@@ -34,35 +43,93 @@ def check_replaceable(path: str) -> Path:
     return target
 
 
-def replace_file(path: str, write: Callable[[IO[bytes]], None]) -> None:
+def replace_file(path: str, write: Callable[[IO[bytes]], None], before: Callable[[Path], None] | None = None) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then put it in its place.
 
-    The file's permissions and, where allowed, its owner stay. Raises `PathError`; nothing temporary is left behind.
+    ``before`` is called with the place when the new file is whole and safe on the disk and the old one still there; what it raises leaves that.
+    The file's permissions and, where allowed, its owner stay. Raises `PathError`; nothing temporary is left behind, neither by this call nor
+    by processes that were killed while they replaced the same file.
     """
-    import tempfile
-
     target = check_replaceable(path)
+    remove_abandoned(target)
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent)
+        descriptor, temporary = _locked_temporary(target)
     except OSError as problem:
         raise PathError(reason(problem), where=str(target.parent)) from None
     try:
-        os.close(descriptor)
         with Path(temporary).open("w+b") as file:
             write(file)
             file.flush()
             _keep_attributes(target, file.fileno())
             os.fsync(file.fileno())
+        if before is not None:
+            before(target)
         Path(temporary).replace(target)
     except OSError as problem:
         raise PathError(f"cannot write: {reason(problem)}", where=path, hint="the file is as it was") from None
     finally:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
+        _discard(descriptor, temporary)
     try:
         _sync_folder(target.parent)
     except OSError as problem:
         raise PathError(f"written, but may not survive a power cut: {reason(problem)}", where=path) from None
+
+
+def remove_abandoned(target: Path) -> None:
+    """Remove the temporary files beside ``target`` that processes left which were killed while they replaced it.
+
+    What a running process is writing stays, as does everything where the file system has no locks or the folder cannot be listed.
+    """
+    ours = re.compile(re.escape(_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_SUFFIX))
+    names: list[str] = []
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        names += (entry.name for entry in entries if ours.fullmatch(entry.name))
+    for name in names:
+        with contextlib.suppress(OSError):
+            _remove_unless_locked(target.parent / name)
+
+
+def _remove_unless_locked(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def abandonable(target: Path, mark: str) -> Path:
+    """The place of a temporary file beside ``target`` that `remove_abandoned` finds; ``mark`` is eight small letters, digits or underscores."""
+    return target.with_name(_prefix(target) + mark + _SUFFIX)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:40]}.nbtext-"
+
+
+def _locked_temporary(target: Path) -> tuple[int, str]:
+    """A new empty file beside ``target``: a descriptor that holds the lock on it until it is closed, and its path."""
+    import tempfile
+
+    while True:
+        descriptor, temporary = tempfile.mkstemp(prefix=_prefix(target), suffix=_SUFFIX, dir=target.parent)
+        try:
+            with contextlib.suppress(OSError):  # no locks on this file system: then nobody takes it for abandoned either
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor, temporary
+        except BaseException:
+            _discard(descriptor, temporary)
+            raise
+        os.close(descriptor)  # removed between its making and its locking
+
+
+def _discard(descriptor: int, temporary: str) -> None:
+    with contextlib.suppress(OSError):
+        Path(temporary).unlink()
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
 
 
 def _keep_attributes(target: Path, descriptor: int) -> None:

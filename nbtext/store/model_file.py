@@ -33,7 +33,8 @@ from nbtext.store.atomic import replace_file
 from nbtext.store.index import DTYPES, MAX_INDEX_BYTES, ArrayPlace, decode_index, encode_index
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -48,24 +49,35 @@ _START = b"\x80\x04B"
 _OPCODES = struct.Struct("<3sI")
 _FIELDS = struct.Struct("<8sIIQ32s")
 _HEAD = _OPCODES.size + _FIELDS.size
-_DIGEST = slice(_HEAD - 32, _HEAD)
+_DIGEST_BYTES = 32
+_DIGEST = slice(_HEAD - _DIGEST_BYTES, _HEAD)
 _POP = b"0"
 
 
-def write_model_file(path: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_model_file(
+    path: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], before: Callable[[Path, bytes], None] | None = None
+) -> None:
     """Write settings (plain JSON values) and arrays (one dimension, of the types in `nbtext.store.index.DTYPES`) as one file, atomically.
 
-    The same contents give the same bytes. Empty arrays are left out. Raises `PathError` if it cannot be written, `UsageError` for
+    The same contents give the same bytes. Empty arrays are left out. ``before`` is called with the place and the new file's digest just before
+    it takes that place. Raises `PathError` if it cannot be written, `UsageError` for
     settings beyond `MAX_INDEX_BYTES`, `ValueError` for arrays of another kind.
     """
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype.str not in DTYPES:
             raise ValueError(f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go into a model file")
     arrays = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items()) if array.size}
-    replace_file(path, lambda file: _write(file, settings, arrays))
+    digest = bytes(_DIGEST_BYTES)
+
+    def write(file: IO[bytes]) -> None:
+        nonlocal digest
+        digest = _write(file, settings, arrays)
+
+    replace_file(path, write, None if before is None else lambda target: before(target, digest))
 
 
-def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Fill a file; return its digest."""
     with warnings.catch_warnings(action="ignore"):  # that it cannot make semaphores, where there is no /dev/shm: none are needed
         import joblib
 
@@ -90,6 +102,7 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
     digest = _digest(file)
     file.seek(_DIGEST.start)
     file.write(digest)
+    return digest
 
 
 def _head(index: bytes, payload_length: int) -> bytes:
@@ -116,6 +129,17 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     except ModelError as problem:
         problem.where = path
         raise
+
+
+def model_digest(path: str) -> bytes | None:
+    """The digest that a model file gives of itself, which tells it from every other; None for what is no model. It is not checked."""
+    try:
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return None
+    is_model = len(head) == _HEAD and head[: len(_START)] == _START and head[_OPCODES.size : _OPCODES.size + len(MAGIC)] == MAGIC
+    return head[_DIGEST] if is_model else None
 
 
 def _read(path: str) -> bytes:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.ragged import GrowingRows, flat_indices
+from nbtext.text.key_table import group
 from nbtext.text.surfaces import TOO_LONG, SurfaceTable, find_surfaces
-from nbtext.text.words import MAX_BYTES, MIN_CHARACTERS, words
+from nbtext.text.words import MAX_BYTES, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -56,9 +57,10 @@ class Analyzer:
         meaning = self._meaning.take(forms)
         new = np.flatnonzero(meaning == _NEW)
         if new.size:
-            distinct, first = np.unique(forms[new], return_index=True)
-            self._meaning[distinct] = self._analyse(surfaces, new[first])
-            meaning = self._meaning.take(forms)
+            new_forms = forms.take(new)
+            first, _ = group(new_forms)
+            self._meaning[new_forms.take(first)] = self._analyse(surfaces, new.take(first))
+            meaning[new] = self._meaning.take(new_forms)
         remembered = len(self._several)
         too_long = np.flatnonzero(forms == TOO_LONG)
         if too_long.size:
@@ -67,24 +69,21 @@ class Analyzer:
         self._several.truncate(remembered)
         return sequence
 
-    def terms(self, forms: list[bytes]) -> tuple[list[str], list[int]]:
+    def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """The terms of some surface forms one after the other, and how many each form has."""
         stop_words = self._stop_words
         kept: list[str] = []
-        sizes = []
-        for form in forms:
-            word = form.decode()
-            if form.isalnum() and MIN_CHARACTERS <= len(form) <= MAX_BYTES:  # ASCII letters and digits, in lower case: a word as it is
-                if word in stop_words:
-                    sizes.append(0)
-                else:
-                    kept.append(word)
-                    sizes.append(1)
-            else:
-                found = [word for word in words(word) if word not in stop_words]
-                kept += found
-                sizes.append(len(found))
-        return self._stem(kept), sizes
+        sizes = [1] * len(forms)
+        done = 0
+        for place, form in enumerate(forms):
+            if form.isascii() and form.isalnum() and form not in stop_words and len(form) <= MAX_BYTES:
+                continue  # ASCII letters and digits, in lower case: a word as it is
+            found = [word for word in words(form) if word not in stop_words]
+            kept += forms[done:place]
+            kept += found
+            sizes[place] = len(found)
+            done = place + 1
+        return self._stem(kept + forms[done:]), sizes
 
     def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         terms, sizes = self.terms(surfaces.forms(positions))
@@ -100,7 +99,7 @@ class Analyzer:
 
     def _without_dropped(self, documents: NDArray[np.int64], meaning: NDArray[np.int32]) -> TermSequence:
         kept = np.flatnonzero(meaning != _DROPPED)
-        documents, terms = documents[kept], meaning[kept].astype(np.int64)
+        documents, terms = documents.take(kept), meaning.take(kept).astype(np.int64)
         several = np.flatnonzero(terms <= _SEVERAL)
         if not several.size:
             return TermSequence(documents, terms)

@@ -62,7 +62,7 @@ class CharNgramAnalyzer(Analyzer):
         super().__init__(stop_words, list, term_ids)
         self._sizes = sizes
 
-    def terms(self, forms: list[bytes]) -> tuple[list[str], list[int]]:
+    def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """The character n-grams of some surface forms one after the other, and how many each form has."""
         words, words_of = super().terms(forms)
         rows = [char_ngrams(word, self._sizes) for word in words]

@@ -1,8 +1,8 @@
 """64-bit keys to dense ids, and groups of equal keys: the two hash tables under all counting, on whole arrays.
 
 Both are open addressing by multiply-shift (Dietzfelbinger et al. 1997), probed for all keys at once. Keys are exact, never digests, so
-nothing can collide unnoticed. The multiplier is random: it decides how many probes a key takes, never which answer comes out. Where an index is of 32 bits, numpy's
-`take` is twice as fast as brackets.
+nothing can collide unnoticed. The multiplier is random: it decides how many probes a key takes, never which answer comes out. For places
+numpy's `take` costs two thirds of brackets, and for a mask `compress` a fifth.
 """
 
 from __future__ import annotations
@@ -60,18 +60,22 @@ class KeyTable:
         ids = self.find(keys)
         unknown = np.flatnonzero(ids == 0)
         if unknown.size:
-            ids[unknown] = self._intern_new(keys[unknown])
+            ids[unknown] = self._intern_new(keys.take(unknown))
         return ids
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The id of each key, 0 for keys not there; shape (n,)."""
         slots = self._home(keys)
-        ids = self._ids[slots]
-        walking = np.flatnonzero((self._stored.take(ids) != keys) & (ids != 0))  # other keys have their slots
-        while walking.size:
-            slots[walking] = (slots[walking] + 1) & self._mask
-            ids[walking] = found = self._ids[slots[walking]]
-            walking = walking[(self._stored.take(found) != keys[walking]) & (found != 0)]
+        ids = self._ids.take(slots)
+        elsewhere = np.flatnonzero(self._stored.take(ids) != keys)  # the slot is free, or another key's
+        pending = elsewhere.compress(ids.take(elsewhere) != 0)
+        slots, wanted = slots.take(pending), keys.take(pending)
+        while pending.size:
+            slots = (slots + 1) & self._mask
+            found = self._ids.take(slots)
+            ids[pending] = found
+            walking = np.flatnonzero((self._stored.take(found) != wanted) & (found != 0))
+            pending, slots, wanted = pending.take(walking), slots.take(walking), wanted.take(walking)
         return ids
 
     def _intern_new(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
@@ -79,7 +83,7 @@ class KeyTable:
         distinct = np.flatnonzero(representative == np.arange(keys.size))
         ids = np.empty(keys.size, np.int32)
         ids[distinct] = np.arange(self._size + 1, self._size + 1 + distinct.size)
-        self._append(keys[distinct])
+        self._append(keys.take(distinct))
         return ids.take(representative)
 
     def _append(self, keys: NDArray[np.uint64]) -> None:
@@ -103,10 +107,10 @@ class KeyTable:
         ids = np.arange(first, first + keys.size, dtype=np.int32)[::-1]
         slots = self._home(keys[::-1])
         while ids.size:
-            free = self._ids[slots] == 0
-            self._ids[slots[free]] = ids[free]
-            walk = self._ids[slots] != ids
-            ids, slots = ids[walk], (slots[walk] + 1) & self._mask
+            free = np.flatnonzero(self._ids.take(slots) == 0)
+            self._ids[slots.take(free)] = ids.take(free)
+            walk = np.flatnonzero(self._ids.take(slots) != ids)
+            ids, slots = ids.take(walk), (slots.take(walk) + 1) & self._mask
 
     def _home(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         return ((keys * self._multiplier) >> self._shift).view(np.int64)
@@ -117,32 +121,31 @@ class KeyTable:
         self._shift = np.uint64(64 - bits)
 
 
-def group(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group(keys: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each distinct key stands, and how often it occurs.
 
     Returns positions of one representative of every distinct key, ascending, and the number of its occurrences, both of shape
     (n_distinct,).
     """
-    occurrences = np.bincount(representatives(keys), minlength=keys.size)
+    occurrences = np.bincount(representatives(keys.astype(np.uint64, copy=False)), minlength=keys.size)
     positions = np.flatnonzero(occurrences)
-    return positions, occurrences[positions]
+    return positions, occurrences.take(positions)
 
 
-def representatives(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+def representatives(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     """For every key the position of one equal to it, the same for all of its equals; shape (n,).
 
-    Four times as fast as sorting: equal keys always meet in the same slot of a table, and the keys that lost a slot try another.
+    Several times as fast as sorting: equal keys always meet in the same slot of a table, and the keys that lost a slot try another.
     """
     shift = np.uint64(64 - max(int(keys.size).bit_length() + 1, 4))
-    holder = np.empty(1 << (64 - int(shift)), np.int32)  # never read where it was not written
-    found = np.empty(keys.size, np.int32)
-    pending, pending_keys = np.arange(keys.size, dtype=np.int32), keys
+    holder = np.empty(1 << (64 - int(shift)), np.int64)  # never read where it was not written
+    found = np.empty(keys.size, np.int64)
+    pending, pending_keys = np.arange(keys.size), keys
     while pending.size:
         slots = ((pending_keys * random_multiplier()) >> shift).view(np.int64)
         holder[slots] = pending
-        winners = holder[slots]
-        settled = keys.take(winners) == pending_keys
-        found[pending[settled]] = winners[settled]
-        lost = np.flatnonzero(~settled)
-        pending, pending_keys = pending[lost], pending_keys[lost]
+        winners = holder.take(slots)
+        found[pending] = winners
+        lost = np.flatnonzero(keys.take(winners) != pending_keys)
+        pending, pending_keys = pending.take(lost), pending_keys.take(lost)
     return found

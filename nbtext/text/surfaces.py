@@ -1,7 +1,8 @@
 """Raw UTF-8 bytes to ids of surface forms, on whole arrays: the kernel.
 
-A surface form is a maximal run of ASCII letters, digits, apostrophes and bytes of 0x80 and above, ASCII letters in lower case. Nothing
-else linguistic happens here: a byte of 0x80 or above never splits a form, so Unicode is left to whoever analyses each form, once.
+A surface form is a maximal run of ASCII letters, digits, apostrophes and bytes of 0x80 and above, ASCII letters in lower case, two bytes
+long at least: no word is shorter. Nothing else linguistic happens here: a byte of 0x80 or above never splits a form, so Unicode is left to
+whoever analyses each form, once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.ragged import flat_indices
 from nbtext.text.key_table import KeyTable, pair
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 WORD = 8
 """Bytes compared at a time: one 64-bit load."""
 
-MAX_INTERNED = 64
+MAX_INTERNED = 32
 """Forms longer than this many bytes are too rare to repeat (or are sentences of a script without spaces): they get no id."""
 
 TOO_LONG = 0
@@ -31,7 +33,7 @@ _FOLD = bytes(
     byte | 0x20 if 0x41 <= byte <= 0x5A else byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x27 else _SEPARATOR
     for byte in range(256)
 )
-_PADDING = bytes(MAX_INTERNED + WORD)
+_PADDING = bytes(MAX_INTERNED + 2 * WORD)
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], np.uint64)
 
 
@@ -43,16 +45,17 @@ class Surfaces(NamedTuple):
     lengths: NDArray[np.int64]
     documents: NDArray[np.int64]
 
-    def forms(self, positions: NDArray[np.int64]) -> list[bytes]:
-        """The bytes of the forms at some positions."""
-        text, starts = self.text, self.starts[positions]
-        return [text[start:end] for start, end in zip(starts.tolist(), (starts + self.lengths[positions]).tolist(), strict=True)]
+    def forms(self, positions: NDArray[np.int64]) -> list[str]:
+        """The forms at some positions."""
+        with_separators = flat_indices(self.starts.take(positions), self.lengths.take(positions) + 1)
+        return np.frombuffer(self.text, np.uint8).take(with_separators).tobytes().decode().split(chr(_SEPARATOR))[:-1]
 
 
 def find_surfaces(texts: Sequence[bytes]) -> Surfaces:
     """Bounds of every surface form of some documents, and the number of the document each belongs to."""
     folded = b"\0".join((b"", *texts, _PADDING)).translate(_FOLD)
     inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
+    inside[1:-1] &= inside[2:] | inside[:-2]
     edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
     starts = edges[0::2].copy()
     ends_of_documents = np.cumsum([len(text) + 1 for text in texts])
@@ -76,18 +79,29 @@ class SurfaceTable:
     def intern(self, surfaces: Surfaces) -> NDArray[np.int32]:
         """The id of each form, shape (n_forms,): even for a form of one word, odd for a chain; `TOO_LONG` beyond the limit."""
         text, starts, lengths, _ = surfaces
-        words = np.ndarray(
-            (len(text) - WORD + 1,), "<u8", buffer=text, strides=(1,)
-        )  # a 64-bit load at every byte offset; take() copies it, [] does not
-        ids = 2 * self._words.intern(words.take(starts) & _KEEP[np.minimum(lengths, WORD)])
+        ids = 2 * self._words.intern(_words(text, starts, lengths))
         long = np.flatnonzero(lengths > WORD)
         done = WORD
         while long.size:
             if done == MAX_INTERNED:
                 ids[long] = TOO_LONG
                 break
-            word = words[starts[long] + done] & _KEEP[np.minimum(lengths[long] - done, WORD)]
-            ids[long] = 2 * self._chains.intern(pair(ids[long], self._words.intern(word))) + 1
+            rest = lengths.take(long) - done
+            words = self._words.intern(_words(text, starts.take(long) + done, rest))
+            ids[long] = 2 * self._chains.intern(pair(ids.take(long), words)) + 1
             done += WORD
-            long = long[lengths[long] > done]
+            long = long.compress(rest > WORD)
         return ids
+
+
+def _words(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The up to eight bytes from each start on, the first of them lowest, zeros where the length has ended; shape (n,).
+
+    Two aligned words are shifted into one: of an array that is not aligned, `take` would copy the whole.
+    """
+    aligned = np.frombuffer(text, "<u8", len(text) // WORD)
+    place, bits = starts >> 3, ((starts & 7) << 3).view(np.uint64)
+    words: NDArray[np.uint64] = aligned.take(place) >> bits
+    words |= aligned[1:].take(place) << (np.uint64(64) - bits)  # a shift by 64 gives 0
+    words &= _KEEP.take(lengths, mode="clip")
+    return words

@@ -49,15 +49,16 @@ def words(text: str) -> list[str]:
     >>> words("The CAFÉ's ﬁre—don’t 'panic' a 3.14")
     ['the', "café's", 'fire', "don't", 'panic', '14']
     """
-    if text.isascii():
-        if text.isalnum():
-            return [text.lower()] if MIN_CHARACTERS <= len(text) <= MAX_BYTES else []
-        text = text.lower()
-    else:
-        text = normalize("NFKC", normalize("NFKC", text.translate(_VISIBLE)).casefold())
+    if text.isascii() and text.isalnum():
+        return [text.lower()] if MIN_CHARACTERS <= len(text) <= MAX_BYTES else []
+    return [word for word in candidates(text) if len(word) >= MIN_CHARACTERS and len(word.encode()) <= MAX_BYTES]
+
+
+def candidates(text: str) -> list[str]:
+    """The words of a text with those that are too short or too long to count; empty ones for what has no letter or digit."""
+    text = text.lower() if text.isascii() else normalize("NFKC", normalize("NFKC", text.translate(_VISIBLE)).casefold())
     pieces = text.translate(_ALPHABET).replace("''", _SPACE).split()
-    found = (_trim(piece) for piece in pieces)
-    return [word for word in found if len(word) >= MIN_CHARACTERS and len(word.encode()) <= MAX_BYTES]
+    return [_trim(piece) for piece in pieces]
 
 
 def _trim(piece: str) -> str:

@@ -11,6 +11,8 @@ from nbtext.report.page.markup import NOTHING, Markup, element, escaped
 from nbtext.store.atomic import replace_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nbtext.model.report_data import ReportData
 
 HERE = Path(__file__).parent
@@ -29,21 +31,30 @@ def html_page(data: ReportData) -> str:
         ("learning", "Learning", judgement.learning(data)),
         ("made", "How made", reasons.made(data)),
     )
-    present = [part for part in parts if part[2] != NOTHING]
+    return whole_page(data.title, [part for part in parts if part[2] != NOTHING])
+
+
+def whole_page(title: str, parts: Sequence[tuple[str, object, Markup]], *further_styles: str) -> str:
+    """A page of sections, each with its anchor and its name in the contents, in the style of all pages and further ones."""
     return Template(_resource("page.html")).substitute(
-        title=escaped(data.title),
-        style=Markup(_resource("style.css")),
-        contents="".join(element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in present),
-        content="\n".join(content for _, _, content in present),
+        title=escaped(title),
+        style=Markup("".join(map(_resource, ("style.css", *further_styles)))),
+        contents="".join(element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in parts),
+        content="\n".join(content for _, _, content in parts),
     )
 
 
 def write_page(path: str, data: ReportData) -> None:
     """Write the page into a file, which is replaced as a whole. Raises `PathError` if it cannot be written."""
-    page = html_page(data).encode("utf-8", "replace")
+    write_html(path, html_page(data))
+
+
+def write_html(path: str, page: str) -> None:
+    """Write any page likewise."""
+    encoded = page.encode("utf-8", "replace")
 
     def write(file: IO[bytes]) -> None:
-        file.write(page)
+        file.write(encoded)
 
     replace_file(path, write)
 

@@ -1,0 +1,52 @@
+"""`nbtext doctor`: whether nbtext can do its work here, and what to do if not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from nbtext.cli.options import DEFAULT_MODEL, messages, messages_options, model_option, output_option
+from nbtext.errors import NbtextError
+
+
+@click.command("doctor", short_help="Look whether everything works here.")
+@model_option
+@output_option("table", "json", help_text="Default: table.")
+@messages_options
+def command(model_path: str, output: str | None, **options: Any) -> int:
+    """Look whether nbtext can do its work here, and say for each problem in a line what to do.
+
+    Looked at are versions, locale and encodings, optional parts, the model file, its folder and its lock, and how fast words are counted. Nothing
+    is changed.
+
+    The exit status is that of the first problem that commands would meet: 3 for the model, 4 for its folder, 5 for its lock. It is 0 if there are
+    only warnings. That there is no model yet is a warning, unless --model or $NBTEXT_MODEL names one.
+
+    \b
+    Example:
+      nbtext doctor
+      nbtext doctor --model nbtext.joblib --output json
+    """
+    messages(options)
+    try:
+        return _examine(model_path, output)
+    except ModuleNotFoundError as missing:
+        name = (missing.name or str(missing)).partition(".")[0]
+        raise NbtextError(f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs") from None
+
+
+def _examine(model_path: str, output: str | None) -> int:
+    from nbtext.model.health import health, versions
+    from nbtext.report.health import print_health
+
+    named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != DEFAULT_MODEL
+    findings = list(health(model_path, named=named))
+    problem = next((of.problem for of in findings if of.problem is not None), None)
+    print_health(findings, versions(), 0 if problem is None else problem.exit_status, output)
+    if problem is not None:
+        sys.stdout.flush()  # the line that says so comes below
+        raise problem
+    return 0

@@ -1,0 +1,182 @@
+"""``--jobs``: a corpus read, counted and scored by several processes, with the same results, messages and failures as by one."""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbtext.cli.progress import tallied
+from nbtext.corpus.reading import resolved, source_of
+from nbtext.corpus.shards import BYTES, shards
+from nbtext.errors import UsageError
+from nbtext.model.counting import count_corpus, count_documents
+from nbtext.model.estimation import needs_documents
+from nbtext.model.sharded import Counting, count_shards, in_order, joined_counts, joined_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nbtext.cli.corpus import Corpus
+    from nbtext.corpus.document import Document
+    from nbtext.corpus.shards import Shard
+    from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.model import TextClassifier
+    from nbtext.model.answers import ScoredBlock
+    from nbtext.model.sharded import Outcome, Piece
+
+WORTH_A_PROCESS = 3
+"""Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
+
+BYTES_SCORED = BYTES >> 2
+"""About what a shard to be scored holds: scores take more memory than counts."""
+
+SCORES = 1 << 28
+"""Bytes of text times classes of such a shard at most, so that many classes do not fill the memory."""
+
+MOST_CLASSES = 1 << 14
+"""With more classes there is too little text in a shard to send it anywhere."""
+
+
+class DocumentsCounted(NamedTuple):
+    """A whole corpus as counts, in its order."""
+
+    statistics: ClassStatistics
+    documents: CountedDocuments
+    names: list[str]
+    notes: list[Any]
+    """Of each document what was to be noted."""
+
+
+def learn(model: TextClassifier, documents: Corpus, jobs: int, scheduler: str | None = None) -> None:
+    """Fit a model to a corpus in so many processes, or on a cluster. Raises `UsageError` if there is not one document, and what reading raises."""
+    if model.parameters["max_terms"] is not None and (jobs != 1 or scheduler is not None):
+        raise UsageError("--max-terms goes with one job", hint="which terms are left out depends on the order of all documents")
+    if scheduler is None and needs_documents(model.parameters):
+        counted = documents_counted(model, documents, jobs, _nothing) or no_documents()
+        model.fit_counted(counted.statistics, counted.documents)
+    else:
+        model.learn(corpus_counted(model, documents, jobs, scheduler) or no_documents())
+
+
+def corpus_counted(model: TextClassifier, documents: Corpus, jobs: int, scheduler: str | None = None) -> CorpusCounts | None:
+    """The counts of a labelled corpus as a model of these parameters counts it, in so many processes or on a cluster; None if there is not one document."""
+    if scheduler is not None:
+        from nbtext.cli.cluster import counted_on_cluster
+
+        counts, pieces, of_corpus = counted_on_cluster(model, documents, scheduler)
+        for _ in told(pieces, of_corpus, documents):
+            pass
+        return counts
+    if jobs == 1:
+        labelled = ((document.label or "", document.text) for document in documents.readable())
+        first = next(labelled, None)
+        return first and count_corpus(chain([first], labelled), model.parameters, model.stop_list, documents.reading)
+    pieces, of_corpus = _pieces(model, documents, jobs, None)
+    for _ in told(pieces, of_corpus, documents):
+        pass
+    return joined_counts(pieces)
+
+
+def documents_counted(model: TextClassifier, documents: Corpus, jobs: int, note: Callable[[Document], Any]) -> DocumentsCounted | None:
+    """As `corpus_counted`, with all documents in place of a sample, their names, and what is to be noted of each."""
+    names: list[str] = []
+    notes: list[Any] = []
+    if jobs == 1:
+        labelled = _noted(documents, names, notes, note)
+        first = next(labelled, None)
+        how = model.parameters, model.stop_list, documents.reading
+        return first and DocumentsCounted(*count_documents(chain([first], labelled), *how), names, notes)
+    pieces, of_corpus = _pieces(model, documents, jobs, note)
+    for outcome in told(pieces, of_corpus, documents):
+        names += outcome.names
+        notes += outcome.notes
+    joined = joined_documents(pieces)
+    return joined and DocumentsCounted(*joined, names, notes)
+
+
+def scored_documents(model: TextClassifier, documents: Corpus, jobs: int) -> Iterator[ScoredBlock]:
+    """The documents of a corpus in order with what a model says of them, by so many other processes: if labelled those that can be read, else all."""
+    from nbtext.model.answers import scored
+
+    if "-" in documents.paths or len(model.classes_) > MOST_CLASSES:
+        yield from scored(model, documents.readable() if documents.labelled else documents)
+        return
+    from nbtext.model.sharded_scores import Scoring, scored_in_shards
+
+    reading = resolved(documents.reading, documents.paths, labelled=documents.labelled)
+    source = source_of(reading, documents.notices, labelled=documents.labelled, columns=documents.columns)
+    of_corpus = shards(documents.paths, source, min(BYTES_SCORED, SCORES // len(model.classes_)))
+    beginning = list(islice(of_corpus, 2 * WORTH_A_PROCESS))
+    processes = (jobs or _cores()) if len(beginning) == 2 * WORTH_A_PROCESS else 1
+    on_error = "skip" if documents.labelled and documents.on_error == "record" else documents.on_error
+    scoring = Scoring(model, reading, documents.labelled, documents.columns, on_error)
+    begun = False
+    with tallied(documents.paths, reading["format"], wanted=documents.shows_progress) as heard:
+        for block, outcome, failure in scored_in_shards(scoring, chain(beginning, of_corpus), documents.notices, processes, heard):
+            _tell(outcome, documents)
+            if block is not None:
+                begun = True
+                yield block
+            if failure is not None:
+                documents.break_off(failure, begun=begun and not documents.labelled)
+
+
+def _cores() -> int:
+    from nbtext.parallel.workers import cores
+
+    return cores()
+
+
+def _noted(documents: Corpus, names: list[str], notes: list[Any], note: Callable[[Document], Any]) -> Iterator[tuple[str, bytes]]:
+    for document in documents.readable():
+        names.append(document.id)
+        notes.append(note(document))
+        yield document.label or "", document.text
+
+
+def _nothing(document: Document) -> None:
+    del document
+
+
+def columns_of(document: Document) -> tuple[str, ...]:
+    """The further columns of a document, as a note of it."""
+    return document.columns
+
+
+def no_documents() -> Any:
+    """Raise `UsageError`: there is not one document."""
+    raise UsageError("the corpus has no documents that can be read")
+
+
+def _pieces(model: TextClassifier, documents: Corpus, jobs: int, note: Callable[[Document], Any] | None) -> tuple[list[Piece], list[Shard]]:
+    from nbtext.parallel.pool import side_by_side
+
+    reading = resolved(documents.reading, documents.paths, labelled=True)
+    source = source_of(reading, documents.notices, labelled=True, columns=documents.columns)
+    of_corpus = list(shards(documents.paths, source))
+    worthwhile = 1 if "-" in documents.paths else len(of_corpus) // WORTH_A_PROCESS
+    processes = min(jobs or _cores(), worthwhile) if worthwhile > 1 else 1
+    how = model.parameters, model.stop_list, reading
+    counting = Counting(of_corpus, *how, documents.columns, fail=documents.on_error == "fail", note=note)
+    with tallied(documents.paths, reading["format"], wanted=documents.shows_progress) as heard:
+        return side_by_side(count_shards, counting, len(of_corpus), processes, heard, _ready_to_estimate), of_corpus
+
+
+def _ready_to_estimate() -> None:
+    """Import what nearly every estimate needs and takes a tenth of a second, before it is waited for."""
+    import scipy.special  # noqa: F401
+
+
+def told(pieces: list[Piece], of_corpus: list[Shard], documents: Corpus) -> Iterator[Outcome]:
+    """The outcome of each shard in order, after its documents that could not be read were told of."""
+    for outcome in in_order(pieces, of_corpus, documents.notices):
+        _tell(outcome, documents)
+        yield outcome
+
+
+def _tell(outcome: Outcome, documents: Corpus) -> None:
+    for name, problem in outcome.problems:
+        documents.messages.document_failed(name, problem)
+    documents.messages.failed += outcome.failed - len(outcome.problems)

@@ -1,0 +1,47 @@
+"""`nbtext prune`: rare or common terms are left out of a model for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from nbtext.cli.changing import writing_options
+from nbtext.cli.options import messages, messages_options, model_option
+from nbtext.errors import UsageError
+
+
+@click.command("prune", short_help="Leave rare or common terms out for good.")
+@model_option
+@click.option("--min-df", type=click.IntRange(min=1), metavar="N", help="Remove terms that fewer than N documents hold.")
+@click.option("--max-df", type=click.FloatRange(0, 1), metavar="SHARE", help="Remove terms that a larger share of documents hold.")
+@writing_options
+@messages_options
+def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> int:
+    """Remove terms from the statistics and from the sample of documents, which makes the model file smaller.
+
+    From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new words stay unknown, and a document that was
+    learnt before can still be forgotten. The model is no longer the one that training on all documents makes; to have new terms, train again.
+    Terms that an n-gram which stays is made of stay, and so do categories.
+
+    To leave terms out of account without removing them, train with --min-df or --max-df: they are chosen anew after each update.
+
+    \b
+    Example:
+      nbtext prune --min-df 2 --backup
+    """
+    from nbtext.cli.changing import held_model, say_changed
+    from nbtext.model.change import pruned
+    from nbtext.store import check_replaceable
+
+    say = messages(options)
+    if min_df is None and max_df is None:
+        raise UsageError("there is no limit to prune by", hint="give --min-df or --max-df")
+    check_replaceable(model_path)
+    with held_model(model_path, options) as file:
+        before = file.load()
+        after = pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
+        file.replace(after, file.ledger_if_usable())
+    say.notice(f"removed {before.statistics.n_terms - after.statistics.n_terms:,} of {before.statistics.n_terms:,} terms")
+    say_changed(before, after, model_path, say)
+    return say.finish()

@@ -1,0 +1,87 @@
+"""`nbtext tokens`: what the analyzer does to a text."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nbtext.cli.options import (
+    analysis_options,
+    corpus_argument,
+    given,
+    input_options,
+    messages,
+    messages_options,
+    model_option,
+    output_option,
+    reading_options,
+)
+from nbtext.errors import UsageError
+from nbtext.parameters import ANALYSIS, READING, TRAINING, checked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.model.tokens import Tokens
+
+
+@click.command("tokens", short_help="Show what becomes of the words of a document.")
+@corpus_argument
+@model_option
+@click.option("--no-model", is_flag=True, help="Analyse as the options below say; there are no term ids, and no term is unknown.")
+@analysis_options
+@output_option("table", "jsonl", "tsv", help_text="Default: table on a terminal, else tsv.")
+@input_options
+@reading_options
+@messages_options
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
+    """Print what the analyzer does to documents, word by word.
+
+    For each word: where it stands, how it stands there, the word, its stem, the number of that term in the model, and if it does not count
+    the reason: no-letters-or-digits, too-short, too-long, stop-word, not-in-model or not-selected.
+
+    Documents are read as the model's training documents were unless options say otherwise. Places are bytes of the text in UTF-8, after
+    reading. N-grams are listed with the word that begins them; the table has those that do not count in brackets. TSV has a line for each
+    word, n-gram and character n-gram: document, start, end, kind, form, word, term, term id, dropped.
+
+    \b
+    Example:
+      nbtext tokens letter.txt
+      nbtext tokens --no-model --ngrams 2 --output jsonl - < letter.txt
+    """
+    from nbtext.cli.corpus import Corpus, corpus_paths, on_error
+    from nbtext.report.tokens import write_tokens
+
+    say = messages(options)
+    paths = corpus_paths(corpus, options)
+    tokens, reading = _without_model(paths, options) if options["no_model"] else _of_model(model_path, paths, options)
+    documents = Corpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=False)
+    output = output or ("table" if sys.stdout.isatty() else "tsv")
+    write_tokens(((document.id, tokens.of(document.text)) for document in documents.readable()), output)
+    documents.say_notices()
+    return say.finish()
+
+
+def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, dict[str, Any]]:
+    from nbtext.cli.corpus import reading_of
+    from nbtext.model import TextClassifier
+    from nbtext.model.tokens import Tokens
+
+    for name in ANALYSIS:
+        if options[name] is not None:
+            raise UsageError(f"--{name.replace('_', '-')} goes with --no-model: a model has settings of its own")
+    model = TextClassifier.load(model_path)
+    return Tokens.of_model(model), reading_of(model, paths, options)
+
+
+def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, dict[str, Any]]:
+    from nbtext.corpus.reading import resolved
+    from nbtext.model.tokens import Tokens
+    from nbtext.text.stop_words import stop_words
+
+    analysis = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)
+    parameters = checked(analysis, given(analysis, options))
+    reading = resolved(checked(READING, given(READING, options)), paths, labelled=False)
+    return Tokens(parameters, stop_words(parameters["stop_words"], parameters["language"]), reading), reading

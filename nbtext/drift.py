@@ -1,0 +1,106 @@
+"""What documents look like to a model, in a few figures, and how far those of one time are from those of another.
+
+The distance of a figure is that of the means in units of its standard deviation among training documents, so it does not grow with the number of
+documents; whether it is more than chance is Welch's test (B. Welch, The generalization of "Student's" problem, 1947). Answers are compared by
+the total variation distance of their shares, and by a χ² test of homogeneity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+UNKNOWN, LIKELIHOOD, LENGTH, ANSWERS = "unknown", "log_likelihood", "length", "answers"
+
+FIGURES = (UNKNOWN, LIKELIHOOD, LENGTH)
+"""Of a document: the share of its tokens that the model does not know; its log-likelihood per token under its best class, in nats; and the
+logarithm of one more than its tokens."""
+
+
+FARTHEST = 1e9
+"""A distance from training documents that do not differ among each other."""
+
+
+class Spread(NamedTuple):
+    """How a figure of documents is spread: over how many, its mean and its standard deviation."""
+
+    documents: int
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Spread:
+        """That of the values that are finite, to nine digits; zeros if there are none."""
+        values = values[np.isfinite(values)]
+        if not values.size:
+            return cls(0, 0.0, 0.0)
+        return cls(values.size, *(float(f"{figure:.9g}") for figure in (values.mean(), values.std())))
+
+    def distance(self, training: Spread) -> float | None:
+        """How many standard deviations of training the mean is from that of training; None where one has no documents."""
+        if not self.documents or not training.documents:
+            return None
+        apart = abs(self.mean - training.mean)
+        return min(apart / training.deviation, FARTHEST) if training.deviation else FARTHEST if apart else 0.0
+
+    def chance(self, training: Spread) -> float:
+        """How probable it is that means are so far apart by chance: two-sided, the normal approximation of Welch's test.
+
+        Documents of this time count as spread as those of training at least: a handful may be alike by chance.
+        """
+        if not self.documents or not training.documents:
+            return 1.0
+        deviation = max(self.deviation, training.deviation)
+        variance = deviation**2 / self.documents + training.deviation**2 / training.documents
+        apart = abs(self.mean - training.mean)
+        return math.erfc(apart / math.sqrt(2 * variance)) if variance else float(apart == 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The spread of each of `FIGURES` over some documents, and how many had each class as answer, shape (n_classes,)."""
+
+    figures: Mapping[str, Spread]
+    answers: Whole
+
+    @classmethod
+    def of(cls, tokens: Whole, unknown: Whole, per_token: Floats | None, answers: Whole, n_classes: int) -> Profile:
+        """Of documents: tokens, unknown ones among them, log-likelihoods per token if the model gives any, and numbers of classes or −1."""
+        some = tokens > 0
+        none = np.empty(0)
+        figures = {
+            UNKNOWN: Spread.of(unknown[some] / tokens[some]),
+            LIKELIHOOD: Spread.of(none if per_token is None else per_token[some]),
+            LENGTH: Spread.of(np.log1p(tokens)),
+        }
+        return cls(figures, np.bincount(answers[answers >= 0], minlength=n_classes))
+
+
+def shares_apart(counts: Whole, training: Whole) -> float | None:
+    """½ Σ_k |p_k − q_k| of the shares of two counts, from 0 to 1; None if one of them counts nothing."""
+    if not counts.any() or not training.any():
+        return None
+    return float(np.abs(counts / counts.sum() - training / training.sum()).sum() / 2)
+
+
+def chance_of_shares(counts: Whole, training: Whole) -> float:
+    """How probable it is that two counts of the same shares are so far apart: Pearson's χ² over the 2 × K table, without empty columns."""
+    table = np.stack((counts, training)).astype(np.float64)
+    table = table[:, table.any(axis=0)]
+    if table.shape[1] < 2 or not table.any(axis=1).all():
+        return 1.0
+    from scipy.special import chdtrc
+
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    return float(chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))

@@ -1,0 +1,140 @@
+"""What the terms of documents add to the score of one class over that of another: the one place where a document's terms are weighed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.classifiers.base import LinearClassifier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nbtext.classifiers.base import Classifier
+    from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
+    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.model.located import LocatedWords
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+WEIGHTS_AT_ONCE = 1 << 21
+"""Term-by-class weights held in memory at once: 16 MiB."""
+
+
+def term_contributions(
+    classifier: Classifier, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole
+) -> tuple[DocumentTermMatrix, Floats] | None:
+    """The terms that count, and what all occurrences of each add to the score of the answer over the rival, shape (n_entries,), in nats.
+
+    ``answers`` and ``rivals`` are class numbers, shape (n_docs,). With what `bias` says the contributions of a document sum to the difference of its
+    scores, before any calibration. nan where a term rules out both classes. None for a classifier whose scores are no sums over terms.
+    """
+    if isinstance(classifier, LinearClassifier):
+        matrix = classifier.features(matrix.of_terms(classifier.known()))
+        documents = matrix.entry_documents
+        return matrix, _by_weights(classifier, matrix, answers[documents], rivals[documents])
+    pairs = _of_pairs(classifier)
+    if pairs is None:
+        return None
+    matrix = matrix.of_terms(pairs.training.selected)
+    documents = matrix.entry_documents
+    return matrix, _by_rises(pairs, matrix, answers[documents], rivals[documents])
+
+
+def of_classes(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
+    """What the terms of one document, which all count, each add to the score of each class, shape (n_entries, n_classes), in nats.
+
+    None where that depends on the other terms, as it does where weights are scaled to unit length.
+    """
+    if isinstance(classifier, LinearClassifier):
+        features = classifier.features(matrix)
+        alone = classifier.features(_each_alone(matrix))
+        if features.terms.size != matrix.terms.size or not np.array_equal(alone.counts, features.counts):
+            return None
+        found: Floats = features.counts[:, np.newaxis] * classifier.weights(matrix.terms)
+        return found
+    pairs = _of_pairs(classifier)
+    if pairs is None:
+        return None
+    from nbtext.language_model.polya import log_rise
+
+    return log_rise(pairs.concentration * pairs.language_models.probability(matrix.terms), matrix.counts)
+
+
+def _each_alone(matrix: DocumentTermMatrix) -> DocumentTermMatrix:
+    """A document for each entry."""
+    n = matrix.terms.size
+    return matrix._replace(offsets=np.arange(n + 1), unknown=np.zeros(n, np.int64), values=None)
+
+
+def bias(classifier: Classifier) -> Floats | None:
+    """What every document gets whatever its terms, shape (n_classes,), in nats; None for a classifier whose scores are no sums over terms.
+
+    The log class prior; with Bernoulli also what the absence of every term says. What is the same in every class is left out.
+    """
+    if isinstance(classifier, LinearClassifier):
+        return classifier.bias
+    pairs = _of_pairs(classifier)
+    return None if pairs is None else pairs.log_prior
+
+
+def difference(of_answers: Floats, of_rivals: Floats) -> Floats:
+    """The one less the other, nan without a warning where both are infinite."""
+    with np.errstate(invalid="ignore"):
+        found: Floats = of_answers - of_rivals
+    return found
+
+
+def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) -> Floats:
+    """What the terms of one document add, as `term_contributions` has it, given to its words in equal parts; shape (n_words,)."""
+    if not matrix.terms.size:
+        return np.zeros(located.begins.size)
+    order = np.argsort(matrix.terms)
+    entries = order[np.minimum(np.searchsorted(matrix.terms, located.terms, sorter=order), order.size - 1)]
+    here = np.flatnonzero(matrix.terms[entries] == located.terms)
+    entries, shares = entries[here], located.shares[here]
+    occurrences = np.bincount(entries, shares, order.size)
+    of_words: Floats = np.bincount(located.words[here], shares / occurrences[entries] * nats[entries], located.begins.size).astype(
+        np.float64
+    )
+    return of_words
+
+
+def _of_pairs(classifier: Classifier) -> DirichletMultinomialNaiveBayes | None:
+    """A classifier whose scores are sums over pairs of a term and its count."""
+    from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
+
+    return classifier if isinstance(classifier, DirichletMultinomialNaiveBayes) else None
+
+
+def _by_weights(linear: LinearClassifier, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
+    """x_jd (w_j,answer − w_j,rival) of each entry; the weights are asked for some terms at a time."""
+    terms, places = np.unique(matrix.terms, return_inverse=True)
+    step = max(WEIGHTS_AT_ONCE // linear.bias.size, 1)
+    nats = np.empty(matrix.terms.size)
+    for begin in range(0, terms.size, step):
+        weights = linear.weights(terms[begin : begin + step])
+        here = np.flatnonzero((places >= begin) & (places < begin + step))
+        rows = places[here] - begin
+        nats[here] = matrix.counts[here] * difference(weights[rows, answers[here]], weights[rows, rivals[here]])
+    return nats
+
+
+def _by_rises(classifier: DirichletMultinomialNaiveBayes, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
+    """log Γ(s·φ + n) − log Γ(s·φ) under the answer less the same under the rival, of each entry.
+
+    The part of the likelihood that depends on the document's length alone is the same in every class, for all have one concentration.
+    """
+    from nbtext.language_model.polya import log_rise
+
+    step = max(WEIGHTS_AT_ONCE // classifier.log_prior.size, 1)
+    nats = np.empty(matrix.terms.size)
+    for begin in range(0, nats.size, step):
+        part = slice(begin, begin + step)
+        means = classifier.concentration * classifier.language_models.probability(matrix.terms[part].astype(np.int64))
+        of_both = np.stack((answers[part], rivals[part]), axis=1)
+        rises = log_rise(np.take_along_axis(means, of_both, axis=1), matrix.counts[part].astype(np.int64))
+        nats[part] = difference(rises[:, 0], rises[:, 1])
+    return nats

@@ -1,0 +1,77 @@
+"""One line for each run of `nbtext classify --drift`: what its documents looked like beside those of training."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtext.decision import minimum_error
+from nbtext.drift import ANSWERS, FIGURES, Profile, shares_apart
+from nbtext.errors import PathError, UsageError, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from nbtext.model.answers import ScoredBlock
+    from nbtext.model.text_classifier import TextClassifier
+
+
+class DriftWatch:
+    """Takes note of the documents that go by. Raises `UsageError` for a model that does not know what its training documents looked like."""
+
+    def __init__(self, model: TextClassifier) -> None:
+        if model.learnt.profile is None:
+            raise UsageError("the model does not know what training looked like", hint="train with calibration and a --sample above 0")
+        self._model, self._training = model, model.learnt.profile
+        self._parts: list[tuple[np.ndarray[Any, Any], ...]] = []
+
+    def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
+        """The scored documents as they go by; those that could not be read are left out."""
+        for block in blocks:
+            read = np.array([document.problem is None for document in block.documents], np.bool_)
+            tokens = block.lengths + block.unknown
+            per_token = self._model.classifier.likelihood_per_token(block.scores, block.lengths, block.unknown)
+            likelihood = np.full(len(tokens), np.nan) if per_token is None else per_token[0]
+            columns = (tokens, block.unknown, likelihood, minimum_error(block.log_posterior))
+            self._parts.append(tuple(column[read] for column in columns))
+            yield block
+
+    def line(self) -> dict[str, Any]:
+        """What went by, for a line of the log."""
+        classes, training = self._model.classes_, self._training
+        empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+        tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(empty, *self._parts, strict=True))
+        run = Profile.of(tokens, unknown, likelihood, answers, len(classes))
+        counts = {
+            label: [of_run, of_training]
+            for label, of_run, of_training in zip(classes, run.answers.tolist(), training.answers.tolist(), strict=True)
+            if of_run or of_training
+        }
+        return {
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "documents": len(tokens),
+            **{
+                name: {
+                    "run": list(run.figures[name]),
+                    "training": list(training.figures[name]),
+                    "distance": run.figures[name].distance(training.figures[name]),
+                }
+                for name in FIGURES
+            },
+            ANSWERS: {"counts": counts, "distance": shares_apart(run.answers, training.answers)},
+        }
+
+
+def append_line(path: str, line: str) -> None:
+    """Add a line to a log in one write, so that runs at the same time do not mix; raises `PathError` if that cannot be done."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            os.write(descriptor, line.encode())
+        finally:
+            os.close(descriptor)
+    except OSError as problem:
+        raise PathError(f"cannot write ({reason(problem)})", where=path) from None

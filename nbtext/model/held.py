@@ -1,0 +1,69 @@
+"""A model file that one process reads, changes and replaces while others may read it, together with its ledger and a backup."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nbtext.errors import ModelError
+from nbtext.model.text_classifier import TextClassifier
+from nbtext.store.backup import keep_backup
+from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger, write_ledger
+from nbtext.store.lock import locked
+from nbtext.store.model_file import model_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class HeldModel:
+    """A model file under its lock. There may be no model yet."""
+
+    def __init__(self, path: str, *, backup: bool) -> None:
+        self.path = path
+        self._backup = backup
+        self._digest = model_digest(path) or NO_MODEL
+
+    def load(self) -> TextClassifier:
+        """The model; raises as `TextClassifier.load` does."""
+        return TextClassifier.load(self.path)
+
+    def ledger(self) -> Ledger | None:
+        """The ledger of the model, None if there is none; raises `ModelError` if it is damaged or that of another model."""
+        return read_ledger(ledger_path(self.path), self._digest)
+
+    def ledger_if_usable(self) -> Ledger | None:
+        """The ledger of the model; None also if it cannot be used. It will not be taken for that of the model which comes next."""
+        try:
+            return self.ledger()
+        except ModelError:
+            return None
+
+    def replace(self, model: TextClassifier, ledger: Ledger | None = None) -> None:
+        """Put a model into the file's place, with its ledger, or without one; raises `PathError`, and leaves both as they were.
+
+        A ledger that is there stays as it is if none is given; but it is not that of the new model.
+        """
+
+        def before(target: Path, digest: bytes) -> None:
+            if ledger is not None:
+                write_ledger(ledger_path(self.path), self._present(), (digest, ledger))
+            if self._backup:
+                keep_backup(target)
+
+        model.save(self.path, before)
+
+    def _present(self) -> tuple[bytes, Ledger]:
+        """The digest of the model that is there, and its ledger; for no model if the ledger that is there is not its own."""
+        try:
+            return self._digest, self.ledger() or Ledger.empty()
+        except ModelError:
+            return NO_MODEL, Ledger.empty()
+
+
+@contextmanager
+def held(path: str, *, lock_timeout: float, backup: bool = False) -> Iterator[HeldModel]:
+    """Hold the lock of a model file; raises `LockedError` if another process does for ``lock_timeout`` seconds."""
+    with locked(path, lock_timeout):
+        yield HeldModel(path, backup=backup)

@@ -1,0 +1,81 @@
+"""Work on other machines, through joblib's backend for Dask. The only module that knows Dask, which is the extra ``nbtext[dask]``."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nbtext import __version__
+from nbtext.errors import UsageError, WorkerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+PATIENCE = 30
+"""Seconds to wait for the scheduler, and then for a first worker."""
+
+AHEAD = 2
+"""Tasks for each thread of the workers that are handed out at once: one is done while the result of the other travels."""
+
+
+@contextmanager
+def cluster(scheduler: str) -> Iterator[Cluster]:
+    """The workers of a Dask scheduler, by its address.
+
+    Raises `UsageError` without the package, for an address that is none, and for workers with another version; `WorkerError` if nobody answers,
+    and for a task that no worker survives.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError("--backend dask needs the package distributed", hint="pip install 'nbtext[dask]'") from None
+    for name in ("distributed", "asyncio", "tornado"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised
+    connect: Any = distributed.Client
+    try:
+        client = connect(scheduler, timeout=PATIENCE, set_as_default=False)
+    except ValueError as problem:
+        raise UsageError(f"{scheduler!r} is no address of a scheduler: {problem}", hint="such as tcp://host:8786") from None
+    except OSError:
+        raise WorkerError(f"the scheduler at {scheduler} does not answer", hint="start one with dask scheduler") from None
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+        if others := {version for version in client.run(_version).values() if version != __version__}:
+            raise UsageError(f"workers have nbtext {', '.join(sorted(others))}, and this is {__version__}", hint="install the same there")
+        yield Cluster(client)
+    except TimeoutError:
+        raise WorkerError(f"the scheduler at {scheduler} has no workers", hint="start some with dask worker") from None
+    except distributed.KilledWorker as problem:
+        raise WorkerError("a task ended every worker that had it", hint="they are killed, or lack memory") from problem
+    finally:
+        client.close()
+
+
+class Cluster:
+    """Workers of a Dask scheduler. What a worker had when it ended is done again by another."""
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401 - a distributed.Client, which must not be imported at start
+        self._client = client
+
+    @property
+    def threads(self) -> int:
+        """How many tasks run at once."""
+        return sum(self._client.nthreads().values())
+
+    def results(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """The results of a function for each task, as they come in."""
+        import joblib
+
+        with joblib.parallel_config("dask", client=self._client):
+            work = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=AHEAD * self.threads)
+            yield from work(joblib.delayed(function)(task) for task in tasks)
+
+
+def _version() -> str:
+    from nbtext import __version__ as version
+
+    return version

@@ -1,0 +1,32 @@
+"""The terms of classes for people, by three measures side by side."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from nbtext.report.tables import print_blank, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HEADS = {"probability": ("most probable", "φ"), "lift": ("above the corpus", "lift"), "mutual_information": ("most telling", "nats")}
+
+
+def print_class_details(classes: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print the result of `nbtext.model.class_details.class_details`."""
+    for number, (label, of) in enumerate(classes.items()):
+        if number:
+            print_blank()
+        columns = [[(entry["term"], _number(entry["value"])) for entry in of[measure]] for measure in HEADS]
+        rows = zip_longest(*columns, fillvalue=("", ""))
+        print_table(
+            f"{label}: {of['documents']:,} documents, {of['tokens']:,} tokens, prior {of['prior']:.4f}",
+            ("", *(head for heads in HEADS.values() for head in heads)),
+            ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in enumerate(rows, 1)),
+            numeric=(0, 2, 4, 6),
+        )
+
+
+def _number(value: float | None) -> str:
+    return "infinite" if value is None else f"{value:.3g}"

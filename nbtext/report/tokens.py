@@ -1,0 +1,116 @@
+"""What the analyzer made of documents: a table of words, JSON lines, or TSV with a line for each word and n-gram."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from nbtext.report.records import json_line, tsv
+from nbtext.report.tables import print_blank
+from nbtext.report.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from nbtext.model.tokens import Term, Token
+
+    Row = Sequence[str]
+
+COLUMNS = ("document", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
+"""Of TSV."""
+
+ROWS_AT_ONCE = 500
+"""Rows of a table that are as wide as the widest of them, so that a long text shows at once."""
+
+WIDEST = 40
+"""Characters of a cell that are shown."""
+
+
+def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) -> None:
+    """Print the tokens of documents, given by name, as they come; ``output`` is table, jsonl or tsv."""
+    for number, (name, tokens) in enumerate(documents):
+        if output == "table":
+            if number:
+                print_blank()
+            _print_table(name, tokens)
+        else:
+            lines = _json_lines if output == "jsonl" else _tsv_lines
+            sys.stdout.writelines(lines(name, tokens))
+
+
+def _json_lines(name: str, tokens: Iterable[Token]) -> Iterator[str]:
+    for token in tokens:
+        record: dict[str, Any] = {"id": name, **token._asdict()}
+        if token.ngrams or token.char_ngrams:
+            record["ngrams"] = [term._asdict() for term in token.ngrams]
+            record["char_ngrams"] = [
+                {"term": term, "term_id": number, "dropped": dropped} for term, number, dropped, _ in token.char_ngrams
+            ]
+        yield json_line(record)
+
+
+def _tsv_lines(name: str, tokens: Iterable[Token]) -> Iterator[str]:
+    for token in tokens:
+        start = _text(token.start)
+        where = (name, start, _text(token.end))
+        yield tsv((*where, token.kind, token.form, token.word, _text(token.term), _text(token.term_id), _text(token.dropped)))
+        for kind, terms in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
+            for term, number, dropped, end in terms:
+                yield tsv((name, start, end, kind, "", "", term, _text(number), _text(dropped)))
+
+
+def _print_table(name: str, tokens: Iterable[Token]) -> None:
+    seen: list[Token] = []
+    became: Counter[str] = Counter()
+    heads = ["bytes", "as it stands", "word", "term", "term id", "dropped"]
+    stream = iter(tokens)
+    sys.stdout.write(f"{visible(name)}\n")
+    while seen := list(islice(stream, ROWS_AT_ONCE)):
+        became.update("" if token.dropped is None else token.dropped for token in seen)
+        lists = [
+            (title, [_joined(terms_of(token)) for token in seen])
+            for title, terms_of in _LISTS.items()
+            if any(terms_of(token) for token in seen)
+        ]
+        rows = [(*_cells(token), *(column[place] for _, column in lists)) for place, token in enumerate(seen)]
+        sys.stdout.writelines(_aligned([*heads, *(title for title, _ in lists)], rows))
+    dropped = [f"{count:,} {why}" for why, count in sorted(became.items()) if why]
+    sys.stdout.write("; ".join([f"counts: {became['']:,} of {became.total():,}", *dropped]) + "\n")
+
+
+_LISTS: dict[str, Callable[[Token], tuple[Term, ...]]] = {
+    "n-grams": lambda token: token.ngrams,
+    "character n-grams": lambda token: token.char_ngrams,
+}
+"""Columns that are there if there is something in them."""
+
+
+def _cells(token: Token) -> Row:
+    where = "" if token.start is None else f"{token.start}–{token.end}"
+    return (where, _short(token.form), _short(token.word), _short(token.term or ""), _text(token.term_id), token.dropped or "")
+
+
+def _joined(terms: tuple[Term, ...]) -> str:
+    """Terms with commas between them; in brackets those that do not count."""
+    return ", ".join(visible(term.term if term.dropped is None else f"({term.term})") for term in terms)
+
+
+def _aligned(heads: Row, rows: Sequence[Row]) -> Iterator[str]:
+    """Lines of a table. Tables of many thousand rows would take rich minutes."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+    for row in (heads, ["─" * width for width in widths], *rows):
+        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(padded).rstrip() + "\n"
+
+
+def _short(text: str) -> str:
+    text = visible(text)
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

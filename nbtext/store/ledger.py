@@ -1,0 +1,215 @@
+"""The ledger beside a model file: fingerprints of the documents that the model has learnt, each with its label.
+
+    magic                 8 bytes
+    format                u32
+    bytes of labels       u32
+    entries               u64
+    changes               u64
+    models                two SHA-256, 32 bytes each: the digests of the model before the changes, and of the model after
+    SHA-256               32 bytes, of the whole file but these
+    labels                JSON, a list of text
+    entries               16-byte fingerprints, ascending, then for each the number of its label as u32
+    changes               likewise; label 2³² − 1 stands for a document that the model has forgotten
+
+Two files cannot be replaced at one stroke. So the ledger is written first, when the model that comes next is already on the disk under
+another name, and it holds both what was and what changes. Which of the two is true the model file tells by its digest: killed between the two
+writes, it is the old one, and the changes do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtext.errors import ModelError, PathError, reason
+from nbtext.store.atomic import replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SUFFIX = ".ledger"
+FINGERPRINT_BYTES = 16
+FINGERPRINT = np.dtype(f"S{FINGERPRINT_BYTES}")
+NO_MODEL = bytes(32)
+FORMAT = 1
+MAGIC = b"nbledger"
+
+ABSENT = -1
+"""The label of a document that a ledger does not hold."""
+
+_GONE = (1 << 32) - 1
+_FIELDS = struct.Struct("<8sIIQQ32s32s32s")
+_DIGEST = slice(_FIELDS.size - 32, _FIELDS.size)
+
+
+class StaleLedgerError(ModelError):
+    """A ledger of another model than the one it lies beside."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """Documents by fingerprint, ascending and distinct, shape (n_docs,), each with the number of its label. Immutable."""
+
+    fingerprints: NDArray[Any]
+    numbers: NDArray[np.int64]
+    labels: tuple[str, ...]
+
+    @classmethod
+    def empty(cls) -> Ledger:
+        """No documents."""
+        return cls(np.empty(0, FINGERPRINT), np.empty(0, np.int64), ())
+
+    def __len__(self) -> int:
+        return self.fingerprints.size
+
+    def find(self, fingerprints: NDArray[Any]) -> NDArray[np.int64]:
+        """The number of each document's label, `ABSENT` for one that is not here, shape (n,)."""
+        if not len(self):
+            return np.full(fingerprints.size, ABSENT, np.int64)
+        place = np.minimum(np.searchsorted(self.fingerprints, fingerprints), len(self) - 1)
+        return np.where(self.fingerprints[place] == fingerprints, self.numbers[place], ABSENT)
+
+    def changed(self, fingerprints: NDArray[Any], labels: Sequence[str | None]) -> Ledger:
+        """The ledger with these documents, distinct, under these labels; without those whose label is None."""
+        names = tuple(sorted({*self.labels, *(label for label in labels if label is not None)}))
+        number: dict[str | None, int] = {label: place for place, label in enumerate(names)}
+        number[None] = ABSENT
+        mine = np.array([number[label] for label in self.labels], np.int64)[self.numbers]
+        return _merged(self.fingerprints, mine, fingerprints, np.array([number[label] for label in labels], np.int64), names)
+
+    def relabelled(self, old: str, new: str) -> Ledger:
+        """The ledger in which the documents of one label have another."""
+        if old not in self.labels:
+            return self
+        chosen = self.fingerprints[self.numbers == self.labels.index(old)]
+        return self.changed(chosen, [new] * chosen.size)
+
+    def over(self, labels: Sequence[str]) -> Ledger:
+        """The same documents with the numbers of other labels, among which are all that it uses."""
+        number = {label: place for place, label in enumerate(labels)}
+        return Ledger(
+            self.fingerprints, np.array([number.get(label, ABSENT) for label in self.labels], np.int64)[self.numbers], tuple(labels)
+        )
+
+    def used(self) -> set[str]:
+        """The labels that a document has."""
+        return {self.labels[number] for number in np.unique(self.numbers).tolist()}
+
+
+def _merged(
+    fingerprints: NDArray[Any], numbers: NDArray[np.int64], changed: NDArray[Any], changes: NDArray[np.int64], labels: tuple[str, ...]
+) -> Ledger:
+    """Entries with changes, which win."""
+    stays = ~np.isin(fingerprints, changed)
+    together = np.concatenate((fingerprints[stays], changed[changes != ABSENT]))
+    order = np.argsort(together)
+    of_either = np.concatenate((numbers[stays], changes[changes != ABSENT]))
+    return Ledger(together[order], of_either[order], labels)
+
+
+def fingerprint(text: bytes) -> bytes:
+    """Half of the SHA-256 of a document: equal for equal documents, and for no others that anyone could find."""
+    return hashlib.sha256(text).digest()[:FINGERPRINT_BYTES]
+
+
+def ledger_path(model_path: str) -> str:
+    """Where the ledger of a model is, beside the file itself where that is a symbolic link."""
+    return os.path.realpath(model_path) + SUFFIX
+
+
+def write_ledger(path: str, before: tuple[bytes, Ledger], after: tuple[bytes, Ledger]) -> None:
+    """Write the ledger of two models, by their digests: the one that is there, and the one that will be. Atomic; raises `PathError`."""
+    (old_model, old), (new_model, new) = before, after
+    labels = sorted(old.used() | new.used())
+    old, new = old.over(labels), new.over(labels)
+    either = np.union1d(old.fingerprints, new.fingerprints)
+    differs = old.find(either) != new.find(either)
+    fingerprints, numbers = either[differs], new.find(either)[differs]
+    text = json.dumps(labels).encode()
+    body = b"".join((
+        text,
+        old.fingerprints.tobytes(),
+        old.numbers.astype("<u4").tobytes(),
+        fingerprints.tobytes(),
+        np.where(numbers == ABSENT, _GONE, numbers).astype("<u4").tobytes(),
+    ))  # fmt: skip
+    fields = (MAGIC, FORMAT, len(text), len(old), fingerprints.size, old_model, new_model)
+    head = _FIELDS.pack(*fields, b"")[: _DIGEST.start]
+    replace_file(path, lambda file: file.writelines((head, hashlib.sha256(head + body).digest(), body)))
+
+
+def read_ledger(path: str, model: bytes) -> Ledger | None:
+    """The ledger of the model with this digest; None if there is none.
+
+    Raises `StaleLedgerError` if it is that of other models, `ModelError` if it is damaged or of a newer format, `PathError` if it cannot be read.
+    """
+    try:
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise PathError("not a ledger: it is no regular file", where=path, hint="remove it")
+            content = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+    try:
+        return _parsed(content, model)
+    except ModelError as problem:
+        problem.where = path
+        raise
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def _parsed(content: bytes, model: bytes) -> Ledger:
+    if content[: len(MAGIC)] != MAGIC or len(content) < _FIELDS.size:
+        raise _damaged("it does not begin like one")
+    _, version, label_bytes, entries, changes, before, after, digest = _FIELDS.unpack_from(content)
+    if version > FORMAT:
+        raise ModelError(f"made by a newer nbtext (format {version}, this one reads {FORMAT})", hint="upgrade nbtext")
+    if len(content) != _FIELDS.size + label_bytes + (entries + changes) * (FINGERPRINT_BYTES + 4):
+        raise _damaged("it has not the length that its header says")
+    if hashlib.sha256(content[: _DIGEST.start] + content[_DIGEST.stop :]).digest() != digest:
+        raise _damaged("its checksum is wrong")
+    end = _FIELDS.size + label_bytes
+    labels = _labels(content[_FIELDS.size : end])
+    parts = []
+    for size in (entries, changes):
+        fingerprints = np.frombuffer(content, FINGERPRINT, size, end)
+        numbers = np.frombuffer(content, "<u4", size, end + size * FINGERPRINT_BYTES).astype(np.int64)
+        end += size * (FINGERPRINT_BYTES + 4)
+        if not np.all(fingerprints[1:] > fingerprints[:-1]):
+            raise _damaged("its fingerprints are not sorted")
+        parts.append((fingerprints, np.where(numbers == _GONE, ABSENT, numbers)))
+    if not all(numbers.max(initial=ABSENT) < len(labels) for _, numbers in parts) or parts[0][1].min(initial=0) == ABSENT or not version:
+        raise _damaged("an entry has no label")
+    if model == after:
+        return _merged(*parts[0], *parts[1], labels)
+    if model == before:
+        return Ledger(*parts[0], labels)
+    raise StaleLedgerError("the ledger belongs to another model", hint="begin a new one with nbtext train --once, or remove it")
+
+
+def _labels(text: bytes) -> tuple[str, ...]:
+    try:
+        labels = json.loads(text)
+    except (ValueError, RecursionError):
+        labels = None
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or labels != sorted(set(labels)):
+        raise _damaged("its labels are no list of text")
+    return tuple(labels)
+
+
+def _damaged(what: str) -> ModelError:
+    return ModelError(f"the ledger is damaged: {what}", hint="remove it to begin a new one, which does not know documents learnt before")

@@ -1,0 +1,97 @@
+"""One writer at a time: a lock (flock) on a file beside the one that is to be written.
+
+The lock cannot be on the file itself, which is replaced by another. The kernel frees it when its holder ends, however it ends. Readers take
+none. The lock file is removed at the end by its holder alone, while it holds it; so whoever gets the lock looks whether the file that it
+has locked is still the one of that name, and else begins anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbtext.errors import LockedError, PathError, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIX = ".lock"
+
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.005, 0.1
+"""Seconds between two attempts: at first few, for most holders are quick."""
+
+
+@contextlib.contextmanager
+def locked(path: str, timeout: float) -> Iterator[None]:
+    """Hold the lock of a file (symbolic links followed) that may or may not exist; wait for at most ``timeout`` seconds.
+
+    Raises `LockedError` if another process holds it all the time, `PathError` if there can be no lock file.
+    """
+    place = os.path.realpath(path) + SUFFIX
+    descriptor = _acquired(place, time.monotonic() + timeout, timeout)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            Path(place).unlink()
+        with contextlib.suppress(OSError):  # what was to be written is written
+            os.close(descriptor)
+
+
+def _acquired(place: str, deadline: float, timeout: float) -> int:
+    """A descriptor of the file at ``place`` with the lock on it."""
+    wait = _SHORTEST_WAIT
+    while True:
+        descriptor = _opened(place)
+        try:
+            if _is_locked(descriptor, place) and _is_still_there(descriptor, place):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            waited = f"for {timeout:g} s" if timeout else "now"
+            raise LockedError(
+                f"another process is writing the model {waited}", where=place, hint="try again, or give a longer --lock-timeout"
+            )
+        time.sleep(min(wait, left))
+        wait = min(2 * wait, _LONGEST_WAIT)
+
+
+def _opened(place: str) -> int:
+    flags = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+    try:
+        try:
+            descriptor = os.open(place, os.O_RDWR | flags, 0o666)
+        except PermissionError:  # somebody else's: reading is enough for a lock
+            descriptor = os.open(place, os.O_RDONLY | flags, 0o666)
+    except OSError as problem:
+        raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="remove it if no other process is running") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PathError("cannot lock: it is not a regular file", where=place, hint="remove it")
+    return descriptor
+
+
+def _is_locked(descriptor: int, place: str) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as problem:
+        raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="keep the model on a file system that has locks") from None
+    return True
+
+
+def _is_still_there(descriptor: int, place: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(place))
+    except FileNotFoundError:
+        return False

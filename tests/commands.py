@@ -1,0 +1,157 @@
+"""The commands that read or write a model, on a corpus of six documents, with what must come of them: for tests of what interrupts them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from nbtext.model.verify import verify
+from tests.process import PETS, Result, corpus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.warm import Warm
+
+MODEL = "m"
+
+FOLDERS = {"pets": PETS, "more": {"dogs/3": "the puppy barks", "fish/1": "the goldfish swims round and round"}}
+
+Arguments = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command with the commands that make what it finds."""
+
+    arguments: Arguments
+    before: tuple[Arguments, ...] = (("train", "pets", "-m", MODEL),)
+    once: bool = False
+    """Whether a second run does nothing."""
+
+
+TRAIN = Command(("train", "pets", "more", "-m", MODEL))
+
+WRITING = {
+    "train": TRAIN,
+    "update": Command(("update", "more", "-m", MODEL)),
+    "update once": Command(("update", "more", "-m", MODEL, "--once", "--backup"), (("train", "pets", "-m", MODEL, "--once"),), once=True),
+    "forget": Command(("forget", "more", "-m", MODEL), (TRAIN.arguments,)),
+    "merge": Command(("merge", MODEL, "other", "-o", MODEL), (("train", "pets", "-m", MODEL), ("train", "more", "-m", "other"))),
+}
+READING = {
+    "classify": Command(("classify", "pets/cats/1", "pets/dogs/1", "pets/dogs/2", "-m", MODEL, "--output", "tsv")),
+    "inspect": Command(("inspect", "-m", MODEL, "--verify", "--output", "json")),
+}
+
+Files = dict[str, bytes]
+"""The files in a folder, by name, not those in folders below."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A folder in which a command can be run, what is in it before and after, and what is printed."""
+
+    warm: Warm
+    folder: Path
+    command: Command
+    before: Files
+    after: Files
+    out: bytes
+
+    @property
+    def model(self) -> Path:
+        """Where the model is."""
+        return self.folder / MODEL
+
+    @property
+    def old(self) -> bytes:
+        """The model before."""
+        return self.before[MODEL]
+
+    @property
+    def new(self) -> bytes:
+        """The model after."""
+        return self.after[MODEL]
+
+    def restore(self) -> None:
+        """Put everything as it was before."""
+        for name in files_in(self.folder):
+            if name not in self.before:
+                (self.folder / name).unlink()
+        for name, content in self.before.items():
+            (self.folder / name).write_bytes(content)
+
+    def left_over(self) -> set[str]:
+        """Names of files that are there now and should be neither before nor after."""
+        return {path.name for path in self.folder.iterdir() if path.is_file()} - {*self.before, *self.after}
+
+    def run(self, **how: Any) -> Result:
+        """Run the command to its end."""
+        return self.warm.run(*self.command.arguments, cwd=self.folder, **how)
+
+    def check(self, result: Result) -> None:
+        """What must hold whatever happened: the model is the old one or the new one, and the next run leaves nothing that it should not.
+
+        Where documents could not be read it may be another one, that of the others.
+        """
+        present = self.model.read_bytes()
+        says_written = any(note.startswith(f"nbtext: {MODEL}: written, but may not survive a power cut") for note in result.notes)
+        if result.status == 0 or says_written:
+            assert present == self.new, result
+        elif result.status == 1:
+            assert all(note.startswith("nbtext: ") for note in result.notes), result
+            assert sound(self.model), result
+        elif result.status in (3, 4, 5):
+            assert present == self.old, result
+        else:
+            assert present in (self.old, self.new), result
+        backup = self.folder / (MODEL + ".1")
+        assert not backup.exists() or backup.read_bytes() == self.old, result
+        if self.command.once and result.status:
+            again = self.run()
+            assert (again.status, self.model.read_bytes(), self.left_over()) == (0, self.new, set()), (result, again)
+        elif self.left_over():
+            self.restore_but(self.left_over())
+            again = self.run()
+            assert (again.status, self.model.read_bytes(), self.left_over()) == (0, self.new, set()), (result, again)
+
+    def restore_but(self, names: set[str]) -> None:
+        """Put everything as it was before, and leave some files there."""
+        kept = {name: (self.folder / name).rename(self.folder / "kept" / name) for name in names}
+        self.restore()
+        for name, path in kept.items():
+            path.rename(self.folder / name)
+
+
+def files_in(folder: Path) -> Files:
+    """What is in a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def setting(warm: Warm, folder: Path, command: Command) -> Setting:
+    """A folder with the corpora and with what the command finds."""
+    (folder / "kept").mkdir(exist_ok=True)
+    for name, documents in FOLDERS.items():
+        corpus(folder / name, documents)
+    for arguments in command.before:
+        assert warm.run(*arguments, cwd=folder).status == 0
+    before = files_in(folder)
+    done = warm.run(*command.arguments, cwd=folder)
+    assert (done.status, done.err) == (0, b""), done
+    made = Setting(warm, folder, command, before, files_in(folder), done.out)
+    assert sound(folder / MODEL)
+    assert (made.new != made.old) == (command in WRITING.values())
+    return made
+
+
+@cache
+def _sound(content: bytes, path: Path) -> bool:
+    del content
+    return all(check.passed for check in verify(str(path)))
+
+
+def sound(path: Path) -> bool:
+    """Whether a model loads and verifies."""
+    return _sound(path.read_bytes(), path)

@@ -1,0 +1,54 @@
+"""Runs nbtext with shards of so many bytes as the first argument says, so that small corpora are worth several processes.
+
+Further words after colons change more: ``spawn`` has new interpreters in place of forked processes, ``stall`` has the workers of
+classify and evaluate wait, ``alone`` lets no process start.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from nbtext.cli import jobs
+from nbtext.cli.main import main
+from nbtext.corpus import shards
+from nbtext.model import sharded_scores
+from nbtext.parallel import pool, workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SIZE, *CHANGES = sys.argv.pop(1).split(":")
+
+
+def small_shards(paths: Sequence[str], source: Any, size: int = 0) -> Iterator[shards.Shard]:
+    """As `nbtext.corpus.shards.shards`, but small."""
+    del size
+    return shards.shards(paths, source, int(SIZE))
+
+
+def stall(of: object, shard: object) -> None:
+    """In place of scoring: wait to be killed."""
+    del of, shard
+    time.sleep(600)
+
+
+def refuse(self: object) -> None:
+    """In place of starting a process."""
+    del self
+    raise BlockingIOError("no more processes")
+
+
+if __name__ == "__main__":
+    jobs.shards = small_shards  # type: ignore[attr-defined]
+    jobs.WORTH_A_PROCESS = 1
+    if "spawn" in CHANGES:
+        pool.forks = workers.forks = lambda: False  # type: ignore[attr-defined]
+    if "stall" in CHANGES:
+        sharded_scores._scored_shard = stall  # type: ignore[assignment]
+    if "alone" in CHANGES:
+        import multiprocessing.process
+
+        multiprocessing.process.BaseProcess.start = refuse  # type: ignore[method-assign]
+    main()

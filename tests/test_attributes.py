@@ -1,0 +1,60 @@
+"""Values beside a text: how they travel with it, and which are refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.attributes import Attributes, parted
+from nbtext.errors import DocumentError
+from nbtext.parameters import READING, checked
+
+SOME = Attributes(("colour",), ("visits",), ("age",))
+
+
+def values(*given_values: str) -> list[str]:
+    return parted(SOME.document(b"text", given_values))[1]
+
+
+def test_names_come_from_the_parameters_of_reading_in_their_order() -> None:
+    reading = checked(READING, {"categorical": "b,a", "numeric": "c"})
+    assert Attributes.of(reading) == Attributes(("b", "a"), (), ("c",))
+    assert Attributes.of(reading).names == ("b", "a", "c")
+    assert Attributes.of(checked(READING, {})).names == ()
+
+
+@given(st.binary(), st.text())
+def test_a_text_and_a_category_come_out_as_they_went_in(text: bytes, colour: str) -> None:
+    found, (category, *numbers) = parted(SOME.document(text, [colour, "", ""]))
+    assert found == text.replace(b"\x1e", b" ")
+    assert category == " ".join(colour.replace("\x1e", " ").replace("\x1f", " ").split())
+    assert numbers == ["", ""]
+
+
+def test_no_text_can_bring_values_of_its_own() -> None:
+    assert values("", "", "") == parted(SOME.document(b"text\x1ered\x1f3\x1f4", ["", "", ""]))[1]
+
+
+@pytest.mark.parametrize(("given_number", "kept"), [("3", "3"), (" 3.0 ", "3"), ("1e3", "1000"), ("", ""), ("+0", "0")])
+def test_counts_are_whole_numbers(given_number: str, kept: str) -> None:
+    assert values("", given_number, "")[1] == kept
+
+
+@pytest.mark.parametrize(
+    ("given_number", "kept"), [("3", "3.0"), ("-0.0", "0.0"), (".5", "0.5"), ("1E-100", "1e-100"), ("  ", ""), ("0.1", "0.1")]
+)
+def test_equal_numbers_are_the_same_text(given_number: str, kept: str) -> None:
+    assert values("", "", given_number)[2] == kept
+
+
+@pytest.mark.parametrize("wrong", ["-1", "1.5", "nan", "1_000", "٣", "9007199254740992", "x", "1e400"])
+def test_what_is_no_count_is_refused(wrong: str) -> None:
+    with pytest.raises(DocumentError, match="at 'visits' is not a whole number from 0"):
+        values("", wrong, "")
+
+
+@pytest.mark.parametrize("wrong", ["nan", "inf", "1,5", "0x10", "1e101", "1e-101", "x" * 100])
+def test_what_is_no_number_is_refused(wrong: str) -> None:
+    with pytest.raises(DocumentError, match="at 'age' is not a number"):
+        values("", "", wrong)

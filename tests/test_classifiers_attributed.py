@@ -1,0 +1,287 @@
+"""Attributes beside text, or without one: textbook numbers, scikit-learn and scipy as oracles, and what holds of every model."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+
+from nbtext import TextClassifier
+from nbtext.classifiers.attributed import AttributedClassifier
+from nbtext.classifiers.discriminant import GaussianDiscriminantAnalysis
+from nbtext.errors import ModelError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+Row = dict[str, Any]
+
+DATING = [
+    ("t", "d", "l", "+"), ("s", "d", "l", "+"), ("t", "b", "l", "-"), ("t", "r", "l", "-"),
+    ("s", "b", "l", "-"), ("t", "b", "w", "+"), ("t", "d", "w", "+"), ("s", "b", "w", "+"),
+]  # fmt: skip
+"""Height, hair and eyes of eight people and whether they are liked: V. Honavar's notes (Penn State), naive Bayes."""
+
+LOOKS = "height,hair,eye"
+
+
+def person(height: str, hair: str, eye: str) -> Row:
+    return {"height": height, "hair": hair, "eye": eye}
+
+
+def dating(**parameters: Any) -> TextClassifier:
+    return TextClassifier(categorical=LOOKS, **parameters).fit([person(*row[:3]) for row in DATING], [row[3] for row in DATING])
+
+
+def joint(model: TextClassifier, row: Row) -> list[float]:
+    found: list[float] = np.exp(model.joint_log_likelihood([row]))[0].tolist()
+    return found
+
+
+def test_the_dating_table_of_the_notes() -> None:
+    model = dating(estimate="ml")
+    assert model.classes_ == ["+", "-"]
+    assert model.prior.tolist() == [5 / 8, 3 / 8]
+    classifier = model.classifier
+    assert isinstance(classifier, AttributedClassifier)
+    name = model.statistics.vocabulary.term
+    found = {
+        name(term)[1:].replace("\x1f", "="): attribute.values.probability(np.array([term]))[0].tolist()
+        for attribute in classifier.categorical
+        for term in np.flatnonzero(attribute.values.selected).tolist()
+    }
+    assert found["hair=d"] == [3 / 5, 0]
+    assert found["eye=l"] == [2 / 5, 1]
+    assert joint(model, person("t", "b", "l")) == pytest.approx([0.06, 1 / 6])
+    assert model.predict([person("t", "b", "l")]) == ["-"]
+
+
+def test_under_maximum_likelihood_a_value_never_seen_rules_both_classes_out_and_smoothing_mends_it() -> None:
+    stranger = person("t", "r", "w")
+    assert joint(dating(estimate="ml"), stranger) == [0, 0]
+    assert dating(estimate="ml").predict([stranger]) == [None]
+    for parameters in ({}, {"smoothing": 1}, {"estimate": "map", "smoothing": 0.5}):
+        model = dating(**parameters)
+        (answer,) = model.predict_proba([stranger])
+        assert np.all(answer > 0)
+        assert answer.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1, 3.5])
+def test_categories_are_those_of_scikit_learn(alpha: float) -> None:
+    model = dating(smoothing=alpha, calibration="none")
+    numbers = {value: n for column in range(3) for n, value in enumerate(sorted({row[column] for row in DATING}))}
+    coded = [[numbers[value] for value in row[:3]] for row in DATING]
+    oracle = CategoricalNB(alpha=alpha).fit(coded, [row[3] for row in DATING])
+    np.testing.assert_allclose(model.predict_proba([person(*row[:3]) for row in DATING]), oracle.predict_proba(coded), rtol=1e-12)
+
+
+def test_missing_and_unknown_values_say_nothing() -> None:
+    model = dating()
+    assert model.predict_proba([{}])[0].tolist() == pytest.approx(model.prior.tolist())
+    of_hair = model.joint_log_likelihood([{"hair": "d"}, {"hair": "d", "eye": None}, {"hair": "d", "eye": "green", "height": ""}])
+    assert of_hair[0].tolist() == of_hair[1].tolist() == of_hair[2].tolist()
+
+
+def drawn(n: int, seed: int = 0) -> tuple[list[Row], list[str]]:
+    """People of two towns, with a text, a colour, visits and an age; some values are missing."""
+    random = np.random.default_rng(seed)
+    rows, labels = [], []
+    for number in range(n):
+        north = number % 2
+        row: Row = {
+            "text": " ".join(random.choice(["snow", "sea", "fish", "wind"] if north else ["sun", "sea", "wine", "wind"], 6)),
+            "colour": str(random.choice(["blue", "grey"] if random.random() < 0.7 - 0.4 * north else ["red", "grey"])),
+            "visits": int(random.poisson(2 + 2 * north)),
+            "age": round(float(random.normal(40 - 10 * north, 5)), 2),
+        }
+        if number % 7 == 0:
+            del row["colour"], row["age"]
+        if number % 11 == 0:
+            row["visits"] = None
+        rows.append(row)
+        labels.append("north" if north else "south")
+    return rows, labels
+
+
+COLUMNS: dict[str, str] = {"categorical": "colour", "count": "visits", "numeric": "age"}
+ROWS, LABELS = drawn(60)
+ASKED = drawn(20, 1)[0]
+
+
+def fitted(**parameters: Any) -> TextClassifier:
+    return TextClassifier(**COLUMNS, **parameters).fit(ROWS, LABELS)
+
+
+def test_log_likelihoods_add() -> None:
+    """Slow twin: text alone by a model of texts, the others by hand from the rows."""
+    alpha = 0.5
+    model = fitted(smoothing=alpha)
+    texts = TextClassifier(smoothing=alpha).fit([row["text"] for row in ROWS], LABELS)
+    wanted = texts.joint_log_likelihood([row["text"] for row in ASKED])
+    for k, label in enumerate(model.classes_):
+        mine = [row for row, of in zip(ROWS, LABELS, strict=True) if of == label]
+        colours = sorted({row["colour"] for row in ROWS if "colour" in row})
+        of_colour = {value: sum(row.get("colour") == value for row in mine) for value in colours}
+        visits, all_visits = ([row["visits"] for row in rows if row["visits"] is not None] for rows in (mine, ROWS))
+        rate = (sum(visits) + alpha * np.mean(all_visits)) / (len(visits) + alpha)
+        ages, all_ages = ([row["age"] for row in rows if "age" in row] for rows in (mine, ROWS))
+        mean = (sum(ages) + alpha * np.mean(all_ages)) / (len(ages) + alpha)
+        square = (sum(age**2 for age in ages) + alpha * np.mean(np.square(all_ages))) / (len(ages) + alpha)
+        for place, row in enumerate(ASKED):
+            if row.get("colour") in of_colour:
+                wanted[place, k] += math.log((of_colour[row["colour"]] + alpha) / (sum(of_colour.values()) + alpha * len(colours)))
+            if row["visits"] is not None:
+                wanted[place, k] += stats.poisson.logpmf(row["visits"], rate)
+            if "age" in row:
+                wanted[place, k] += stats.norm.logpdf(row["age"], mean, math.sqrt(square - mean**2))
+    np.testing.assert_allclose(model.joint_log_likelihood(ASKED), wanted, rtol=1e-9)
+
+
+FLOWERS = [
+    [
+        round(float(value), 1)
+        for value in np.random.default_rng(number).normal([5 + number % 3, 3, 4 - number % 3], [0.5, 0.4, 0.3 + 0.2 * (number % 3)])
+    ]
+    for number in range(90)
+]
+SPECIES = [f"s{number % 3}" for number in range(90)]
+SIZES = [dict(zip("abc", row, strict=True)) for row in FLOWERS]
+
+
+def of_sizes(**parameters: Any) -> NDArray[np.float64]:
+    model = TextClassifier(numeric="a,b,c", calibration="none", **parameters).fit(SIZES, SPECIES)
+    return model.predict_log_proba(SIZES)
+
+
+def test_numbers_are_those_of_gaussian_naive_bayes_in_scikit_learn() -> None:
+    wanted = GaussianNB(var_smoothing=0).fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
+    np.testing.assert_allclose(of_sizes(estimate="ml"), wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:
+    """To the digits that a model keeps of means and covariances."""
+    linear = LinearDiscriminantAnalysis(solver="lsqr").fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
+    np.testing.assert_allclose(of_sizes(classifier="gaussian", shrinkage=0), linear, rtol=1e-3, atol=1e-4)
+    quadratic = QuadraticDiscriminantAnalysis().fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
+    found = of_sizes(classifier="gaussian", covariance="separate", shrinkage=0)
+    sizes = np.bincount(np.unique(SPECIES, return_inverse=True)[1])
+    assert set(sizes.tolist()) == {30}  # scikit-learn divides by n − 1
+    assert found.argmax(axis=1).tolist() == quadratic.argmax(axis=1).tolist()
+    np.testing.assert_allclose(found, quadratic, rtol=0.2, atol=0.2)
+
+
+def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
+    model = TextClassifier(numeric="a,b,c", classifier="gaussian", shrinkage=0, calibration="none").fit(SIZES, SPECIES)
+    classifier = model.classifier.of_texts
+    assert isinstance(classifier, GaussianDiscriminantAnalysis)
+    weights, bias = classifier.boundary()
+    scores = np.array(FLOWERS) @ weights.T + bias
+    found = model.joint_log_likelihood(SIZES)
+    np.testing.assert_allclose(scores - scores[:, :1], found - found[:, :1], rtol=1e-6, atol=1e-6)
+
+
+def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
+    for columns in ({}, {"numeric": "age"}):
+        model = TextClassifier(classifier="gaussian", latent=3, **columns).fit(ROWS, LABELS)
+        classifier = model.classifier.of_texts
+        assert isinstance(classifier, GaussianDiscriminantAnalysis)
+        assert classifier.gaussians.means.shape == (2, 3 + len(columns))
+
+
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"])
+def test_every_classifier_of_probabilities_takes_attributes(classifier: str, tmp_path: Path) -> None:
+    model = fitted(classifier=classifier)
+    assert model.score(ROWS, LABELS) > 0.9
+    model.save(str(tmp_path / "m"))
+    loaded = TextClassifier.load(str(tmp_path / "m"))
+    assert loaded.predict_log_proba(ASKED).tolist() == model.predict_log_proba(ASKED).tolist()
+    loaded.save(str(tmp_path / "again"))
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_scores_that_are_no_probabilities_take_none() -> None:
+    with pytest.raises(UsageError, match="complement takes no attributes"):
+        fitted(classifier="complement")
+
+
+@given(st.lists(st.integers(0, 59), min_size=1, max_size=59, unique=True), st.randoms(use_true_random=False))
+def test_parts_in_any_order_make_the_model_of_all(first: list[int], random: Any) -> None:
+    rest = [number for number in range(60) if number not in first]
+    random.shuffle(rest)
+    model = TextClassifier(**COLUMNS)
+    for part in (first, rest):
+        model.partial_fit([ROWS[number] for number in part], [LABELS[number] for number in part])
+    whole = fitted()
+    assert model.statistics == whole.statistics
+    assert model.predict_log_proba(ASKED).tolist() == whole.predict_log_proba(ASKED).tolist()
+
+
+def test_no_class_says_anything_by_a_number_that_is_always_the_same() -> None:
+    rows = [{"visits": 0, "age": 3.5}] * 4
+    model = TextClassifier(count="visits", numeric="age").fit(rows, ["a", "a", "a", "b"])
+    assert model.predict_proba([{"visits": 5, "age": 9}])[0].tolist() == pytest.approx([0.75, 0.25])
+
+
+def test_a_class_without_spread_has_no_maximum_likelihood() -> None:
+    rows, labels = [{"age": 3}, {"age": 3}, {"age": 4}, {"age": 5}], ["a", "a", "b", "b"]
+    with pytest.raises(UsageError, match="in class a all documents have the same 'age'"):
+        TextClassifier(numeric="age", estimate="ml").fit(rows, labels)
+    assert TextClassifier(numeric="age").fit(rows, labels).predict([{"age": 3.1}]) == ["a"]
+
+
+def test_a_count_never_seen_in_a_class_rules_it_out_under_maximum_likelihood() -> None:
+    model = TextClassifier(count="visits", estimate="ml").fit([{"visits": 0}, {"visits": 2}], ["a", "b"])
+    assert model.predict([{"visits": 1}]) == ["b"]
+    assert joint(model, {"visits": 1})[0] == 0
+    assert model.predict_proba([{"visits": 0}])[0, 0] > 0.5
+
+
+def test_attributes_are_parameters_that_copies_keep() -> None:
+    model = TextClassifier(**COLUMNS)
+    assert TextClassifier(**model.get_params()).get_params() == model.get_params()
+    model.fit(ROWS, LABELS).set_params(numeric=None)
+    with pytest.raises(UsageError, match="not trained"):
+        model.predict(ASKED)
+    with pytest.raises(UsageError, match="none twice"):
+        TextClassifier(numeric="a,a")
+    with pytest.raises(UsageError, match="'old' at 'age' is not a number"):
+        TextClassifier(numeric="age").fit([{"age": "old"}], ["a"])
+
+
+def test_an_attribute_of_no_document_is_told() -> None:
+    model = TextClassifier(categorical="colour,shape", numeric="age").fit([{"colour": "red"}, {"colour": "blue"}], ["a", "b"])
+    assert model.warnings() == ["no document has a value of shape, age"]
+    assert model.predict([{"colour": "red", "shape": "round", "age": 3}]) == ["a"]
+
+
+def test_a_model_with_impossible_sums_is_refused(tmp_path: Path) -> None:
+    from nbtext.model.state import from_plain
+    from nbtext.store import read_model_file
+
+    fitted().save(str(tmp_path / "m"))
+    settings, arrays = read_model_file(str(tmp_path / "m"))
+    sums = arrays["value_sums"].tobytes().decode().splitlines()
+    for lines in (
+        sums[:-1],
+        [*sums[:-1], "1 0"],
+        [*sums[:-1], "x 0"],
+        [*sums[:-1], "9" * 5000 + " 0"],
+        [*sums[:-1], "1 99999"],
+        ["-1 0", *sums[1:]],
+    ):
+        wrong = np.frombuffer("".join(line + "\n" for line in lines).encode(), np.uint8)
+        with pytest.raises(ModelError, match="malformed"):
+            from_plain(settings, {**arrays, "value_sums": wrong})
+    for name in ("values", "sample_values", "fitted_attribute_smoothing"):
+        with pytest.raises(ModelError, match="malformed"):
+            from_plain(settings, {other: array for other, array in arrays.items() if other != name})

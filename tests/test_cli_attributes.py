@@ -1,0 +1,142 @@
+"""Attributes beside text on the command line: tables and JSON lines, without and with a text, through the commands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATING = """height,hair,eye,likes
+t,d,l,+
+s,d,l,+
+t,b,l,-
+t,r,l,-
+s,b,l,-
+t,b,w,+
+t,d,w,+
+s,b,w,+
+"""
+LOOKS = ("--label-column", "likes", "--categorical", "height,hair,eye")
+
+PEOPLE = """label,text,age,visits,city
+a,the cat sat,34.5,3,Rome
+a,the dog,30,0,Oslo
+b,a bird sang,12,9,Rome
+b,birds sing songs,14.25,7,
+c,cars drive,50,1,Oslo
+c,a car,,2,Bonn
+"""
+ALL = ("--label-column", "label", "--text-column", "text", "--categorical", "city", "--count", "visits", "--numeric", "age")
+
+
+@pytest.fixture
+def dating(tmp_path: Path) -> Path:
+    (tmp_path / "dating.csv").write_text(DATING)
+    return tmp_path
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    return tmp_path
+
+
+def test_a_table_without_a_text(dating: Path) -> None:
+    succeeded(nbtext("train", "dating.csv", *LOOKS, "--estimate", "ml", cwd=dating))
+    (dating / "new.csv").write_text("height,hair,eye\nt,b,l\nt,r,w\n,,\n")
+    answers = succeeded(nbtext("classify", "new.csv", "--output", "jsonl", "--scores", cwd=dating)).text.splitlines()
+    first, second, third = (json.loads(line) for line in answers)
+    assert first["label"] == "-"
+    assert first["probability"] == pytest.approx((1 / 6) / (1 / 6 + 0.06))
+    assert second["abstained"] == "impossible"
+    assert third["abstained"] == "no known terms" if "abstained" in third else third["probability"] == pytest.approx(5 / 8)
+
+
+def test_without_a_header_columns_have_numbers(dating: Path) -> None:
+    rows = DATING.splitlines()[1:]
+    (dating / "bare.tsv").write_text("".join(row.replace(",", "\t") + "\n" for row in rows))
+    succeeded(nbtext("train", "dating.csv", *LOOKS, "-m", "named", cwd=dating))
+    succeeded(nbtext("train", "bare.tsv", "--label-column", "4", "--categorical", "1,2,3", "-m", "numbered", cwd=dating))
+    ours, theirs = (
+        [row[1:] for row in succeeded(nbtext("classify", "bare.tsv", "-m", model, *more, cwd=dating)).rows]
+        for model, *more in (("named", "--categorical", "1,2,3", "--format", "tsv", "--no-header"), ("numbered",))
+    )
+    assert ours == theirs
+
+
+def test_json_lines_are_the_same_model_as_a_table(people: Path) -> None:
+    names = PEOPLE.splitlines()[0].split(",")
+    records = [dict(zip(names, row.split(","), strict=True)) for row in PEOPLE.splitlines()[1:]]
+    lines = [{name: float(value) if name in ("age", "visits") else value for name, value in record.items() if value} for record in records]
+    (people / "people.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for corpus in ("people.csv", "people.jsonl"):
+        succeeded(nbtext("train", corpus, *ALL, "-m", corpus + ".m", cwd=people))
+    inspected = [
+        json.loads(succeeded(nbtext("inspect", "-m", corpus + ".m", "--output", "json", cwd=people)).text)
+        for corpus in ("people.csv", "people.jsonl")
+    ]
+    assert inspected[0]["attributes"] == inspected[1]["attributes"]
+    assert inspected[0]["classes"] == inspected[1]["classes"]
+    assert inspected[0]["attributes"]["visits"]["documents"] == 6
+    assert inspected[0]["attributes"]["age"]["documents"] == 5
+    assert inspected[0]["attributes"]["city"]["values"] == 3
+
+
+def test_text_and_attributes_go_through_the_commands(people: Path) -> None:
+    succeeded(nbtext("train", "people.csv", *ALL, cwd=people))
+    answers = [row[1] for row in succeeded(nbtext("classify", "people.csv", cwd=people)).rows]
+    assert answers == ["a", "a", "b", "b", "c", "c"]
+    shown = succeeded(nbtext("inspect", cwd=people)).text
+    for part in ("city, categorical", "visits, count", "age, numeric", "standard deviation", "city=Bonn"):
+        assert part in shown
+    assert "city=Rome" in succeeded(nbtext("select-features", cwd=people)).text
+    assert json.loads(nbtext("evaluate", "people.csv", "--output", "json", cwd=people).text)["accuracy"] == 1
+    succeeded(nbtext("suspects", "people.csv", *ALL, cwd=people))
+    assert "takes no attributes" in error_line(nbtext("cross-validate", "people.csv", *ALL, "--leave-one-out", cwd=people), 2)
+    for classifier in ("multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"):
+        succeeded(nbtext("cross-validate", "people.csv", *ALL, "--folds", "2", "--classifier", classifier, cwd=people))
+    nbtext("report", "people.csv", "--output", "page.html", cwd=people)
+    assert "city" in (people / "page.html").read_text()
+
+
+def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Path) -> None:
+    (people / "people.csv").write_text(PEOPLE + "c,a cart,old,1,Bonn\n")
+    done = nbtext("train", "people.csv", *ALL, cwd=people)
+    assert done.status == 1
+    assert done.notes == ["nbtext: people.csv:8: the value 'old' at 'age' is not a number; leave it empty where it is not known"]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--categorical", "city,city"), "--categorical must be names or numbers of columns"),
+        (("--numeric", "age", "--classifier", "complement"), "--classifier complement takes no attributes"),
+    ],
+)
+def test_options_that_do_not_fit(people: Path, options: tuple[str, ...], complaint: str) -> None:
+    assert complaint in error_line(nbtext("train", "people.csv", "--label-column", "label", *options, cwd=people), 2)
+
+
+def test_attributes_need_columns_and_as_many_as_the_model_has(people: Path) -> None:
+    (people / "c" / "a").mkdir(parents=True)
+    (people / "c" / "a" / "1").write_text("a text")
+    assert "--format dir has no columns, such as age" in error_line(nbtext("train", "c", "--numeric", "age", cwd=people), 2)
+    succeeded(nbtext("train", "people.csv", *ALL, cwd=people))
+    complaint = error_line(nbtext("classify", "people.csv", "--numeric", "age,visits", cwd=people), 2)
+    assert "--numeric names 2 columns, and the model has 1" in complaint
+
+
+def test_a_column_that_is_not_there(people: Path) -> None:
+    complaint = error_line(nbtext("train", "people.csv", "--label-column", "label", "--categorical", "town", cwd=people), 4)
+    assert complaint == "nbtext: people.csv: no column is called 'town'; the header has label, text, age, visits, city"
+
+
+def test_the_same_values_come_again_without_being_a_leak(dating: Path) -> None:
+    succeeded(nbtext("train", "dating.csv", *LOOKS, cwd=dating))
+    succeeded(nbtext("evaluate", "dating.csv", cwd=dating))

@@ -1,0 +1,176 @@
+"""`nbtext doctor`: what it finds when all is well, and one thing at a time that is not."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext import __version__
+from nbtext.model import health
+from nbtext.model.speed import megabytes_per_second
+from tests.process import Result, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOOKED_AT = ["python", "packages", "optional", "locale", "model", "folder", "lock", "speed"]
+
+
+def found(result: Result) -> dict[str, dict[str, Any]]:
+    """The findings by what was looked at, the worst of each."""
+    checks = json.loads(result.out)["checks"]
+    return {of["check"]: of for of in sorted(checks, key=lambda of: ("ok", "warning", "failed").index(of["result"]))}
+
+
+def test_all_is_well(pets: Path) -> None:
+    before = {path.name for path in pets.iterdir()}
+    done = succeeded(nbtext("doctor", "-o", "json", cwd=pets))
+    said = json.loads(done.out)
+    assert [of["check"] for of in said["checks"]] == LOOKED_AT
+    assert {of["result"] for of in said["checks"]} == {"ok"}
+    assert {of["fix"] for of in said["checks"]} == {None}
+    assert (said["exit_status"], said["versions"]["nbtext"]) == (0, __version__)
+    assert said["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
+    for name in ("numpy", "scipy", "PyStemmer", "nltk", "click", "rich", "joblib"):
+        assert f"{name} {said['versions'][name]}" in found(done)["packages"]["detail"]
+    assert {path.name for path in pets.iterdir()} == before
+    table = succeeded(nbtext("doctor", cwd=pets)).text
+    assert "verified (file, contents" in table
+    assert "MB/s" in table
+    assert "→" not in table
+
+
+def test_no_model_yet_is_a_warning_and_one_that_was_named_a_failure(tmp_path: Path) -> None:
+    done = succeeded(nbtext("doctor", "-o", "json", cwd=tmp_path))
+    assert found(done)["model"]["result"] == "warning"
+    assert "nbtext train" in found(done)["model"]["fix"]
+    for arguments, env in ((["-m", "mine"], {}), ([], {"NBTEXT_MODEL": "mine"})):
+        done = nbtext("doctor", "-o", "json", *arguments, cwd=tmp_path, env=env)
+        assert (done.status, json.loads(done.out)["exit_status"]) == (3, 3)
+        assert found(done)["model"]["result"] == "failed"
+        assert done.notes == ["nbtext: mine: there is no model; make one with nbtext train, or name one with --model"]
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", None])
+def test_a_model_that_is_damaged_or_none(pets: Path, content: bytes | None) -> None:
+    model = pets / "nbtext.joblib"
+    whole = model.read_bytes()
+    model.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if content is None else content)
+    done = nbtext("doctor", "-o", "json", cwd=pets)
+    assert done.status == 3
+    assert found(done)["model"]["result"] == "failed"
+    assert found(done)["model"]["fix"]
+    assert len(done.notes) == 1
+    assert "→ " in nbtext("doctor", cwd=pets).text
+
+
+def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = health._version("PyStemmer")
+    monkeypatch.setattr(health, "_version", lambda name: "99.9" if name == "PyStemmer" else "9999.0")
+    findings = [of for of in health.health(str(pets / "nbtext.joblib"), named=True) if of.result != "ok"]
+    assert [of.check for of in findings] == ["model"]
+    assert f"its stems are those of PyStemmer {installed}, and PyStemmer 99.9 is installed" in findings[0].detail
+    assert findings[0].problem is None
+
+
+def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_version", lambda name: {"nltk": None, "numpy": "1.26.4"}.get(name, "9999.0"))
+    monkeypatch.setattr(health, "requires", lambda _: ["numpy>=2.0", "nltk>=3.9", "scikit-learn>=1.5; extra == 'dev'"])
+    fixes = {of.detail: of.fix for of in health._packages() if of.result == "warning"}
+    assert fixes == {
+        "nltk is not installed": "pip install 'nltk>=3.9'",
+        "numpy 1.26.4 is older than 2.0, which nbtext needs": "pip install 'numpy>=2.0'",
+    }
+
+
+@pytest.mark.parametrize("place", ["check_replaceable", "tempfile.TemporaryFile"])
+def test_a_folder_that_cannot_be_written(pets: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(f"nbtext.model.health.{place}", full)
+    findings = {of.check: of for of in health.health(str(pets / "nbtext.joblib"), named=True)}
+    folder = findings["folder"]
+    assert (folder.result, folder.problem.exit_status if folder.problem else 0) == ("failed", 4)
+    assert "no space left on device" in folder.detail
+    assert "lock" not in findings
+
+
+def test_a_model_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    done = nbtext("doctor", "-m", tmp_path / "none" / "m", "-o", "json")
+    assert done.status == 3
+    assert (found(done)["folder"]["result"], found(done)["speed"]["result"]) == ("failed", "ok")
+    assert "make it first" in found(done)["folder"]["fix"]
+
+
+def test_a_model_that_is_being_written(pets: Path) -> None:
+    with (pets / "nbtext.joblib.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = nbtext("doctor", "-o", "json", cwd=pets)
+    assert done.status == 5
+    assert (found(done)["lock"]["result"], found(done)["model"]["result"]) == ("failed", "ok")
+    assert "another process is writing the model" in done.notes[0]
+
+
+def test_a_disk_that_is_nearly_full(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(pets)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
+    findings = {of.check: of for of in health.health(str(pets / "nbtext.joblib"), named=True)}
+    assert findings["folder"].result == "warning"
+    assert findings["lock"].result == "ok"
+
+
+@pytest.mark.parametrize(
+    ("env", "result"),
+    [
+        ({"LC_ALL": "C"}, "ok"),
+        ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, "warning"),
+        ({"LC_ALL": "C.UTF-8"}, "ok"),
+        ({"LC_ALL": "none_such"}, "ok"),
+    ],
+)
+def test_the_locale(pets: Path, env: dict[str, str], result: str) -> None:
+    done = succeeded(nbtext("doctor", "-o", "json", cwd=pets, env=env))
+    assert found(done)["locale"]["result"] == result
+    assert found(done)["locale"]["detail"].startswith(f"LC_ALL={env['LC_ALL']}; ")
+    assert ("C.UTF-8" in (found(done)["locale"]["fix"] or "")) == (result == "warning")
+
+
+def test_under_such_a_locale_words_outside_ascii_are_not_understood_as_arguments(pets: Path) -> None:
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = json.loads(succeeded(nbtext("inspect", "--term", "Häuser", "-o", "json", cwd=pets, env=env)).out)["words"]
+    assert [of["term"] for of in words[0]["terms"]] != ["häuser"]
+    words = json.loads(succeeded(nbtext("inspect", "--term", "Häuser", "-o", "json", cwd=pets, env={"LC_ALL": "C"})).out)["words"]
+    assert [of["term"] for of in words[0]["terms"]] == ["häuser"]
+
+
+def test_a_large_model_is_loaded_and_not_verified(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "MOST_VERIFIED", 100)
+    findings = {of.check: of for of in health.health(str(pets / "nbtext.joblib"), named=True)}
+    assert findings["model"].result == "ok"
+    assert "nbtext inspect --verify checks all" in findings["model"].detail
+
+
+@pytest.mark.parametrize("name", ["numpy", "rich"])
+def test_a_package_without_which_nothing_goes(pets: Path, name: str) -> None:
+    (pets / f"{name}.py").write_text(f"raise ModuleNotFoundError('gone', name={name!r})")
+    message = error_line(nbtext("doctor", cwd=pets), 70)
+    assert message == f"nbtext: the package {name} cannot be imported; pip install nbtext brings what it needs"
+
+
+def test_a_stemmer_that_cannot_be_imported(pets: Path) -> None:
+    (pets / "Stemmer.py").write_text("raise ModuleNotFoundError('gone', name='Stemmer')")
+    findings = found(succeeded(nbtext("doctor", "-o", "json", cwd=pets)))
+    assert findings["speed"]["result"] == "warning"
+    assert findings["model"]["result"] == "ok"
+
+
+def test_a_speed_is_a_speed() -> None:
+    assert megabytes_per_second() > 0

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.process import PETS, SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.test_cli_colours import COLOUR
+from tests.test_cli_terminal import EVIL, on_terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEST = SERVICE_DESK / "test"
+
+
+def records(*arguments: str | Path, cwd: Path | None = None) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in succeeded(nbtext(*arguments, "-o", "jsonl", cwd=cwd)).text.splitlines()]
+
+
+def test_the_records_agree_with_classify_and_sum_up(service_desk_model: Path) -> None:
+    explained = records("explain", TEST, "-m", service_desk_model)
+    answered = records("classify", TEST, "-m", service_desk_model, "--scores")
+    assert [of["id"] for of in explained] == [of["id"] for of in answered]
+    for of, answer in zip(explained, answered, strict=True):
+        assert (of["label"], of["against"]) == tuple(each["label"] for each in answer["labels"][:2])
+        assert of["probability"] == pytest.approx(answer["probability"], rel=1e-5)
+        first, second = answer["labels"][:2]
+        assert of["log_odds"] == pytest.approx(first["score"] - second["score"], abs=1e-9)
+        assert math.fsum([of["prior"], *(word["nats"] for word in of["words"])]) == pytest.approx(of["log_odds"], abs=1e-9)
+        text = of["text"].encode()
+        assert all(text[begin:end].decode().casefold() == word["word"] for word in of["words"] for begin, end in word["places"])
+
+
+def test_lines_of_tsv_sum_up(service_desk_model: Path) -> None:
+    rows = succeeded(nbtext("explain", TEST / "taxes-and-fees", "-m", service_desk_model)).rows
+    assert {len(row) for row in rows} == {9}
+    for name in {row[0] for row in rows}:
+        parts = [row for row in rows if row[0] == name]
+        assert parts[0][3] == "prior"
+        assert [row[3] for row in parts][-2:] == ["log-odds", "calibrated"]
+        assert math.fsum(float(row[5]) for row in parts[:-2]) == pytest.approx(float(parts[-2][5]), abs=1e-9)
+        assert {row[8] for row in parts if row[3] == "word" and float(row[5])} <= {""}
+
+
+def test_documents_are_read_as_the_model_has_them(tmp_path: Path) -> None:
+    rows = "".join(f"{name.partition('/')[0]},{text},{name},4\n" for name, text in PETS.items())
+    corpus(tmp_path, {"pets.csv": f"topic,body,sender,legs\n{rows}", "letter": "Subject: the cat\nFrom: a dog\n\npurrs"})
+    columns = ["--label-column", "topic", "--text-column", "body", "--id-column", "sender"]
+    succeeded(nbtext("train", "pets.csv", *columns, "--count", "legs", "-m", "m", cwd=tmp_path))
+    of = records("explain", "pets.csv", "-m", "m", cwd=tmp_path)
+    assert [each["id"] for each in of] == list(PETS)
+    assert [each["attributes"] for each in of] == [[{"name": "legs", "value": "4", "nats": 0.0}]] * 4
+    succeeded(nbtext("train", "pets.csv", *columns, "-m", "n", cwd=tmp_path))
+    [mail] = records("explain", "letter", "-m", "n", "--format", "dir", "--document", "mail", cwd=tmp_path)
+    assert mail["text"].split() == ["the", "cat", "purrs"]
+
+
+@pytest.mark.parametrize("output", ["table", "tsv", "jsonl"])
+def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(pets: Path, output: str) -> None:
+    (pets / "mail").write_bytes(b"\x00\x01")
+    done = nbtext("explain", "pets/cats/1", "none", "-o", output, cwd=pets)
+    assert (done.status, len(done.notes)) == (1, 1)
+    assert "none" in done.notes[0]
+    assert "purrs" in done.text
+    assert "none" in done.text
+
+
+def test_wrong_usage(pets: Path) -> None:
+    assert "no class 'birds'" in error_line(nbtext("explain", "pets", "--against", "birds", cwd=pets), 2)
+    assert "exclude each other" in error_line(nbtext("explain", "pets", "--html", "x", "-o", "tsv", cwd=pets), 2)
+    assert "overwritten" in error_line(nbtext("explain", "pets", "--html", "nbtext.joblib", cwd=pets), 2)
+    assert "CORPUS" in error_line(nbtext("explain", cwd=pets), 2)
+
+
+def test_a_terminal_shows_the_text_shaded(pets: Path) -> None:
+    corpus(pets, {"letter": "The cat barks, the cats purr."})
+    status, screen = on_terminal("explain", "letter", cwd=pets, env={"COLORTERM": "truecolor"})
+    assert status == 0
+    assert COLOUR.search(screen)
+    assert "\x1b[1;" in screen  # bold
+    assert "\x1b[4;" in screen  # underlined
+    _, plain = on_terminal("explain", "letter", cwd=pets, env={"NO_COLOR": "1"})
+    assert COLOUR.findall(plain) == []
+    assert "\x1b[1m" in plain
+    assert "\x1b[4m" in plain
+    _, dumb = on_terminal("explain", "letter", cwd=pets, env={"TERM": "dumb"})
+    assert "\x1b" not in dumb
+    assert "cat[+" in dumb
+    assert "barks[−" in dumb
+    assert "\nlog odds" in dumb.replace("\n ", "\n")
+
+
+def test_a_pipe_gets_marks_for_a_table(pets: Path) -> None:
+    done = succeeded(nbtext("explain", "pets/dogs/1", "-o", "table", cwd=pets, env={"FORCE_COLOR": "1"}))
+    assert b"\x1b" not in done.out
+    assert "barks[+" in done.text
+
+
+def test_texts_cannot_move_the_cursor(pets: Path) -> None:
+    corpus(pets, {"letter": f"{EVIL} the cat\x9b2J purrs\u202e"})
+    for arguments in (["-o", "table"], ["-o", "tsv"], ["-o", "jsonl"]):
+        _, screen = on_terminal("explain", "letter", *arguments, cwd=pets, env={"NO_COLOR": "1", "TERM": "dumb"})
+        assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
+        assert "purrs" in screen
+
+
+def test_impossible_documents_have_no_explanation(pets: Path) -> None:
+    corpus(pets, {"letter": "the cat barks"})
+    succeeded(nbtext("train", "pets", "--estimate", "ml", "-m", "ml", cwd=pets))
+    assert records("explain", "letter", "-m", "ml", cwd=pets) == [{"id": "letter", "label": None, "abstained": "impossible"}]
+    [certain] = records("explain", "pets/cats/1", "-m", "ml", cwd=pets)
+    assert certain["log_odds"] is None
+    assert {"word": "purrs", "nats": None, "rules_out": "dogs", "count": 1, "places": [[8, 13]], "terms": ["purr"]} in certain["words"]
+    assert nbtext("explain", "letter", "-m", "ml", cwd=pets).rows == [["letter", "", "", "none", "", "", "", "", "impossible"]]
+    assert "impossible" in nbtext("explain", "letter", "-m", "ml", "-o", "table", cwd=pets).text
+    assert "+∞" in nbtext("explain", "pets/cats/1", "-m", "ml", "-o", "table", cwd=pets).text
+
+
+def test_gaussian_classes_have_a_rest(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", "--classifier", "gaussian", "--latent", "2", "--shrinkage", "0.5", "-m", "g", cwd=pets))
+    [of] = records("explain", "pets/cats/1", "-m", "g", cwd=pets)
+    assert of["adds_up"] is False
+    assert math.fsum([of["prior"], of["rest"], *(word["nats"] for word in of["words"])]) == pytest.approx(of["log_odds"], abs=1e-9)
+    assert "do not add up" in nbtext("explain", "pets/cats/1", "-m", "g", "-o", "table", cwd=pets).text
+
+
+def test_documents_without_known_words_have_the_prior(pets: Path) -> None:
+    corpus(pets, {"empty": "", "strange": "zyzzyva"})
+    empty, strange = records("explain", "empty", "strange", cwd=pets)
+    assert (empty["words"], empty["notice"], empty["log_odds"]) == ([], "empty", empty["prior"])
+    assert (strange["words"][0]["dropped"], strange["notice"]) == ("not-in-model", "no-known-terms")
+    assert "1 word adds nothing" in succeeded(nbtext("explain", "empty", "strange", "-o", "table", cwd=pets)).text

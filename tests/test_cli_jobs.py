@@ -1,0 +1,264 @@
+"""``--jobs``: whatever the number of processes, the same bytes, answers, messages and failures."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.process import HOUSE, SERVICE_DESK, Result, corpus, nbtext, run, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOBS = ("1", "2", "3", "0")
+TEXTS = {
+    "cats": ("the cat purrs on the sofa", "cats climb and scratch", "a kitten sleeps", "café au lait for the naïve cat"),
+    "dogs": ("the dog barks at the postman", "dogs fetch sticks", "a puppy plays", "the hound howls"),
+    "mice": ("the mouse squeaks",),
+}
+ROWS = [(label, f"{text} {number}") for number in range(12) for label, texts in TEXTS.items() for text in texts]
+random.Random(1).shuffle(ROWS)
+
+
+def small(*arguments: str | Path, size: str = "100", cwd: Path, stdin: bytes = b"") -> Result:
+    """The command with shards of ``size`` bytes."""
+    return run([sys.executable, "-m", "tests.small_shards", size, *arguments], cwd=cwd, env=HOUSE, stdin=stdin)
+
+
+def table(separator: str = "\t", end: str = "\n", *, last_end: bool = True) -> bytes:
+    text = end.join(f"{label}{separator}{text}" for label, text in ROWS)
+    return (text + end * last_end).encode()
+
+
+def directory(folder: Path) -> None:
+    corpus(folder, {f"{label}/{number // 10}/{number}": text for number, (label, text) in enumerate(ROWS)})
+
+
+@pytest.fixture
+def corpora(tmp_path: Path) -> Path:
+    """A folder with one corpus in many forms."""
+    directory(tmp_path / "dir")
+    files = {
+        "plain.tsv": table(),
+        "cut.tsv": table(last_end=False),
+        "dos.tsv": table(end="\r\n"),
+        "header.tsv": b"topic\tbody\n" + table(),
+        "long.tsv": table() + b"cats\t" + b"a very long story " * 500 + b"\n" + table(),
+        "table.csv": table(","),
+        "texts.jsonl": "".join(json.dumps({"label": label, "text": text}) + "\n\n" for label, text in ROWS).encode(),
+        "texts.ft": "".join(f"__label__{label} {text}\n" for label, text in ROWS).encode(),
+        "counts.svm": "".join(f"{label} {' '.join(f'{word}:1' for word in text.split())}\n" for label, text in ROWS).encode(),
+        "latin.tsv": table().decode().encode("latin-1"),
+        "empty.tsv": b"",
+        "one.tsv": b"cats\tthe only cat\n",
+        "texts.txt": "".join(f"{text}\n" for _, text in ROWS).encode(),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tuple[Result, bytes]:
+    """How training ended, and the model."""
+    path = folder / f"m{jobs}"
+    path.unlink(missing_ok=True)
+    result = small("train", *arguments, "-m", path.name, "-j", jobs, "-v", cwd=folder, size=size)
+    notes = [note.partition(": ")[2].partition(", smoothing")[0] for note in result.notes if not note.startswith(f"nbtext: {path.name}: ")]
+    return Result(result.status, result.out, "\n".join(notes).encode()), path.read_bytes() if path.exists() else b""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("dir",),
+        ("plain.tsv",),
+        ("cut.tsv",),
+        ("dos.tsv",),
+        ("header.tsv", "--label-column", "topic", "--text-column", "body"),
+        ("long.tsv",),
+        ("table.csv",),
+        ("table.csv", "table.csv", "table.csv"),
+        ("texts.jsonl",),
+        ("texts.ft", "--ngrams", "2"),
+        ("counts.svm",),
+        ("latin.tsv",),
+        ("empty.tsv", "plain.tsv", "empty.tsv", "one.tsv"),
+        ("one.tsv",),
+        ("plain.tsv", "--classifier", "dirichlet-multinomial"),
+        ("plain.tsv", "--classifier", "logistic"),
+        ("plain.tsv", "--classifier", "gaussian", "--latent", "5"),
+        ("dir", "--weighting", "tfidf", "--classifier", "complement"),
+        ("plain.tsv", "--sample", "20", "--char-ngrams", "2-3"),
+    ],
+    ids=" ".join,
+)
+def test_the_model_is_the_same_for_any_number_of_processes(corpora: Path, arguments: tuple[str, ...]) -> None:
+    first, model = trained(corpora, "1", *arguments)
+    assert first.status == 0
+    assert model
+    for jobs in JOBS[1:]:
+        assert trained(corpora, jobs, *arguments) == (first, model)
+
+
+def test_the_size_of_shards_does_not_show(corpora: Path) -> None:
+    models = {trained(corpora, "2", "plain.tsv", size=size)[1] for size in ("1", "10", "1000", "1000000")}
+    assert models == {trained(corpora, "1", "plain.tsv")[1]}
+
+
+def test_files_from_a_list_and_standard_input(corpora: Path) -> None:
+    (corpora / "list").write_text("plain.tsv\ndos.tsv\n", encoding="utf-8")
+    listed = ("--files-from", "list")
+    assert trained(corpora, "2", *listed) == trained(corpora, "1", *listed)
+    models = []
+    for jobs in ("1", "2"):
+        succeeded(small("train", "-", "plain.tsv", "--format", "tsv", "-m", jobs, "-j", jobs, cwd=corpora, stdin=table()))
+        models.append((corpora / jobs).read_bytes())
+    assert models[0] == models[1]
+
+
+@pytest.mark.parametrize("on_error", ["record", "skip", "fail"])
+@pytest.mark.parametrize(
+    "arguments", [("bad.tsv", "worse.tsv"), ("bad.tsv", "missing.tsv"), ("baddir",), ("baddir", "missing"), ("--id-column", "2", "bad.tsv")]
+)
+def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(corpora: Path, on_error: str, arguments: tuple[str, ...]) -> None:
+    rows = table().splitlines(keepends=True)
+    rows[3:3], rows[40:40], rows[90:90] = [b"\tno label\n"], [b"one column\n", b"caf\xe9\tna\xefve\n"], [b"cats\tbi\0nary\n"]
+    (corpora / "bad.tsv").write_bytes(b"".join(rows))
+    (corpora / "worse.tsv").write_bytes(b"".join(row + b"alone\n" for row in rows))
+    directory(corpora / "baddir")
+    corpus(
+        corpora / "baddir",
+        {f"cats/bad{number:02}": b"\0" for number in range(13)} | {"loose": "x", "other": "y", "mice/caf\xe9": b"\xe9\xe8"},
+    )
+    (corpora / "baddir" / "empty").mkdir()
+    first = trained(corpora, "1", *arguments, "--on-error", on_error)
+    assert first[0].err
+    for jobs in ("2", "3"):
+        assert trained(corpora, jobs, *arguments, "--on-error", on_error) == first
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("empty.tsv",), ("plain.tsv", "--label-column", "topic"), ("texts.txt", "--format", "lines"), ("plain.tsv", "--encoding", "utf-16")],
+)
+def test_what_cannot_be_trained_on_fails_as_in_one_process(corpora: Path, arguments: tuple[str, ...]) -> None:
+    first = trained(corpora, "1", *arguments)
+    assert first[0].status in (2, 4)
+    assert trained(corpora, "2", *arguments) == first
+
+
+@pytest.fixture
+def model(corpora: Path) -> str:
+    succeeded(nbtext("train", "plain.tsv", "-m", "model", cwd=corpora))
+    return "model"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("dir", "--format", "dir"),
+        ("texts.txt", "--format", "lines"),
+        ("plain.tsv", "table.csv", "--format", "tsv"),
+        ("table.csv", "--format", "csv"),
+        ("texts.jsonl",),
+        ("dir", "missing", "dir", "--format", "dir"),
+        ("bad", "--format", "dir", "--on-error", "skip"),
+        ("bad", "--format", "dir", "--on-error", "fail"),
+        ("bad.tsv", "--on-error", "fail"),
+        ("bad.tsv", "--on-error", "record"),
+        ("missing.tsv", "--format", "tsv"),
+        ("plain.tsv", "missing.tsv"),
+    ],
+    ids=" ".join,
+)
+def test_answers_come_in_order_and_are_the_same(corpora: Path, model: str, arguments: tuple[str, ...]) -> None:
+    (corpora / "bad").mkdir()
+    (corpora / "bad.tsv").write_bytes(table().replace(b"a kitten", b"\0a\tkitten", 3))
+    corpus(corpora / "bad", {f"{number}": "\0" if number in (7, 8) else "a cat" for number in range(12)})
+    results = [small("classify", *arguments, "-m", model, "--output", "jsonl", "--scores", "-v", "-j", jobs, cwd=corpora) for jobs in JOBS]
+    assert results[0].out or results[0].notes
+    assert results[1:] == [results[0]] * 3
+
+
+def test_evaluation_is_the_same_to_the_last_digit(corpora: Path, model: str) -> None:
+    runs = []
+    for jobs in JOBS:
+        more = ("--errors", "mistakes", "--training", "plain.tsv", "--by", "1", "-o", "json")
+        result = small("evaluate", "long.tsv", "latin.tsv", "-m", model, *more, "-v", "-j", jobs, cwd=corpora)
+        runs.append((result, (corpora / "mistakes").read_bytes()))
+    assert json.loads(runs[0][0].out)["n"] == 3 * len(ROWS) + 1
+    assert runs[1:] == [runs[0]] * 3
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--classifier", "logistic"), ("--leave-one-out",), ("--group-column", "2"), ("--time-column", "day")], ids=str
+)
+def test_cross_validation_is_the_same_to_the_last_digit(corpora: Path, arguments: tuple[str, ...]) -> None:
+    (corpora / "days.tsv").write_text(
+        "label\ttext\tday\n" + "".join(f"{label}\t{text}\t{number}\n" for number, (label, text) in enumerate(ROWS)), encoding="utf-8"
+    )
+    columns = ("--label-column", "label", "--text-column", "text")
+    runs: list[tuple[Any, ...]] = []
+    for jobs in JOBS[:3]:
+        options = ("--folds", "3") if "--leave-one-out" not in arguments else ()
+        result = small(
+            "cross-validate", "days.tsv", *columns, *arguments, *options, "-o", "json", "--predictions", "p", "-j", jobs, cwd=corpora
+        )
+        assert result.status == 0
+        runs.append((result, (corpora / "p").read_bytes()))
+    assert b"days.tsv:2" in runs[0][1]
+    assert runs[1:] == [runs[0]] * 2
+
+
+@pytest.mark.parametrize("change", ["spawn", "alone"])
+def test_new_interpreters_and_no_other_process_give_the_same(corpora: Path, model: str, change: str) -> None:
+    size = f"1000:{change}"
+    assert trained(corpora, "2", "plain.tsv", size=size) == trained(corpora, "1", "plain.tsv")
+    answers = [small("classify", "plain.tsv", "-m", model, "-j", jobs, cwd=corpora, size=size) for jobs in ("1", "2")]
+    assert succeeded(answers[0]).out == succeeded(answers[1]).out
+
+
+def test_by_default_small_corpora_are_done_by_one_process(tmp_path: Path) -> None:
+    models = []
+    for jobs in ("1", "4"):
+        path = tmp_path / jobs
+        code = f"import sys; from nbtext.cli.main import run; s = run(['train', {str(SERVICE_DESK / 'train')!r}, '-m', {str(path)!r}, '-j', '{jobs}'])"
+        done = succeeded(
+            run(
+                [
+                    sys.executable,
+                    "-c",
+                    f"{code}; print(s, 'multiprocessing.pool' in sys.modules, 'joblib.externals.loky.process_executor' in sys.modules)",
+                ],
+                env=HOUSE,
+            )
+        )
+        models.append((done.out, path.read_bytes()))
+    assert models[0] == models[1]
+
+
+def test_a_number_of_jobs_is_none_below_0(corpora: Path) -> None:
+    assert nbtext("train", "plain.tsv", "-j", "-1", cwd=corpora).status == 2
+
+
+@pytest.mark.parametrize("once", [(), ("--once",)], ids=str)
+def test_a_model_is_changed_in_the_same_way(corpora: Path, once: tuple[str, ...]) -> None:
+    half = table().splitlines(keepends=True)[: len(ROWS) // 2]
+    (corpora / "half.tsv").write_bytes(b"".join(half) + half[0] + "cats\tle chat déjà vu\n".encode("latin-1"))
+    seen = []
+    for jobs in JOBS[:3]:
+        for file in ("m", "m.ledger"):
+            (corpora / file).unlink(missing_ok=True)
+        steps = [("train", "one.tsv", *once), ("update", "half.tsv", *once), ("update", "latin.tsv", *once), ("forget", "half.tsv", *once)]
+        for command, path, *options in steps:
+            result = small(command, path, "-m", "m", *options, "-v", "-j", jobs, cwd=corpora)
+            assert result.status == 0, result
+            notes = [note for note in result.notes if "classes" not in note]
+            seen.append((jobs, notes, (corpora / "m").read_bytes(), (corpora / "m.ledger").read_bytes() if once else b""))
+    for place in range(4):
+        assert len({(str(notes), model, ledger) for _, notes, model, ledger in seen[place::4]}) == 1
+    assert len({model for _, _, model, _ in seen}) > 2

@@ -1,0 +1,138 @@
+"""How a command with ``--jobs`` ends before its time: one line or none, its exit status, the old model, and no process left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import HOUSE, TIME_LIMIT, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ROWS = b"cats\tthe cat purrs\ndogs\tthe dog barks\n" * 50
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a corpus, a model of it, and two pipes that nobody writes to."""
+    (tmp_path / "rows.tsv").write_bytes(ROWS)
+    for name in ("one", "other"):
+        os.mkfifo(tmp_path / name)
+    succeeded(nbtext("train", "rows.tsv", "-m", "model", cwd=tmp_path))
+    return tmp_path
+
+
+def heed_signals() -> None:
+    """Whoever runs the tests may ignore signals, as nohup does; what it starts would inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+class Running:
+    """A command in a process group of its own, with what it started."""
+
+    def __init__(self, folder: Path, arguments: Sequence[str], workers: int) -> None:
+        self._folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.small_shards", *arguments], cwd=folder, env={**os.environ, **HOUSE},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=heed_signals,  # noqa: PLW1509 - no threads here
+        )  # fmt: skip
+        patience = time.monotonic() + TIME_LIMIT
+        while len(self.children()) < workers and time.monotonic() < patience:
+            time.sleep(0.01)
+        self.workers = self.children()
+        assert len(self.workers) >= workers  # with new interpreters one may be loky's own
+
+    def children(self) -> list[int]:
+        """Process ids of its living children."""
+        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(number) for number in found.read_text(encoding="ascii").split()] if found.exists() else []
+
+    def ended(self, *, group: bool = True) -> tuple[int, list[str]]:
+        """Exit status and the lines of standard error; nothing of its group is left."""
+        _, err = self.process.communicate(timeout=TIME_LIMIT)
+        if group:
+            with pytest.raises(ProcessLookupError):
+                os.killpg(self.process.pid, 0)
+        return self.process.returncode, err.decode().splitlines()
+
+
+def write_to_whoever_reads(folder: Path) -> None:
+    """Rows into each pipe, where it is open for reading by then."""
+    for name in ("one", "other"):
+        try:
+            descriptor = os.open(folder / name, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            continue
+        os.write(descriptor, ROWS)
+        os.close(descriptor)
+
+
+TRAIN = ("100", "train", "one", "other", "--format", "tsv", "-m", "model", "-j", "2")
+CLASSIFY = ("100:stall", "classify", "rows.tsv", "-m", "model", "-j", "2")
+EVALUATE = ("100:stall", "evaluate", "rows.tsv", "-m", "model", "-j", "3")
+
+
+def settled(folder: Path, arguments: Sequence[str], workers: int) -> Running:
+    """A command whose processes all wait."""
+    running = Running(folder, arguments, workers)
+    time.sleep(0.5)  # until they have come to where they wait; if not, what follows holds all the same
+    return running
+
+
+def test_a_worker_killed_in_training_leaves_the_old_model(folder: Path) -> None:
+    before = (folder / "model").read_bytes()
+    running = settled(folder, TRAIN, 1)
+    os.kill(running.workers[0], signal.SIGKILL)
+    while running.process.poll() is None:
+        write_to_whoever_reads(folder)
+        time.sleep(0.05)
+    status, notes = running.ended()
+    assert status == 4
+    assert len(notes) == 1
+    assert notes[0].startswith("nbtext: a worker process ended before its work was done; ")
+    assert (folder / "model").read_bytes() == before
+    assert sorted(path.name for path in folder.iterdir() if "lock" not in path.name) == ["model", "one", "other", "rows.tsv"]
+
+
+@pytest.mark.parametrize(("arguments", "workers"), [(CLASSIFY, 2), (EVALUATE, 3)])
+def test_a_worker_killed_while_scoring_ends_the_command(folder: Path, arguments: tuple[str, ...], workers: int) -> None:
+    running = settled(folder, arguments, workers)
+    os.kill(running.workers[-1], signal.SIGKILL)
+    status, notes = running.ended()
+    assert status == 4
+    assert [note.partition(";")[0] for note in notes] == ["nbtext: a worker process ended before its work was done"]
+
+
+@pytest.mark.parametrize(("arguments", "workers"), [(TRAIN, 1), (CLASSIFY, 2), (EVALUATE, 3)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_a_signal_ends_all_processes_at_once(
+    folder: Path, arguments: tuple[str, ...], workers: int, number: signal.Signals, send: Callable[[int, int], None]
+) -> None:
+    before = (folder / "model").read_bytes()
+    running = settled(folder, arguments, workers)
+    send(running.process.pid, number)
+    assert running.ended() == (128 + number, [])
+    assert (folder / "model").read_bytes() == before
+
+
+def test_workers_end_after_their_parent_was_killed(folder: Path) -> None:
+    running = settled(folder, CLASSIFY, 2)
+    os.kill(running.process.pid, signal.SIGKILL)
+    assert running.ended(group=False) == (-signal.SIGKILL, [])  # both streams are closed when the last worker has gone
+
+
+def test_new_interpreters_end_as_forked_processes_do(folder: Path) -> None:
+    running = Running(folder, ("100:stall:spawn", *CLASSIFY[1:]), 2)  # the first may be loky's own
+    time.sleep(3)
+    os.killpg(running.process.pid, signal.SIGINT)
+    assert running.ended(group=False) == (128 + signal.SIGINT, [])

@@ -1,0 +1,117 @@
+"""`--smoothing FILE` of the real command: models of it, and what is wrong with a file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext import TextClassifier
+from tests.process import PETS, Result, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "*\t0.5\nsofas\t4\nbark\t0.25\nnowhere\t2\n"
+
+
+@pytest.fixture
+def pets(tmp_path: Path) -> Path:
+    return corpus(tmp_path, {**{f"pets/{name}": text for name, text in PETS.items()}, "alpha": FILE})
+
+
+def trained(pets: Path, *options: str) -> Result:
+    return succeeded(nbtext("train", "pets", "--smoothing", "alpha", *options, cwd=pets))
+
+
+def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path) -> None:
+    trained(pets, "-m", "one")
+    trained(pets, "-m", "two")
+    assert (pets / "one").read_bytes() == (pets / "two").read_bytes()
+    model = TextClassifier(smoothing={"*": 0.5, "sofas": 4, "bark": 0.25, "nowhere": 2})
+    model.fit(PETS.values(), [name.split("/")[0] for name in PETS])
+    answers = succeeded(nbtext("classify", "pets", "-m", "one", "--scores", "--output", "jsonl", cwd=pets)).text.splitlines()
+    posterior = model.predict_proba([PETS[json.loads(line)["id"].removeprefix("pets/")] for line in answers])
+    assert [json.loads(line)["probability"] for line in answers] == pytest.approx(posterior.max(axis=1))
+    found = json.loads(succeeded(nbtext("inspect", "-m", "one", "--output", "json", cwd=pets)).text)
+    assert (found["smoothing"], found["terms_with_own_smoothing"]) == (0.5, 2)
+    assert found["training"]["smoothing"] == {"*": 0.5, "bark": 0.25, "nowhere": 2, "sofas": 4}
+    shown = succeeded(nbtext("inspect", "-m", "one", cwd=pets)).text
+    assert "0.5 (given; 2 terms have their own)" in shown
+    assert "smoothing 'per term'" in shown
+    assert "smoothing 0.5, 2 terms with their own" in nbtext("train", "pets", "--smoothing", "alpha", "-v", cwd=pets).notes[-1]
+
+
+def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) -> None:
+    (pets / "alpha").write_text(FILE + "kennel\t3\n")
+    trained(pets)
+    (pets / "alpha").unlink()
+    corpus(pets, {"more/dogs/3": "a kennel in the garden"})
+    succeeded(nbtext("update", "more", cwd=pets))
+    model = TextClassifier.load(str(pets / "nbtext.joblib"))
+    names = [model.statistics.vocabulary.term(term) for term in model.learnt.own.terms.tolist()]
+    assert dict(zip(names, model.learnt.own.numbers.tolist(), strict=True)) == {"bark": 0.25, "kennel": 3.0, "sofa": 4.0}
+
+
+def json_of(result: Result) -> Any:
+    return json.loads(succeeded(result).text)
+
+
+@pytest.mark.parametrize("options", [["--folds", "2"], ["--leave-one-out"]])
+def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(pets: Path, options: list[str]) -> None:
+    (pets / "equal").write_text("*\t0.3\ndogs\t0.3\nsofa\t0.3\n")
+    found, wanted, other = (
+        json_of(nbtext("cross-validate", "pets", *options, "--smoothing", smoothing, "--output", "json", cwd=pets))
+        for smoothing in ("equal", "0.3", "alpha")
+    )
+    assert found == wanted
+    assert other["log_loss"] != wanted["log_loss"]
+
+
+def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
+    (pets / "equal").write_text("*\t3\ndogs\t3\n")
+    tried = json_of(nbtext("tune", "pets", "--try", "smoothing=alpha,3,equal", "--folds", "2", "--output", "json", cwd=pets))["settings"]
+    of = {setting["setting"]["smoothing"]: {**setting, "rank": 0, "setting": {}} for setting in tried}
+    assert of["equal"] == of["3"] != of["alpha"]
+    by_evidence = json_of(nbtext("tune", "pets", "--try", "smoothing=equal,3,alpha", "--by", "evidence", "--output", "json", cwd=pets))
+    evidence = {setting["setting"]["smoothing"]: setting["evidence"] for setting in by_evidence["settings"]}
+    assert evidence["equal"] == evidence["3"] != evidence["alpha"]
+    succeeded(nbtext("tune", "pets", "--smoothing", "alpha", "--try", "estimate=mean,map", "--folds", "2", "-m", "tuned", cwd=pets))
+    assert TextClassifier.load(str(pets / "tuned")).parameters["smoothing"]["sofas"] == 4
+
+
+@pytest.mark.parametrize("command", ["suspects", "learning-curve"])
+def test_other_commands_that_train_take_it(pets: Path, command: str) -> None:
+    corpus(pets, {f"pets/{pet}/{number}": f"{pet} sofa bark word{number}" for pet in ("cats", "dogs") for number in range(3, 9)})
+    options = [] if command == "suspects" else ["--folds", "2", "--repeats", "1", "--steps", "2"]
+    assert nbtext(command, "pets", *options, "--smoothing", "alpha", cwd=pets).status == 0
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "options", "status", "message"),
+    [
+        ("missing", [], 2, "--smoothing knows no 'missing'; use auto, leave-one-out, a number or a file"),
+        ("pets", [], 4, "pets: cannot read"),
+        ("latin", [], 4, "latin: cannot read: not UTF-8"),
+        ("malformed", [], 4, "malformed: line 2 is not a term, a tab and a number from 0"),
+        ("negative", [], 4, "negative: line 2 is not a term, a tab and a number from 0"),
+        ("silent", [], 4, "silent: no line says what all other terms have, '*'; add one"),
+        ("twice", [], 2, "two numbers for 'sofa', by 'sofa' and 'sofas'"),
+        ("stop", [], 2, "'the', which is no term: it is a stop word"),
+        ("alpha", ["--prior-shape", "background"], 2, "--prior-shape background and pseudo-counts by term exclude each other"),
+        ("alpha", ["--classifier", "gaussian"], 2, "--classifier gaussian does not take pseudo-counts by term"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train", "cross-validate", "tune", "learning-curve"])
+def test_what_is_wrong_with_a_file_is_told_in_one_line(
+    pets: Path, command: str, smoothing: str, options: list[str], status: int, message: str
+) -> None:
+    files: dict[str, str | bytes] = {
+        "latin": b"*\t1\n\xe9t\xe9\t2\n", "malformed": "*\t1\nsofa 2\n", "negative": "*\t1\nsofa\t-2\n", "silent": "sofa\t2\n",
+        "twice": "*\t1\nsofa\t2\nsofas\t3\n", "stop": "*\t1\nthe\t2\n",
+    }  # fmt: skip
+    corpus(pets, files)
+    folds = {"cross-validate": ["--folds", "2"], "tune": ["--folds", "2"], "learning-curve": ["--folds", "2"]}.get(command, [])
+    assert message in error_line(nbtext(command, "pets", *folds, "--smoothing", smoothing, *options, cwd=pets), status)
+    assert not (pets / "nbtext.joblib").exists()

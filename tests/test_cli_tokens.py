@@ -1,0 +1,179 @@
+"""`nbtext tokens`: every word of a document with its place, and with the reason if it does not count."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.model.counting import document_counter
+from nbtext.model.tokens import Tokens
+from tests import strategies
+from tests.process import PETS, corpus, error_line, nbtext, succeeded
+from tests.test_cli_terminal import on_terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nbtext.model.tokens import Term, Token
+
+TEXT = "The CAFÉ's cats—purr, 3.14 and don't bark. X unicorns"
+
+
+def said(*arguments: str | Path, cwd: Path, stdin: bytes = b"") -> list[dict[str, Any]]:
+    out = succeeded(nbtext("tokens", *arguments, "--output", "jsonl", cwd=cwd, stdin=stdin)).text
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_each_word_with_its_place_and_what_became_of_it(pets: Path) -> None:
+    corpus(pets, {"doc.txt": TEXT})
+    model = TextClassifier.load(str(pets / "nbtext.joblib"))
+    (cat,) = model.statistics.vocabulary.find(["cat"])
+    tokens = said("doc.txt", cwd=pets)
+    assert {token["id"] for token in tokens} == {"doc.txt"}
+    assert all(TEXT.encode()[token["start"] : token["end"]].decode() == token["form"] for token in tokens)
+    became = [(token["form"], token["word"], token["term"], token["dropped"]) for token in tokens]
+    assert became == [
+        ("The", "the", None, "stop-word"),
+        ("CAFÉ's", "café's", "café", "not-in-model"),
+        ("cats—purr", "cats", "cat", None),
+        ("cats—purr", "purr", "purr", None),
+        ("3", "3", None, "too-short"),
+        ("14", "14", "14", "not-in-model"),
+        ("and", "and", None, "stop-word"),
+        ("don't", "don't", None, "stop-word"),
+        ("bark", "bark", "bark", None),
+        ("X", "x", None, "too-short"),
+        ("unicorns", "unicorns", "unicorn", "not-in-model"),
+    ]
+    assert tokens[2]["term_id"] == cat
+    assert [token["term_id"] for token in tokens if token["dropped"]] == [None] * 8
+
+
+def test_ngrams_and_character_ngrams_stand_with_the_word_that_begins_them(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", "--ngrams", "3", "--char-ngrams", "3", "-m", "more", cwd=pets))
+    tokens = said("-", "-m", "more", cwd=pets, stdin=b"the cat purrs on ice")
+    cat = next(token for token in tokens if token["word"] == "cat")
+    assert [(of["term"], of["end"], of["dropped"]) for of in cat["ngrams"]] == [
+        ("cat purr", 13, None),
+        ("cat purr ice", 20, "not-in-model"),
+    ]
+    assert [of["term"] for of in cat["char_ngrams"]] == ["ca*", "*cat*", "*at"]
+    assert all(of["dropped"] is None and of["term_id"] >= 0 for of in cat["char_ngrams"])
+    rows = succeeded(nbtext("tokens", "-", "-m", "more", "-o", "tsv", cwd=pets, stdin=b"the cat purrs on ice")).rows
+    assert [row[3] for row in rows if row[1] == "4"] == ["word", "ngram", "ngram", "char-ngram", "char-ngram", "char-ngram"]
+    assert ["-", "4", "13", "ngram", "", "", "cat purr", str(cat["ngrams"][0]["term_id"]), ""] in rows
+    assert [row for row in rows if row[4] == "the"] == [["-", "0", "3", "word", "the", "the", "", "", "stop-word"]]
+
+
+def test_terms_that_training_left_out(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", "--top", "2", "-m", "few", cwd=pets))
+    dropped = Counter(token["dropped"] for token in said("pets/cats/1", "pets/dogs/1", "-m", "few", cwd=pets))
+    assert dropped["not-selected"] >= 1
+    assert dropped["not-in-model"] == 0
+    assert sum(count for why, count in dropped.items() if why is None) >= 1
+
+
+def test_without_a_model(tmp_path: Path) -> None:
+    analysis = ("--no-model", "--language", "german", "--stop-words", "none", "--stemmer", "none", "--ngrams", "2", "--char-ngrams", "4")
+    tokens = said(*analysis, "-", cwd=tmp_path, stdin="Die Häuser".encode())
+    assert [(token["word"], token["term"], token["term_id"], token["dropped"]) for token in tokens] == [
+        ("die", "die", None, None),
+        ("häuser", "häuser", None, None),
+    ]
+    assert tokens[0]["ngrams"] == [{"term": "die häuser", "term_id": None, "dropped": None, "end": 11}]
+    assert [of["term"] for of in tokens[0]["char_ngrams"]] == ["die*", "*die"]
+
+
+def test_documents_are_read_as_the_training_documents_were(pets: Path) -> None:
+    (pets / "t.csv").write_text("label,body\na,one dog\nb,two cats\n")
+    succeeded(nbtext("train", "t.csv", "--label-column", "label", "--text-column", "body", "-m", "t", cwd=pets))
+    assert [(token["id"], token["form"]) for token in said("t.csv", "-m", "t", cwd=pets)] == [
+        ("t.csv:2", "one"), ("t.csv:2", "dog"), ("t.csv:3", "two"), ("t.csv:3", "cats"),
+    ]  # fmt: skip
+    assert said("-", "-m", "t", "--format", "lines", cwd=pets, stdin=b"x\ny z\n")[1]["id"] == "-:2"
+
+
+def test_values_beside_the_text_and_counted_features(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\n")
+    columns = ("--label-column", "label", "--text-column", "text", "--categorical", "city", "--numeric", "age")
+    succeeded(nbtext("train", "t.csv", *columns, "-m", "t", cwd=tmp_path))
+    (tmp_path / "new.csv").write_text("text,city,age\ndog,Rome,7\n,Paris,\n,,1\n")
+    found = [(of["kind"], of["form"], of["term"], of["dropped"]) for of in said("new.csv", "-m", "t", cwd=tmp_path)]
+    assert found == [
+        ("word", "dog", "dog", None), ("category", "Rome", "city=Rome", None), ("number", "7.0", "age", None),
+        ("category", "Paris", "city=Paris", "not-in-model"), ("number", "", "age", "missing"),
+        ("category", "", None, "missing"), ("number", "1.0", "age", None),
+    ]  # fmt: skip
+    (tmp_path / "t.svm").write_text("x red:2 round:1\ny green:3\n")
+    succeeded(nbtext("train", "t.svm", "-m", "s", cwd=tmp_path))
+    features = said("t.svm", "-m", "s", cwd=tmp_path)
+    assert [(of["kind"], of["form"], of["term"], of["dropped"]) for of in features][:2] == [
+        ("feature", "red:2", "red", None), ("feature", "round:1", "round", None),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("train", [{}, {"ngrams": 3, "stop_words": "none"}, {"char_ngrams": "2-3", "top": 20, "stemmer": "porter"}])
+@settings(max_examples=60)
+@given(text=strategies.documents, seen=st.lists(strategies.documents, min_size=2, max_size=4))
+def test_what_counts_is_what_is_counted(train: dict[str, Any], text: bytes, seen: list[bytes]) -> None:
+    model = TextClassifier(**train, calibration="none").fit([*seen, b"ant bee", b"cat dog"], ["a", "b"] * (len(seen) // 2) + ["a"] * (len(seen) % 2) + ["a", "b"])  # fmt: skip
+    vocabulary, selected = model.statistics.vocabulary, model.learnt.selected
+    matrix = document_counter(model.parameters, model.stop_list, vocabulary).count([text]).matrix()
+    expected = {vocabulary.term(term): count for term, count in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)}
+    tokens = list(Tokens.of_model(model).of(text))
+    every: list[Token | Term] = [*tokens, *(term for token in tokens for term in (*token.ngrams, *token.char_ngrams))]
+    found = Counter(of.term for of in every if of.term_id is not None)
+    assert found == expected
+    assert sum(of.dropped == "not-in-model" for of in every) == matrix.unknown[0]
+    assert {of.term_id for of in every if of.dropped == "not-selected"} == {term for term in matrix.terms.tolist() if not selected[term]}
+    assert all(vocabulary.term(of.term_id) == of.term for of in every if of.term_id is not None)
+
+
+def test_a_long_text_comes_in_order_and_whole(pets: Path) -> None:
+    words = [f"word{number % 700}" for number in range(20_000)]
+    (pets / "long.txt").write_text(" ".join(words))
+    rows = succeeded(nbtext("tokens", "long.txt", cwd=pets)).rows
+    assert [row[4] for row in rows] == words
+    table = succeeded(nbtext("tokens", "long.txt", "-o", "table", cwd=pets)).text
+    assert "counts: 0 of 20,000; 20,000 not-in-model" in table
+
+
+def test_a_table_on_a_terminal_and_lines_in_a_pipe(pets: Path) -> None:
+    (pets / "a\x1b[31m.txt").write_text("cats \u202ebark")
+    status, screen = on_terminal("tokens", "a\x1b[31m.txt", cwd=pets)
+    assert status == 0
+    assert "\x1b[31m" not in screen
+    assert "\u202e" not in screen
+    assert "counts: 2 of 2" in screen
+    lines = screen.splitlines()
+    assert lines[1].split() == ["bytes", "as", "it", "stands", "word", "term", "term", "id", "dropped"]
+    assert succeeded(nbtext("tokens", "pets/cats/1", cwd=pets)).rows[0][1:6] == ["0", "3", "word", "the", "the"]
+
+
+def test_documents_that_cannot_be_read_are_named(pets: Path) -> None:
+    corpus(pets, {"bad": b"\0", "good": "cats"})
+    done = nbtext("tokens", "bad", "good", cwd=pets)
+    assert (done.status, done.notes) == (1, ["nbtext: bad: binary, not text (a zero byte at 0)"])
+    assert [row[0] for row in done.rows] == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([], 2, "Missing argument 'CORPUS...'"),
+        (["doc", "-m", "none"], 3, "there is no model"),
+        (["doc", "--ngrams", "2"], 2, "--ngrams goes with --no-model"),
+        (["doc", "--no-model", "--ngrams", "0"], 2, "--ngrams must be a whole number from 1 to 10"),
+        (["doc", "--no-model", "--stop-words", "klingon"], 2, "no stop list or file is called 'klingon'"),
+        (["nothere"], 1, "nothere: cannot read"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
+    corpus(pets, {"doc": PETS["cats/1"]})
+    assert message in error_line(nbtext("tokens", *arguments, cwd=pets), status)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEST = SERVICE_DESK / "test"
+WANTED = "noise-and-neighbours"
+
+
+def test_what_it_names_turns_the_answers(service_desk_model: Path, tmp_path: Path) -> None:
+    lines = succeeded(nbtext("why-not", WANTED, TEST / "waste-collection", "-m", service_desk_model, "-o", "jsonl")).text.splitlines()
+    found = [json.loads(line) for line in lines]
+    texts = {}
+    for number, of in enumerate(found):
+        if of.get("why") == "answered-so":
+            continue
+        text = (TEST / "waste-collection" / of["id"].rpartition("/")[2]).read_text(encoding="utf-8")
+        if of["remove"]["words"] is not None:
+            gone = of["remove"]["words"]
+            texts[f"{number}-without"] = " ".join(
+                "" if word.strip(".,?!:;()\"'").casefold() in gone else word for word in text.replace("-", " ").split()
+            )
+        added = [word for each in of["add"]["terms"] for word in [each["term"]] * each["count"]]
+        texts[f"{number}-with"] = " ".join([text, *added])
+    assert len(texts) > 15
+    corpus(tmp_path / "changed", texts)
+    answers = succeeded(nbtext("classify", tmp_path / "changed", "-m", service_desk_model)).rows
+    assert {label for _, label, _ in answers} == {WANTED}
+
+
+def test_tsv_has_a_line_for_each_word(service_desk_model: Path) -> None:
+    rows = succeeded(nbtext("why-not", WANTED, TEST, "-m", service_desk_model)).rows
+    assert {len(row) for row in rows} == {8}
+    assert {row[3] for row in rows} == {"remove", "add", "none"}
+    assert {row[7] for row in rows if row[3] == "none"} == {"answered-so"}
+    assert {row[2] for row in rows} == {WANTED}
+    assert len({row[0] for row in rows}) == 78
+
+
+def test_sentences(pets: Path) -> None:
+    corpus(pets, {"letter": "the cat purrs; a dog scratches the sofa"})
+    text = succeeded(nbtext("why-not", "dogs", "letter", "pets/dogs/1", "-o", "table", cwd=pets)).text
+    assert "the fewest words; then 0." in text
+    assert "the fewest occurrences; then 0." in text
+    assert "it is the answer already" in text
+
+
+def test_a_class_of_prior_zero(pets: Path) -> None:
+    corpus(pets, {"prior": "cats\t1\ndogs\t0\n"})
+    succeeded(nbtext("train", "pets", "--class-prior", "prior", "-m", "m", cwd=pets))
+    assert succeeded(nbtext("why-not", "dogs", "pets/cats/1", "-m", "m", cwd=pets)).rows[0][3:] == ["none", "", "", "", "no-prior"]
+    assert "prior probability is 0" in succeeded(nbtext("why-not", "dogs", "pets/cats/1", "-m", "m", "-o", "table", cwd=pets)).text
+
+
+def test_wrong_usage_and_unreadable_documents(pets: Path) -> None:
+    assert "did you mean 'dogs'" in error_line(nbtext("why-not", "dog", "pets", cwd=pets), 2)
+    assert "CORPUS" in error_line(nbtext("why-not", "dogs", cwd=pets), 2)
+    for output in ("table", "tsv", "jsonl"):
+        done = nbtext("why-not", "dogs", "pets/cats/1", "none", "-o", output, cwd=pets)
+        assert (done.status, len(done.notes)) == (1, 1)
+        assert "none" in done.text
+
+
+@pytest.mark.parametrize("classifier", ["bernoulli", "dirichlet-multinomial", "gaussian", "logistic"])
+def test_every_classifier(pets: Path, classifier: str) -> None:
+    corpus(pets, {"letter": "cat dog purrs climb sofa"})
+    succeeded(nbtext("train", "pets", "--classifier", classifier, "--latent", "3", "--shrinkage", "0.5", "-m", "m", cwd=pets))
+    [record] = [
+        json.loads(line) for line in succeeded(nbtext("why-not", "dogs", "letter", "-m", "m", "-o", "jsonl", cwd=pets)).text.splitlines()
+    ]
+    assert record["label"] == "cats"
+    assert record["remove"]["smallest"] is True

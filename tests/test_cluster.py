@@ -1,0 +1,135 @@
+"""Counting on other machines: a real Dask scheduler and two workers on the loopback, one of which is killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tests.process import HOUSE, SERVICE_DESK, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest.importorskip("distributed", reason="the extra nbtext[dask] is not installed")
+
+PATIENCE = 60
+"""Seconds that anything here may take before the test counts as failed."""
+
+BUSY = 0.3
+"""Seconds of processor time after which a worker has something to lose."""
+
+
+class Cluster(NamedTuple):
+    address: str
+    workers: list[subprocess.Popen[bytes]]
+
+
+def started(*arguments: str) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, **HOUSE, "PYTHONWARNINGS": "ignore"}  # Dask's own
+    return subprocess.Popen(
+        [sys.executable, "-m", *arguments, "--no-dashboard"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    file = tmp_path / "scheduler.json"
+    scheduler = started("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+    workers = []
+    try:
+        wait_until(lambda: file.is_file() and file.stat().st_size > 0)
+        address = json.loads(file.read_text())["address"]
+        workers = [
+            started("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path / "dask"))
+            for _ in range(2)
+        ]
+        yield Cluster(address, workers)
+    finally:
+        for process in (*workers, scheduler):
+            process.kill()
+            process.wait()
+
+
+def wait_until(condition: object) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def processor_time(process: subprocess.Popen[bytes]) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def corpus(path: Path, megabytes: int) -> Path:
+    """A table of words drawn from a hundred thousand, in two classes."""
+    random = Random(0)
+    words = [f"w{random.getrandbits(40):x}" for _ in range(100_000)]
+    with path.open("w", encoding="ascii") as file:
+        for row in range(megabytes * 1000):
+            file.write(f"c{row % 2}\t{' '.join(random.choices(words, k=90))}\n")
+    return path
+
+
+def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) -> None:
+    train = ("train", SERVICE_DESK / "train")
+    succeeded(nbtext(*train, "-m", "here", cwd=tmp_path))
+    succeeded(nbtext(*train, "-m", "there", "--backend", "dask", "--scheduler", cluster.address, cwd=tmp_path))
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    succeeded(nbtext("update", SERVICE_DESK / "test", "-m", "here", cwd=tmp_path))
+    succeeded(nbtext("update", SERVICE_DESK / "test", "-m", "there", "--backend", "dask", "--scheduler", cluster.address, cwd=tmp_path))
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+
+
+def test_what_cannot_be_read_is_told_in_order(cluster: Cluster, tmp_path: Path) -> None:
+    table = corpus(tmp_path / "corpus.tsv", 9)
+    lines = table.read_text().splitlines(keepends=True)
+    for row in (10, 7000):
+        lines[row] = "nothing but a label\n"
+    table.write_text("".join(lines))
+    here, there = (nbtext("train", table, "-m", name, *more, cwd=tmp_path) for name, *more in (
+        ("here",), ("there", "--backend", "dask", "--scheduler", cluster.address)
+    ))  # fmt: skip
+    assert here.status == there.status == 1
+    assert here.notes == there.notes
+    assert [note.split(":")[2] for note in there.notes] == ["11", "7001"]
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+
+
+def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    table = corpus(tmp_path / "corpus.tsv", 40)
+    succeeded(nbtext("train", table, "-m", "here", cwd=tmp_path))
+    victim = cluster.workers[0]
+    wait_until(lambda: processor_time(victim) > 0)
+    time.sleep(1)
+    before = processor_time(victim)
+    command = [sys.executable, "-m", "nbtext", "train", str(table), "-m", "there", "--backend", "dask", "--scheduler", cluster.address]
+    training = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, **HOUSE}, stderr=subprocess.PIPE)
+    wait_until(lambda: processor_time(victim) > before + BUSY or training.poll() is not None)
+    assert training.poll() is None
+    victim.send_signal(signal.SIGKILL)
+    _, told = training.communicate(timeout=PATIENCE)
+    assert (training.returncode, told) == (0, b"")
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+
+
+def test_where_there_is_no_cluster(tmp_path: Path) -> None:
+    train = ("train", SERVICE_DESK / "train", "--backend", "dask")
+    assert "--backend dask needs --scheduler" in error_line(nbtext(*train, cwd=tmp_path), 2)
+    assert "--scheduler goes with --backend dask" in error_line(
+        nbtext("train", SERVICE_DESK / "train", "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 2
+    )
+    assert "is no address of a scheduler" in error_line(nbtext(*train, "--scheduler", "nonsense://x", cwd=tmp_path), 2)
+    assert "does not answer" in error_line(nbtext(*train, "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 4)
+    assert "of counts alone" in error_line(nbtext(*train, "--scheduler", "tcp://127.0.0.1:1", "--classifier", "logistic", cwd=tmp_path), 2)
+    assert "standard input" in error_line(nbtext("train", "-", *train[2:], "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 2)

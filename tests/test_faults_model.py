@@ -1,0 +1,115 @@
+"""Model files that are missing, are something else, or mean harm: refused with status 3 in one line, without code, haste or memory."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext import TextClassifier
+from tests.hostile import BY_JOBLIB, DEPTH, GADGETS, LENGTHS, MARK, SHAPES, TYPES, loaded_under_watch, packed
+from tests.model_bytes import Parts, put_together, taken_apart
+from tests.process import HOUSE, error_line, limit_memory, nbtext, run
+from tests.test_cli_terminal import EVIL, on_terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = (["classify", "pets/cats/1"], ["evaluate", "pets"], ["inspect"], ["select-features"])
+
+
+@pytest.fixture
+def parts(pets: Path) -> Parts:
+    return taken_apart((pets / "nbtext.joblib").read_bytes())
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_fault_1_a_model_that_is_not_there(pets: Path, command: list[str]) -> None:
+    line = error_line(nbtext(*command, "-m", "none/m", cwd=pets), 3)
+    assert line == "nbtext: none/m: there is no model; make one with nbtext train, or name one with --model"
+    assert sorted(path.name for path in pets.iterdir()) == ["nbtext.joblib", "pets"]
+
+
+def test_fault_2_a_model_that_is_no_file(pets: Path) -> None:
+    os.mkfifo(pets / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(pets / "socket"))
+        for name in ("pets", "pipe", "socket", "/dev/zero", "/dev/tty"):
+            assert f"nbtext: {name}: " in error_line(nbtext("inspect", "-m", name, cwd=pets, before=limit_memory), 3)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_fault_3_a_model_that_may_not_be_read(shared_folder: Path) -> None:
+    TextClassifier().fit(["a cat"], ["cats"]).save(str(shared_folder / "m"))
+    (shared_folder / "m").chmod(0)
+    code = (
+        "import difflib, os, sys; from nbtext.cli import main, inspect; from nbtext import TextClassifier; import nbtext.store\n"
+        "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['inspect', '-m', 'm']))"
+    )
+    assert "m: cannot read the model: permission denied" in error_line(run([sys.executable, "-c", code, shared_folder], env=HOUSE), 3)
+
+
+def test_fault_4_an_empty_model(pets: Path) -> None:
+    (pets / "m").touch()
+    assert "m: not an nbtext model" in error_line(nbtext("inspect", "-m", "m", cwd=pets), 3)
+
+
+HOSTILE = {"gadgets": GADGETS, "shapes": SHAPES, "types": TYPES, "lengths": LENGTHS, "depth": DEPTH}
+
+
+@pytest.mark.parametrize("kind", [*HOSTILE, "packed"])
+def test_fault_9_hostile_pickles_are_not_unpickled(pets: Path, kind: str) -> None:
+    files = HOSTILE.get(kind) or packed((pets / "nbtext.joblib").read_bytes())
+    statuses, seen, done = loaded_under_watch(pets / "nbtext.joblib", files, pets)
+    assert (statuses, seen) == (dict.fromkeys(files, 3), [])
+    assert len(done.notes) == len(files)
+    assert all("not an nbtext model" in note or "the model is damaged" in note for note in done.notes)
+    assert not (pets / MARK).exists()
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_fault_9_hostile_pickles_behind_a_true_header_are_not_looked_at(pets: Path, parts: Parts, kind: str) -> None:
+    """In place of what joblib reads before the first array; nbtext takes the arrays from where the index says they are, or refuses the file."""
+    first = min(place["offset"] for place in parts.decoded["arrays"].values())
+    short = {name: content for name, content in HOSTILE[kind].items() if len(content) < first}
+    assert short or kind == "depth"
+    before = {name: put_together(parts.decoded, content + parts.payload[len(content) :]) for name, content in short.items()}
+    instead = {f"{name}, alone": put_together(parts.decoded, content) for name, content in HOSTILE[kind].items()}
+    statuses, seen, _ = loaded_under_watch(pets / "nbtext.joblib", {**before, **instead}, pets)
+    assert (statuses, seen) == ({**dict.fromkeys(before, 0), **dict.fromkeys(instead, 3)}, [])
+    assert not (pets / MARK).exists()
+
+
+def test_fault_16_no_other_file_is_opened(pets: Path, parts: Parts) -> None:
+    """Not that of a name in the file."""
+    index = parts.decoded
+    index["settings"]["training"]["stop_words"] = "/etc/passwd"
+    index["settings"]["training"]["class_prior"] = "/etc/passwd"
+    statuses, seen, _ = loaded_under_watch(pets / "nbtext.joblib", {"names": put_together(index, parts.payload)}, pets)
+    assert (statuses, seen) == ({"names": 3}, [])
+
+
+def test_the_watcher_sees_what_joblib_does(pets: Path) -> None:
+    """So that what it does not see of nbtext says something."""
+    _, seen, _ = loaded_under_watch(pets / "nbtext.joblib", {"gadget": GADGETS["os.system"]}, pets, BY_JOBLIB)
+    assert {entry.split(" ")[0] for entry in seen} >= {"pickle.find_class", "os.system"}
+    assert (pets / MARK).exists()
+
+
+def test_fault_21_terms_and_labels_cannot_move_the_cursor(pets: Path) -> None:
+    TextClassifier(stop_words="none").fit([f"a {EVIL} cat"], [EVIL]).save(str(pets / "m"))
+    for arguments in (["inspect"], ["inspect", "--verify"], ["classify", "pets/cats/1"], ["select-features"]):
+        status, screen = on_terminal(*arguments, "-m", "m", cwd=pets, env={"NO_COLOR": "1", "TERM": "dumb"})
+        assert (status, set(screen) & set("\x1b\x07\x9b\u202e\u2028")) == (0, set())
+
+
+@pytest.mark.parametrize("name", ["token_pattern", "pattern", "tokenizer"])
+def test_fault_22_a_model_can_bring_no_pattern(pets: Path, parts: Parts, name: str) -> None:
+    index: Any = parts.decoded
+    index["settings"]["training"][name] = r"(\w+\s?)+$"
+    (pets / "m").write_bytes(put_together(index, parts.payload))
+    line = error_line(nbtext("classify", "pets/cats/1", "-m", "m", cwd=pets), 3)
+    assert f"settings that this nbtext does not know: there is no parameter '{name}'" in line

@@ -1,0 +1,148 @@
+"""Disks that are full or fail, too little memory, too few open files: the old model stays, and one line says why."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commands import READING, WRITING, Setting, setting
+from tests.process import HOUSE, TIME_LIMIT, bash, corpus, error_line, nbtext, run, succeeded
+from tests.tracing import CALLS, Fault, untraceable, with_faults
+from tests.warm import Warm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    with Warm() as server:
+        yield server
+
+
+@pytest.fixture
+def training(warm: Warm, tmp_path: Path) -> Setting:
+    made = setting(warm, tmp_path, WRITING["train"])
+    made.restore()
+    return made
+
+
+@pytest.fixture
+def traced(training: Setting) -> Setting:
+    if (why := untraceable()) is not None:
+        pytest.skip(why)
+    return training
+
+
+def no_mounts() -> bool:
+    mount = ["unshare", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return shutil.which("unshare") is None or run(mount).status != 0
+
+
+@pytest.mark.skipif(no_mounts(), reason="no file system may be mounted here")
+def test_fault_24_a_disk_that_is_full(pets: Path) -> None:
+    (pets / "disk").mkdir()
+    done = bash(
+        "unshare --map-root-user --mount bash -c 'mount -t tmpfs -o size=20k tmpfs disk && cp nbtext.joblib disk && "
+        "head -c 8192 /dev/zero > disk/rest; $NBTEXT train pets -m disk/nbtext.joblib; echo $?; cmp disk/nbtext.joblib nbtext.joblib; ls -A disk'",
+        cwd=pets,
+    )
+    assert done.text.split() == ["4", "nbtext.joblib", "rest"], done
+    assert done.notes[-1] == "nbtext: disk/nbtext.joblib: cannot write: no space left on device; the file is as it was"
+
+
+@pytest.mark.parametrize(
+    ("kind", "what", "number", "message"),
+    [
+        ("sync", "EIO", 1, "cannot write: input/output error; the file is as it was"),
+        ("sync", "EIO", 2, "written, but may not survive a power cut: input/output error"),
+        ("rename", "EACCES", 1, "cannot write: permission denied; the file is as it was"),
+        ("rename", "EXDEV", 1, "cannot write: invalid cross-device link; the file is as it was"),
+        ("rename", "EBUSY", 1, "cannot write: device or resource busy; the file is as it was"),
+    ],
+)
+def test_faults_25_and_26_what_is_said_of_a_failure_to_sync_or_rename(
+    traced: Setting, kind: str, what: str, number: int, message: str
+) -> None:
+    fault = Fault(CALLS[kind], f"error={what}", number)
+    result, _ = with_faults(traced.warm, traced.folder, traced.command.arguments, fault)
+    assert error_line(result, 4) == f"nbtext: m: {message}"
+    assert traced.model.read_bytes() == (traced.new if message.startswith("written") else traced.old)
+    assert not traced.left_over()
+
+
+def test_fault_33_a_hard_link_is_split(training: Setting) -> None:
+    """As documented: the other name keeps the old model."""
+    os.link(training.model, training.folder / "other")
+    succeeded(training.run())
+    assert (training.model.read_bytes(), (training.folder / "other").read_bytes()) == (training.new, training.old)
+
+
+def test_fault_43_short_reads(tmp_path: Path) -> None:
+    """A corpus that comes byte by byte is the corpus."""
+    text = "".join(f"class{number % 3}\tword{number} and others\n" for number in range(30)).encode()
+    (tmp_path / "c.tsv").write_bytes(text)
+    succeeded(nbtext("train", "c.tsv", "-m", "whole", cwd=tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv", "-m", "dropwise"],
+        cwd=tmp_path,
+        env={**os.environ, **HOUSE},
+        stdin=subprocess.PIPE,
+        bufsize=0,
+    ) as child:
+        assert child.stdin is not None
+        for place in range(len(text)):
+            child.stdin.write(text[place : place + 1])
+        child.stdin.close()
+        assert child.wait(TIME_LIMIT) == 0
+    assert (tmp_path / "dropwise").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+MEMORY = [0, *(int((1 << 16) * 1.6**step) for step in range(16))]
+"""Bytes beyond what a process has when it begins; from 64 KiB to 75 MiB."""
+
+
+@pytest.mark.parametrize("name", [*WRITING, "classify"])
+def test_fault_44_too_little_memory(warm: Warm, tmp_path: Path, name: str) -> None:
+    tried = setting(warm, tmp_path, {**WRITING, **READING}[name])
+    statuses = set()
+    for more in MEMORY:
+        tried.restore()
+        result = tried.run(limits={"AS": more})
+        statuses.add(result.status)
+        if result.status:
+            assert "memory" in error_line(result, 4)
+        else:
+            assert (result.out, result.err) == (tried.out, b"")
+        tried.check(result)
+        assert not tried.left_over()
+    assert statuses == {0, 4}
+
+
+def test_fault_45_too_few_open_files(training: Setting) -> None:
+    """Files are closed as it goes: many documents need no more than few."""
+    corpus(training.folder / "many", {f"{number % 2}/{number}": f"word{number}" for number in range(300)})
+    for limit in (6, 10, 20):
+        result = training.warm.run("train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": limit})
+        assert "cannot write: too many open files; the file is as it was" in error_line(result, 4)
+        assert (training.model.read_bytes(), training.left_over()) == (training.old, set())
+    succeeded(training.warm.run("train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 64}))
+    result = training.warm.run("classify", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 8})
+    assert len(succeeded(result).rows) == 300
+
+
+def test_a_failure_that_names_no_file_is_not_put_down_to_standard_output(pets: Path) -> None:
+    code = (
+        "import errno, os, sys; import nbtext.model.overview as o; from nbtext.cli.main import run\n"
+        "def broken(*_): raise OSError(errno.EIO, os.strerror(errno.EIO))\n"
+        "o.overview = broken; sys.exit(run(['inspect']))"
+    )
+    assert error_line(run([sys.executable, "-c", code], cwd=pets, env=HOUSE), 4) == "nbtext: cannot read or write: input/output error"
+    full = bash("$NBTEXT inspect > /dev/full", cwd=pets)
+    assert (full.status, full.notes) == (4, ["nbtext: standard output: cannot write: no space left on device"])

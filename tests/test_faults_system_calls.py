@@ -1,0 +1,160 @@
+"""Every command that reads or writes a model, with a fault in every one of its system calls, one run for each.
+
+After each run the old model or the new one is there, no temporary file survives the next run, and nothing wrong has been printed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commands import READING, WRITING, Setting, setting
+from tests.tracing import CALLS, Fault, untraceable, with_faults
+from tests.warm import Warm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.process import Result
+
+FAULTS = {
+    "open": ("EACCES", "EIO", "ENOSPC"),
+    "read": ("EIO",),
+    "list": ("EIO",),
+    "stat": ("EACCES",),
+    "access": ("EACCES",),
+    "readlink": ("EIO",),
+    "write": ("ENOSPC", "EIO", "EACCES"),
+    "map": ("ENOMEM",),
+    "close": ("EIO",),
+    "sync": ("EIO", "ENOSPC"),
+    "rename": ("EACCES", "EXDEV", "EBUSY"),
+    "remove": ("EACCES", "EIO"),
+    "link": ("EPERM", "EIO"),
+    "mode": ("EPERM", "EIO"),
+    "owner": ("EPERM",),
+    "lock": ("ENOLCK", "EIO"),
+}
+"""What the calls of each kind may fail with: with the first of them in every command, with the others in one of them.
+
+Those that cannot fail on a machine that works are left out: the position in a file, the working directory, random numbers.
+"""
+
+SAVING = ("open", "read", "write", "sync", "rename", "remove", "lock")
+WHOLE = ("train", "update once")
+"""The commands in which every call is tried; in the others, which go the same way, those of these kinds."""
+
+MOST_CALLS = 500
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    if (why := untraceable()) is not None:
+        pytest.skip(why)
+    with Warm() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def prepared(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Setting]:
+    made: dict[str, Setting] = {}
+
+    def of(name: str) -> Setting:
+        if name not in made:
+            made[name] = setting(warm, tmp_path_factory.mktemp(name), {**WRITING, **READING}[name])
+        return made[name]
+
+    return of
+
+
+def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
+    """Runs with a fault in the first call of some kind, in the second, and so on until there are no more."""
+    for number in range(1, MOST_CALLS):
+        setting.restore()
+        result, faults = with_faults(setting.warm, setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number))
+        if not faults:
+            assert result.status == 0, result
+            return
+        assert all(note.startswith("nbtext: ") for note in result.notes), result
+        yield result
+    raise AssertionError(f"more than {MOST_CALLS} calls")
+
+
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in WRITING for kind in FAULTS if name in WHOLE or kind in SAVING])
+def test_a_call_that_fails_leaves_the_old_model_or_the_new(prepared: Callable[[str], Setting], name: str, kind: str) -> None:
+    for error in FAULTS[kind] if name == "train" else FAULTS[kind][:1]:
+        for result in each_fault(prepared(name), kind, f"error={error}"):
+            assert result.status in (0, 1, 3, 4), result
+            assert len(result.notes) >= (result.status > 0), result
+            assert not result.out, result
+            prepared(name).check(result)
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_call_that_fails_while_classifying_makes_no_answer_wrong(prepared: Callable[[str], Setting], kind: str) -> None:
+    right = prepared("classify").out.splitlines()
+    for error in FAULTS[kind]:
+        for result in each_fault(prepared("classify"), kind, f"error={error}"):
+            assert result.status in (0, 1, 3, 4), result
+            rows = result.out.splitlines()
+            assert len(rows) == len(right) if result.status in (0, 1) else len(rows) <= len(right), result
+            for row, expected in zip(rows, right, strict=False):
+                name, label, why = row.split(b"\t")
+                assert row == expected or (result.status == 1 and name == expected.split(b"\t")[0] and not label and b"cannot" in why), (
+                    result
+                )
+            assert result.status != 1 or rows != right
+            prepared("classify").check(result)
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_call_that_fails_while_verifying_does_not_pass(prepared: Callable[[str], Setting], kind: str) -> None:
+    for error in FAULTS[kind][:1]:
+        for result in each_fault(prepared("inspect"), kind, f"error={error}"):
+            assert result.status in (0, 3, 4), result
+            assert result.status == 4 or (json.loads(result.out)["passed"] == (result.status == 0)), result
+            prepared("inspect").check(result)
+
+
+@pytest.mark.parametrize("kind", ["read", "write", "sync", "lock"])
+@pytest.mark.parametrize("name", [*WRITING, *READING])
+def test_a_call_that_is_interrupted_is_made_again(prepared: Callable[[str], Setting], name: str, kind: str) -> None:
+    for result in each_fault(prepared(name), kind, "error=EINTR"):
+        assert (result.status, result.out, result.err) == (0, prepared(name).out, b"")
+        prepared(name).check(result)
+
+
+SIGNALS = {"KILL": -9, "TERM": 143, "INT": 130, "HUP": 129}
+"""With the status that each ends a run with."""
+
+
+@pytest.mark.parametrize(
+    ("name", "signal", "kind"),
+    [
+        *((name, signal, kind) for name in WRITING for signal in SIGNALS for kind in ("write", "sync", "rename", "remove")),
+        *((name, "KILL", kind) for name in WHOLE for kind in ("open", "link", "lock")),
+    ],
+)
+def test_a_signal_at_a_call_leaves_the_old_model_or_the_new(prepared: Callable[[str], Setting], name: str, kind: str, signal: str) -> None:
+    setting = prepared(name)
+    for number in range(1, MOST_CALLS):
+        setting.restore()
+        result, _ = with_faults(setting.warm, setting.folder, setting.command.arguments, Fault(CALLS[kind], f"signal={signal}", number))
+        if result.status == 0:
+            break
+        assert (result.status, result.out, result.err) == (SIGNALS[signal], b"", b"")
+        assert signal == "KILL" or not setting.left_over(), result
+        setting.check(result)
+    else:
+        raise AssertionError(f"more than {MOST_CALLS} calls")
+
+
+def test_fault_30_a_second_ctrl_c_while_the_first_is_cleaned_up_after(prepared: Callable[[str], Setting]) -> None:
+    setting = prepared("train")
+    setting.restore()
+    twice = Fault(CALLS["write"], "signal=INT", 1), Fault(CALLS["remove"], "signal=INT", 1)
+    result, _ = with_faults(setting.warm, setting.folder, setting.command.arguments, *twice)
+    assert (result.status, result.out, result.err) == (130, b"", b"")
+    setting.check(result)

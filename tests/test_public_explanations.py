@@ -1,0 +1,70 @@
+"""20 Newsgroups, if it is there: what is said of a thousand answers adds up, and what is said to turn them turns them."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.model.explanation import Explainer
+from nbtext.model.why_not import WhyNotFinder
+from tests.reading import documents
+from tests.test_public_corpora import CORPORA, unpacked
+
+if TYPE_CHECKING:
+    from nbtext.corpus.document import Document
+
+pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")
+
+Corpus = tuple[list["Document"], list["Document"]]
+
+
+@pytest.fixture(scope="module")
+def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """All training documents, and a thousand of the test documents."""
+    folder = unpacked("20news-bydate.tar.xz", tmp_path_factory.mktemp("newsgroups"))
+    train, test = (next(path for path in sorted(folder.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
+    return documents(train, document="mail"), Random(0).sample(documents(test, document="mail"), 1000)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"classifier": "complement", "weighting": "tfidf"}, {"classifier": "bernoulli"}], ids=str)
+def test_a_thousand_explanations_sum_to_the_log_odds(newsgroups: Corpus, parameters: dict[str, Any]) -> None:
+    train, test = newsgroups
+    model = TextClassifier(**parameters).fit([of.text for of in train], [of.label or "" for of in train])
+    scores = model.joint_log_likelihood([of.text for of in test])
+    answers = model.predict([of.text for of in test])
+    for row, explained in enumerate(Explainer(model).explain(test)):
+        of = explained.explanation
+        assert of is not None
+        assert of.label == answers[row]
+        difference = scores[row, model.classes_.index(of.label)] - scores[row, model.classes_.index(of.against)]
+        assert math.fsum([of.prior, *(word.nats for word in of.words)]) == pytest.approx(difference, abs=1e-9)
+        assert of.log_odds == pytest.approx(difference, abs=1e-9)
+
+
+def test_what_why_not_names_turns_the_answers(newsgroups: Corpus) -> None:
+    """The words are taken out of the texts where `explain` says that they stand, and the texts are classified."""
+    train, test = newsgroups
+    model = TextClassifier().fit([of.text for of in train], [of.label or "" for of in train])
+    found = 0
+    for document, explained in zip(test[:100], Explainer(model).explain(test[:100]), strict=True):
+        of = explained.explanation
+        assert of is not None
+        [why_not] = WhyNotFinder(model, of.against).find([document])
+        assert why_not.removal is not None
+        assert why_not.addition is not None
+        if why_not.removal.words is not None:
+            found += 1
+            text = bytearray(document.text)
+            for begin, end in (place for word in of.words if word.word in why_not.removal.words for place in word.places):
+                text[begin:end] = b" " * (end - begin)
+            assert model.predict([bytes(text)]) == [of.against]
+        if why_not.addition.terms is not None:
+            more = " ".join(term for term, times in why_not.addition.terms for _ in range(times))
+            assert model.predict([document.text + b" " + more.encode()]) == [of.against]
+            assert np.isfinite(why_not.addition.probability or np.nan)
+    assert found > 90

@@ -1,0 +1,95 @@
+"""20 Newsgroups, if it is there, learnt day by day, forgotten, merged, relabelled, and learnt once."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext import TextClassifier
+from tests.process import nbtext, succeeded
+from tests.test_public_corpora import CORPORA, unpacked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")
+
+DAYS = 4
+SETTINGS = [[], ["--classifier", "dirichlet-multinomial"], ["--classifier", "complement", "--weighting", "binary", "--ngrams", "2"]]
+
+
+@pytest.fixture(scope="module")
+def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the articles of every day, dealt out in turn, as ``day0`` and so on; those of the test part are ``test``."""
+    folder = tmp_path_factory.mktemp("newsgroups")
+    source = unpacked("20news-bydate.tar.xz", folder)
+    train, test = (next(path for path in sorted(source.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
+    for number, path in enumerate(sorted(path for path in train.rglob("*") if path.is_file())):
+        place = folder / f"day{number % DAYS}" / path.parent.name / path.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(path)
+    (folder / "test").symlink_to(test)
+    return folder
+
+
+def documents(folder: Path, model: str) -> Any:
+    return json.loads(succeeded(nbtext("inspect", "-m", model, "--output", "json", "--top", "0", cwd=folder)).out)["documents"]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: " ".join(setting) or "defaults")
+def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads_back(newsgroups: Path, setting: list[str]) -> None:
+    days = [f"day{number}" for number in range(DAYS)]
+    succeeded(nbtext("train", *days, *setting, "-m", "whole", cwd=newsgroups))
+    succeeded(nbtext("train", days[2], *setting, "-m", "daily", cwd=newsgroups))
+    for day in (days[0], days[3], days[1]):
+        succeeded(nbtext("update", day, "-m", "daily", cwd=newsgroups))
+    assert (newsgroups / "daily").read_bytes() == (newsgroups / "whole").read_bytes()
+    succeeded(nbtext("train", *days[:3], *setting, "-m", "earlier", cwd=newsgroups))
+    succeeded(nbtext("forget", days[3], "-m", "daily", cwd=newsgroups))
+    daily, earlier = (TextClassifier.load(str(newsgroups / name)) for name in ("daily", "earlier"))
+    assert daily.statistics == earlier.statistics
+    sample = daily.counts.sample.documents
+    assert set(sample.hashes.tolist()) <= set(earlier.counts.sample.documents.hashes.tolist())
+
+
+def test_models_of_days_merged_are_the_model_trained_at_once(newsgroups: Path) -> None:
+    days = [f"day{number}" for number in range(DAYS)]
+    for day in days:
+        succeeded(nbtext("train", day, "-m", f"of-{day}", cwd=newsgroups))
+    succeeded(nbtext("merge", *(f"of-{day}" for day in days), "-o", "merged", cwd=newsgroups))
+    succeeded(nbtext("train", *days, "-m", "whole", cwd=newsgroups))
+    assert (newsgroups / "merged").read_bytes() == (newsgroups / "whole").read_bytes()
+
+
+def test_documents_of_the_test_part_were_never_learnt(newsgroups: Path) -> None:
+    succeeded(nbtext("train", "day0", "day1", "-m", "half", cwd=newsgroups))
+    before = (newsgroups / "half").read_bytes()
+    done = nbtext("forget", "test", "-m", "half", cwd=newsgroups)
+    assert done.status == 2
+    assert "was never learnt as" in done.notes[0]
+    assert done.notes[0].startswith("nbtext: test/")
+    assert (newsgroups / "half").read_bytes() == before
+
+
+def test_learnt_once_in_two_runs_or_in_one(newsgroups: Path) -> None:
+    """Articles that were posted to several groups stand in several classes: the last holds, and what is learnt again is known already."""
+    source = unpacked("20news-19997.tar.xz", newsgroups / "collection")
+    articles = sorted(path for path in source.rglob("*") if path.is_file())
+    groups = sorted({path.parent.name for path in articles})
+    for path in articles:
+        for part in ("all", "first" if path.parent.name < groups[10] else "second"):
+            place = newsgroups / part / path.parent.name / path.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(path)
+    succeeded(nbtext("train", "all", "--once", "-m", "at-once", cwd=newsgroups))
+    succeeded(nbtext("train", "first", "--once", "-m", "once", cwd=newsgroups))
+    note = nbtext("update", "second", "--once", "-v", "-m", "once", cwd=newsgroups).notes[0]
+    moved = int(note.partition("moved from another class: ")[2].partition(",")[0])
+    assert moved > 50
+    assert (newsgroups / "once").read_bytes() == (newsgroups / "at-once").read_bytes()
+    assert len({path.read_bytes() for path in articles}) == documents(newsgroups, "once") < len(articles)
+    note = nbtext("update", "second", "--once", "-v", "-m", "once", cwd=newsgroups).notes[0]
+    assert note.startswith("nbtext: learnt 0 documents; moved from another class: 0, known already: ")
+    assert (newsgroups / "once").read_bytes() == (newsgroups / "at-once").read_bytes()

@@ -1,0 +1,131 @@
+"""The page of `nbtext explain`: what stands on it, and how a browser shows it."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.errors import DocumentError
+from nbtext.model.explanation import Explained, Explainer
+from nbtext.report.explained_parts import level, pieces, strongest, strongest_first
+from nbtext.report.page.explained import explanations_page
+from nbtext.report.page.page import HERE
+from tests import browser
+from tests.explaining import GAUSSIAN, document, explained, model
+from tests.report_example import HOSTILE, Page
+from tests.strategies import texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = "The red cat purrs, a dog barks at the postman.\n\n\tCold water: zebra, sofa."
+PROGRAM = browser.found()
+
+
+def page_of(*some: str, top: int = 20, **parameters: object) -> str:
+    return explanations_page(Explainer(model(**parameters)).explain([document(text) for text in some]), top)
+
+
+def test_each_document_is_a_section_in_the_contents() -> None:
+    page = Page(page_of(TEXT, "fish swim"))
+    assert [section["class"] for section in page.all("section")] == ["document"] * 2
+    assert [link["href"] for link in page.all("a")] == ["#document-1", "#document-2"]
+    assert [heading["id"] for heading in page.all("h2")] == ["document-1", "document-2"]
+    assert "purrs" in page.text
+    assert "Calibration divides by" in page.text
+
+
+def test_words_are_marked_with_their_nats_and_listed() -> None:
+    of = explained(model(), TEXT)
+    page = Page(page_of(TEXT))
+    shown = {mark["title"] for mark in page.all("mark") if "title" in mark}
+    assert shown == {f"{nats:+.2f} nats".replace("-", "−") for text, nats in pieces(of) if level(nats, strongest(of))}
+    assert "".join(text for text, _ in pieces(of)) == TEXT
+    for word in of.words:
+        assert not word.nats or f"{word.nats:+.2f}".replace("-", "−") in page.text
+
+
+def test_what_is_not_listed_is_summed() -> None:
+    of = explained(model(), TEXT)
+    listed, (n_others, others), idle = strongest_first(of, 3)
+    assert [abs(nats) for _, nats, *_ in listed] == sorted((abs(word.nats) for word in of.words), reverse=True)[:3]
+    assert of.prior + others + sum(nats for _, nats, *_ in listed) == pytest.approx(of.log_odds)
+    assert n_others + 3 + idle == len(of.words)
+    assert f"{n_others} other words" in Page(page_of(TEXT, top=3)).text
+
+
+def test_gaussian_classes_and_documents_without_an_answer() -> None:
+    assert "do not add up" in Page(page_of(TEXT, **GAUSSIAN)).text
+    page = Page(page_of("cat dog fish", estimate="ml"))
+    assert "No answer: impossible" in page.text
+    failed = Explained("a", None, None, DocumentError("it cannot be read"))
+    assert "it cannot be read" in Page(explanations_page([failed], 5)).text
+    assert "∞" in Page(page_of("cat", estimate="ml")).text
+
+
+def test_everything_has_a_name_and_can_be_reached_by_keys() -> None:
+    page = Page(page_of(TEXT))
+    assert all(part["aria-labelledby"] == "document-1" for part in page.all("section"))
+    frames = [frame for frame in page.all("div") if frame.get("role") == "region"]
+    assert len(frames) == 2
+    assert all(frame["aria-label"] and frame["tabindex"] == "0" for frame in frames)
+    assert len(page.all("table")) == len(page.all("caption"))
+    assert all("scope" in head for head in page.all("th"))
+    assert all(picture["aria-hidden"] == "true" for picture in page.all("svg"))
+
+
+def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
+    page = Page(page_of(*HOSTILE_TEXTS))
+    assert page.all("script") == page.all("img") == page.all("iframe") == page.all("form") == []
+    for _, attributes in page.elements:
+        assert not any(name.startswith("on") or name in ("src", "style", "srcset") for name in attributes)
+        assert attributes.get("href", "#").startswith(("#", "data:,"))
+    assert "url(" not in (HERE / "explained.css").read_text(encoding="utf-8")
+
+
+HOSTILE_TEXTS = [text.encode("utf-8", "replace").decode() + " the cat purrs" for text in HOSTILE]
+
+
+@settings(max_examples=40)
+@given(texts, st.sampled_from(["cat", "dog", "fish"]))
+def test_any_text_leaves_the_page_as_it_is(text: str, word: str) -> None:
+    page = Page(page_of(f"{word} {text}"))
+    assert len(page.all("section")) == 1
+    assert len(page.all("main")) == 1
+
+
+@pytest.mark.skipif(PROGRAM is None, reason=f"no browser on this machine: none of {', '.join(browser.NAMES)}")
+def test_a_browser_shows_it(tmp_path: Path) -> None:
+    assert PROGRAM is not None
+    page = tmp_path / "page.html"
+    page.write_text(page_of(TEXT, *HOSTILE_TEXTS, "purrs " * 300), encoding="utf-8")
+    seen = set()
+    with browser.Browser(PROGRAM) as reader:
+        for width in (360, 1200):
+            for dark in (False, True):
+                reader.open(page, width=width, dark=dark)
+                assert reader.log == []
+                assert [url for url in reader.requests if not url.startswith(("file:", "data:"))] == []
+                assert reader.value("document.documentElement.scrollWidth") <= width
+                assert reader.value("document.querySelectorAll('section').length") == len(HOSTILE_TEXTS) + 2
+                assert reader.value(CONTRAST) >= 4.5
+                seen.add(zlib.crc32(reader.screenshot()))
+    assert len(seen) == 4
+
+
+CONTRAST = """
+(() => {
+  const luminance = colour => {
+    const [r, g, b] = colour.match(/[0-9.]+/g).slice(0, 3).map(part => part / 255).map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  return Math.min(...[...document.querySelectorAll('mark')].map(mark => {
+    const style = getComputedStyle(mark), [low, high] = [luminance(style.color), luminance(style.backgroundColor)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  }));
+})()
+"""

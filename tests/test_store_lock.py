@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.errors import LockedError, PathError
+from nbtext.store.lock import locked
+from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, nbtext, run, succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOLDER = """
+import sys, time
+from nbtext.store.lock import locked
+with locked(sys.argv[1], 0):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+COUNTER = """
+import sys
+from pathlib import Path
+from nbtext.store.lock import locked
+for _ in range(200):
+    with locked("model", 60):
+        number = int(Path("number").read_text())
+        Path("number").write_text(str(number + 1))
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def holder(pets: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that holds the lock of the model of `pets`."""
+    command = [sys.executable, "-c", HOLDER, str(pets / "nbtext.joblib")]
+    with subprocess.Popen(command, env={**os.environ, **HOUSE}, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"held\n"
+        yield child
+        child.kill()
+
+
+def test_nothing_is_left(tmp_path: Path) -> None:
+    with locked(str(tmp_path / "m"), 0):
+        assert names(tmp_path) == ["m.lock"]
+    with pytest.raises(KeyboardInterrupt), locked(str(tmp_path / "m"), 0):
+        raise KeyboardInterrupt
+    assert names(tmp_path) == []
+
+
+def test_one_at_a_time_even_in_one_process(tmp_path: Path) -> None:
+    path = str(tmp_path / "m")
+    with locked(path, 0):
+        with (
+            pytest.raises(LockedError, match=r"m\.lock: another process is writing the model now; try again, or give a longer"),
+            locked(path, 0),
+        ):
+            pass
+        with pytest.raises(LockedError, match=r"for 0\.05 s"), locked(path, 0.05):
+            pass
+    with locked(path, 0):
+        pass
+
+
+def test_whoever_waits_gets_it_when_it_is_free(tmp_path: Path) -> None:
+    path, order = str(tmp_path / "m"), []
+    with locked(path, 0):
+
+        def wait() -> None:
+            with locked(path, TIME_LIMIT):
+                order.append("second")
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        time.sleep(0.1)
+        order.append("first")
+    thread.join(TIME_LIMIT)
+    assert order == ["first", "second"]
+    assert names(tmp_path) == []
+
+
+def test_many_processes_count_to_a_thousand(tmp_path: Path) -> None:
+    (tmp_path / "number").write_text("0")
+    children = [subprocess.Popen([sys.executable, "-c", COUNTER], cwd=tmp_path, env={**os.environ, **HOUSE}) for _ in range(5)]
+    assert [child.wait(TIME_LIMIT) for child in children] == [0] * 5
+    assert (tmp_path / "number").read_text() == "1000"
+    assert names(tmp_path) == ["number"]
+
+
+def test_a_lock_through_a_link_is_that_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("real")
+    with locked(str(tmp_path / "link"), 0), pytest.raises(LockedError), locked(str(tmp_path / "real"), 0):
+        pass
+
+
+def test_a_stale_lock_file_does_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "m.lock").write_text("anything")
+    with locked(str(tmp_path / "m"), 0):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_what_cannot_be_a_lock_file(tmp_path: Path) -> None:
+    (tmp_path / "a.lock").mkdir()
+    (tmp_path / "b.lock").symlink_to("elsewhere")
+    os.mkfifo(tmp_path / "c.lock")
+    for name, why in (("a", "is a directory"), ("b", "symbolic links"), ("c", "not a regular file; remove it"), ("no/d", "no such file")):
+        with pytest.raises(PathError, match=why), locked(str(tmp_path / name), 0):
+            pass
+    assert names(tmp_path) == ["a.lock", "b.lock", "c.lock"]
+
+
+@pytest.mark.parametrize(
+    "command", [["train", "pets"], ["update", "pets"], ["forget", "pets/../one"], ["relabel", "cats", "c"], ["prune", "--min-df", "2"],
+    ["merge", "nbtext.joblib", "second", "-o", "nbtext.joblib"], ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"]],
+    ids=lambda command: command[0],
+)  # fmt: skip
+def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: subprocess.Popen[bytes], command: list[str]) -> None:
+    corpus(pets, {"one/cats/1": PETS["cats/1"]})
+    model = (pets / "nbtext.joblib").read_bytes()
+    (pets / "second").write_bytes(model)
+    done = nbtext(*command, "--lock-timeout", "0.2", cwd=pets)
+    line = error_line(done, 5)
+    assert line.endswith("nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or give a longer --lock-timeout")
+    assert (pets / "nbtext.joblib").read_bytes() == model
+
+
+def test_readers_do_not_wait(pets: Path, holder: subprocess.Popen[bytes]) -> None:
+    for command in (["classify", "pets"], ["evaluate", "pets", "-q"], ["inspect"]):
+        succeeded(nbtext(*command, cwd=pets))
+
+
+def test_fault_37_the_lock_of_a_killed_process_is_free_at_once(pets: Path, holder: subprocess.Popen[bytes]) -> None:
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert "nbtext.joblib.lock" in names(pets)
+    succeeded(nbtext("update", "pets", "--lock-timeout", "0", cwd=pets))
+    assert names(pets) == ["nbtext.joblib", "pets"]
+
+
+def test_fault_38_no_lock_file_can_be_made(pets: Path) -> None:
+    (pets / "nbtext.joblib.lock").symlink_to("pets/cats/1")
+    line = error_line(nbtext("update", "pets", cwd=pets), 4)
+    assert line.endswith("nbtext.joblib.lock: cannot lock: too many levels of symbolic links; remove it if no other process is running")
+    assert (pets / "pets/cats/1").read_text() == PETS["cats/1"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
+    corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
+    succeeded(nbtext("train", "pets", cwd=shared_folder))
+    code = (
+        "import os, sys; from nbtext.cli import main, update, changing; import nbtext.store.lock, nbtext.cli.corpus, nbtext.model.once, joblib\n"
+        "import nbtext.model.held, Stemmer, tempfile\n"
+        "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['update', 'pets']))"
+    )
+    line = error_line(run([sys.executable, "-c", code, shared_folder], env=HOUSE), 4)
+    assert "cannot write into the folder" in line
+    assert names(shared_folder) == ["nbtext.joblib", "pets"]
+
+
+def test_documents_are_read_before_the_lock_is_taken(pets: Path) -> None:
+    """An update that waits for its documents does not keep another from being done."""
+    os.mkfifo(pets / "slow.tsv")
+    script = """
+    $NBTEXT update slow.tsv --format tsv & first=$!
+    exec 3> slow.tsv
+    printf 'cats\\tone\\n' >&3
+    sleep 0.5
+    $NBTEXT update pets --lock-timeout 0 && $NBTEXT inspect --output json
+    printf 'birds\\ttwo\\n' >&3
+    exec 3>&-
+    wait $first && $NBTEXT inspect --output json
+    """
+    done = bash(script, cwd=pets)
+    assert done.status == 0, done
+    assert [json.loads(line)["documents"] for line in done.text.splitlines()] == [8, 10]

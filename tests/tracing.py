@@ -1,0 +1,85 @@
+"""Faults of the operating system put into a run of the command: strace lets a chosen system call fail, or sends a signal at it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.process import TIME_LIMIT, Result, run
+from tests.warm import until
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.warm import Warm
+
+CALLS = {
+    "open": "?open,?openat,?openat2",
+    "read": "?read,?pread64,?readv,?preadv",
+    "list": "?getdents,?getdents64",
+    "stat": "?stat,?fstat,?lstat,?newfstatat,?statx",
+    "access": "?access,?faccessat,?faccessat2",
+    "getcwd": "?getcwd",
+    "readlink": "?readlink,?readlinkat",
+    "write": "?write,?pwrite64,?writev,?pwritev",
+    "seek": "?lseek",
+    "map": "?mmap",
+    "close": "?close",
+    "sync": "?fsync,?fdatasync",
+    "rename": "?rename,?renameat,?renameat2",
+    "remove": "?unlink,?unlinkat",
+    "link": "?link,?linkat",
+    "mode": "?fchmod,?fchmodat",
+    "owner": "?fchown,?fchownat",
+    "lock": "?flock",
+    "random": "?getrandom",
+}
+"""Kinds of system calls, by the names that they have on one machine or another."""
+
+
+@cache
+def untraceable() -> str | None:
+    """Why no process can be traced here; None if one can."""
+    if shutil.which("strace") is None:
+        return "no strace on this machine"
+    done = run(["strace", "-f", "-qq", "-o", os.devnull, "-e", "inject=?fsync:error=EIO", sys.executable, "-c", "pass"])
+    return None if done.status == 0 else "processes may not be traced here"
+
+
+class Traced(NamedTuple):
+    """How a run ended, and how many of its system calls met with a fault."""
+
+    result: Result
+    faults: int
+
+
+class Fault(NamedTuple):
+    """The ``number``-th call of each of some names fails with ``error=EIO``, or is met by ``signal=KILL``, and the like."""
+
+    calls: str
+    what: str
+    number: int
+
+
+def with_faults(warm: Warm, cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> Traced:
+    """A run in which some system calls meet with faults."""
+    going = warm.start(*arguments, cwd=cwd, stopped=True)
+    status = Path(f"/proc/{going.number}/status")
+    until(lambda: "State:\tT" in status.read_text(), "the stop")
+    with tempfile.NamedTemporaryFile() as log:
+        options = ["-f", "-qq", "-o", log.name, "-e", "signal=none", "-e", f"trace={','.join(fault.calls for fault in faults)}"]
+        for fault in faults:
+            options += ["-e", f"inject={fault.calls}:{fault.what}:when={fault.number}"]
+        with subprocess.Popen(["strace", *options, "-p", str(going.number)], stderr=subprocess.DEVNULL) as tracer:
+            until(lambda: "TracerPid:\t0\n" not in status.read_text() or tracer.poll() is not None, "the tracer")
+            os.kill(going.number, signal.SIGCONT)
+            result = going.result()
+            tracer.wait(TIME_LIMIT)
+        return Traced(result, Path(log.name).read_bytes().count(b"(INJECTED)"))
