@@ -19,13 +19,13 @@ from nbtext.parallel import pool, workers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-SIZE, *CHANGES = sys.argv.pop(1).split(":")
+size_of_shards = 0
 
 
 def small_shards(paths: Sequence[str], source: Any, size: int = 0) -> Iterator[shards.Shard]:
     """As `nbtext.corpus.shards.shards`, but small."""
     del size
-    return shards.shards(paths, source, int(SIZE))
+    return shards.shards(paths, source, size_of_shards)
 
 
 def stall(of: object, shard: object) -> None:
@@ -41,13 +41,15 @@ def refuse(self: object) -> None:
 
 
 if __name__ == "__main__":
+    size_given, *changes = sys.argv.pop(1).split(":")
+    size_of_shards = int(size_given)
     jobs.shards = small_shards  # type: ignore[attr-defined]
     jobs.WORTH_A_PROCESS = 1
-    if "spawn" in CHANGES:
+    if "spawn" in changes:
         pool.forks = workers.forks = lambda: False  # type: ignore[attr-defined]
-    if "stall" in CHANGES:
+    if "stall" in changes:
         sharded_scores._scored_shard = stall  # type: ignore[assignment]
-    if "alone" in CHANGES:
+    if "alone" in changes:
         import multiprocessing.process
 
         multiprocessing.process.BaseProcess.start = refuse  # type: ignore[method-assign]
