@@ -161,12 +161,7 @@ def _pieces(model: TextClassifier, documents: Corpus, jobs: int, note: Callable[
     how = model.parameters, model.stop_list, reading
     counting = Counting(of_corpus, *how, documents.columns, fail=documents.on_error == "fail", note=note)
     with tallied(documents.paths, reading["format"], wanted=documents.shows_progress) as heard:
-        return side_by_side(count_shards, counting, len(of_corpus), processes, heard, _ready_to_estimate), of_corpus
-
-
-def _ready_to_estimate() -> None:
-    """Import what nearly every estimate needs and takes a tenth of a second, before it is waited for."""
-    import scipy.special  # noqa: F401
+        return side_by_side(count_shards, counting, len(of_corpus), processes, heard), of_corpus
 
 
 def told(pieces: list[Piece], of_corpus: list[Shard], documents: Corpus) -> Iterator[Outcome]:

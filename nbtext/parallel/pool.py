@@ -29,14 +29,12 @@ def side_by_side(
     n_tasks: int,
     jobs: int,
     heard: Callable[[int, int], object] | None = None,
-    meanwhile: Callable[[], object] | None = None,
 ) -> list[Result]:
     """The results of ``work(shared, share)`` in up to ``jobs`` processes, this one included, in no order.
 
     Tasks are the numbers below ``n_tasks``; a share iterates over those of one process, in rising order. Forked processes take the next task
-    when they are free. ``heard`` is told the documents and bytes read by all. ``meanwhile`` is called once, when the others have begun: for what
-    this process will need later. Raises what the work raises, and `WorkerError` for a process that
-    ended before its work.
+    when they are free. ``heard`` is told the documents and bytes read by all. Raises what the work raises, and `WorkerError` for a process
+    that ended before its work.
     """
     jobs = min(jobs, n_tasks)
     if jobs < 2:
@@ -47,8 +45,6 @@ def side_by_side(
     try:
         with workers(jobs - 1, (work, shared, tasks, tally)) as others:
             futures = [others.submit(_worked, process) for process in range(1, jobs)]
-            if meanwhile is not None:
-                meanwhile()
             results = [work(shared, _OwnShare(tasks, tally, heard, others))]
             while any(not future.done() for future in futures):
                 _wait(futures)
