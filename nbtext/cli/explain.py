@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, output_option, reading_options
 from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from nbtext.cli.messages import Messages
-    from nbtext.model.explanation import Explained
 
 
 @click.command("explain", short_help="Show what each word contributed to an answer.")
@@ -62,7 +56,7 @@ def command(
     model = TextClassifier.load(model_path)
     explainer = Explainer(model, against)
     documents = Corpus(paths, reading_of(model, paths, options), say, labelled=False, on_error=on_error(options), progress=html is not None)
-    explained = _reporting(explainer.explain(documents), say)
+    explained = say.reported(explainer.explain(documents))
     if html is not None:
         from nbtext.report.page.explained import write_explanations_page
 
@@ -77,10 +71,3 @@ def command(
         write_explanations(explained, output or "tsv")
     documents.say_notices()
     return say.finish()
-
-
-def _reporting(stream: Iterable[Explained], say: Messages) -> Iterator[Explained]:
-    for explained in stream:
-        if explained.problem is not None:
-            say.document_failed(explained.id, explained.problem)
-        yield explained

@@ -5,13 +5,28 @@ from __future__ import annotations
 import contextlib
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError
 from nbtext.report.visible import escaped_json, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+class OfDocument(Protocol):
+    """What came of one document."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def problem(self) -> Exception | None:
+        """Why it could not be read, if so."""
+
+
+Result = TypeVar("Result", bound=OfDocument)
 
 SHOWN = 10
 """Lines about single documents before they are only counted."""
@@ -57,6 +72,13 @@ class Messages:
             self._shown += 1
             hint = problem.hint if isinstance(problem, NbtextError) else None
             say(problem.message if isinstance(problem, NbtextError) else str(problem), document=identity, hint=hint)
+
+    def reported(self, results: Iterable[Result]) -> Iterator[Result]:
+        """Results of documents, as they come; of those that could not be read it is told."""
+        for result in results:
+            if result.problem is not None:
+                self.document_failed(result.id, result.problem)
+            yield result
 
     def nothing_again(self) -> Messages:
         """For a corpus that is read once more: all that there is to say of it has been said."""

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, output_option, reading_options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from nbtext.cli.messages import Messages
-    from nbtext.model.why_not import WhyNot
 
 
 @click.command("why-not", short_help="Find the words that keep a document from another answer.")
@@ -51,13 +45,6 @@ def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | 
     model = TextClassifier.load(model_path)
     finder = WhyNotFinder(model, label)
     documents = Corpus(paths, reading_of(model, paths, options), say, labelled=False, on_error=on_error(options), progress=False)
-    write_why_not(_reporting(finder.find(documents), say), output or ("table" if sys.stdout.isatty() else "tsv"))
+    write_why_not(say.reported(finder.find(documents)), output or ("table" if sys.stdout.isatty() else "tsv"))
     documents.say_notices()
     return say.finish()
-
-
-def _reporting(stream: Iterable[WhyNot], say: Messages) -> Iterator[WhyNot]:
-    for found in stream:
-        if found.problem is not None:
-            say.document_failed(found.id, found.problem)
-        yield found

@@ -5,6 +5,8 @@ Sums of equally many runs are added to each other, so that each run's counts go 
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.counts.corpus_counts import CorpusCounts
@@ -84,6 +86,4 @@ class Total:
     def sum(self) -> CorpusCounts | None:
         """All of them together; None if there were none."""
         left = [counts for counts in self._sums if counts is not None]
-        while len(left) > 1:
-            left[:2] = [left[0] + left[1]]
-        return left[0] if left else None
+        return reduce(add, left) if left else None
