@@ -64,13 +64,13 @@ UNCALIBRATED = Calibration()
 
 
 def by_temperature(scores: Floats, truth: Whole) -> Calibration:
-    """One temperature for all documents."""
+    """One temperature for all documents (Guo et al. 2017), from scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,)."""
     log_scale, _ = _fitted(scores, truth, np.zeros(len(truth)))
     return Calibration(float(f"{np.exp(log_scale):.9g}"))
 
 
 def by_length(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
-    """A temperature that grows with the length, T = a·n^b."""
+    """A temperature that grows with the length, T = a·n^b; ``lengths`` n are known tokens, shape (n_docs,), the rest as in `by_temperature`."""
     log_lengths = np.log(np.maximum(lengths, 1))
     centre = log_lengths.mean() if log_lengths.size else 0.0
     log_middle, exponent = _fitted(scores, truth, log_lengths - centre)
@@ -119,7 +119,7 @@ def isotonic(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
     """By length, and then a rising curve from log odds to the share of classes that are true, one for all classes.
 
     The curve is the isotonic regression, straight between the middles of its steps. A little of the posterior is mixed in, one part in
-    the number of documents, so that it rises everywhere and the order of the classes stays.
+    the number of documents, so that it rises everywhere and the order of the classes stays. Shapes as in `by_length`.
     """
     from scipy.optimize import isotonic_regression
 

@@ -10,7 +10,8 @@ One table for each true class, with the cost of each answer to it and of giving 
     spam = 10
     abstain = 0.2
 
-A right answer costs 0 and a wrong one 1 unless the file says otherwise; without ``abstain`` there is always an answer.
+A right answer costs 0 and a wrong one 1 unless the file says otherwise; without ``abstain`` there is always an answer. Where there is a class of
+that name, ``abstain`` is the answer of this class, as every other name is, and there is always an answer.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ def zero_one_costs(n_classes: int) -> Costs:
 def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
     """Costs from a table for each true class; raises `UsageError` for classes that there are not, and for what is no finite number.
 
-    Where one class has a cost of abstaining, the others do as well: 1 if they do not say.
+    Where one class has a cost of abstaining, the others do as well: 1 if they do not say. None has one if there is a class called `ABSTAIN`.
     """
     number = {label: place for place, label in enumerate(classes)}
     costs = zero_one_costs(len(classes))
-    if any(isinstance(table, dict) and ABSTAIN in table for table in tables.values()):
+    if ABSTAIN not in number and any(isinstance(table, dict) and ABSTAIN in table for table in tables.values()):
         costs.of_abstaining[:] = 1.0
     for truth, table in tables.items():
         if truth not in number or not isinstance(table, dict):

@@ -78,7 +78,7 @@ def minimum_risk(log_posterior: NDArray[np.float64], costs: Costs) -> RiskDecisi
 def likelihood_ratio_threshold(costs: Costs, prior: NDArray[np.float64]) -> float:
     """For two classes: answer the first where p(d | C_1) / p(d | C_2) exceeds (λ_21 − λ_22) P(C_2) / ((λ_12 − λ_11) P(C_1)).
 
-    λ_ij is the cost of answering j when the truth is i; a wrong answer must cost more than a right one.
+    λ_ij is the cost of answering j when the truth is i; a wrong answer must cost more than a right one. ``prior`` has shape (2,).
     """
     cost = costs.of_answers
     return float((cost[1, 0] - cost[1, 1]) * prior[1] / ((cost[0, 1] - cost[0, 0]) * prior[0]))

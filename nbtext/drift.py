@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
+    Counts = Whole | Floats
 
 UNKNOWN, LIKELIHOOD, LENGTH, ANSWERS = "unknown", "log_likelihood", "length", "answers"
 
@@ -46,6 +47,27 @@ class Spread(NamedTuple):
         if not values.size:
             return cls(0, 0.0, 0.0)
         return cls(values.size, *(float(f"{figure:.9g}") for figure in (values.mean(), values.std())))
+
+    @classmethod
+    def together(cls, parts: Sequence[Spread]) -> Spread:
+        """That of the documents of several spreads, exactly.
+
+        Of n documents each with mean m and variance s², M = Σ n m / Σ n and S² = Σ n (s² + (m − M)²) / Σ n (T. Chan, G. Golub, R. LeVeque,
+        Algorithms for computing the sample variance, 1983).
+        """
+        documents = sum(part.documents for part in parts)
+        if not documents:
+            return cls(0, 0.0, 0.0)
+        mean = math.fsum(part.documents * part.mean for part in parts) / documents
+        squares = math.fsum(part.documents * (part.deviation**2 + (part.mean - mean) ** 2) for part in parts)
+        return cls(documents, mean, math.sqrt(squares / documents))
+
+    def standardised(self, training: Spread) -> Spread:
+        """That of the same documents, each figure in standard deviations of training from its mean; no farther than `FARTHEST`."""
+        if not training.deviation:
+            return Spread(self.documents, math.copysign(FARTHEST, self.mean - training.mean) if self.mean != training.mean else 0.0, 0.0)
+        place = (self.mean - training.mean) / training.deviation
+        return Spread(self.documents, max(-FARTHEST, min(place, FARTHEST)), min(self.deviation / training.deviation, FARTHEST))
 
     def distance(self, training: Spread) -> float | None:
         """How many standard deviations of training the mean is from that of training; None where one has no documents."""
@@ -87,14 +109,14 @@ class Profile:
         return cls(figures, np.bincount(answers[answers >= 0], minlength=n_classes))
 
 
-def shares_apart(counts: Whole, training: Whole) -> float | None:
+def shares_apart(counts: Counts, training: Counts) -> float | None:
     """½ Σ_k |p_k − q_k| of the shares of two counts, from 0 to 1; None if one of them counts nothing."""
     if not counts.any() or not training.any():
         return None
     return float(np.abs(counts / counts.sum() - training / training.sum()).sum() / 2)
 
 
-def chance_of_shares(counts: Whole, training: Whole) -> float:
+def chance_of_shares(counts: Counts, training: Counts) -> float:
     """How probable it is that two counts of the same shares are so far apart: Pearson's χ² over the 2 × K table, without empty columns."""
     table = np.stack((counts, training)).astype(np.float64)
     table = table[:, table.any(axis=0)]

@@ -45,6 +45,8 @@ class Parameter:
     metavar: str
     check: Callable[[Any], Any]
     meaning: str
+    only_for: str | None = None
+    """The classifier that it is a setting of, if it is one's alone."""
 
     @property
     def option(self) -> str:
@@ -119,7 +121,8 @@ READING = (
 INPUT = (
     Parameter(
         "files_from", None, "FILE", checks.text,
-        "Read further CORPUS paths from a file, or from standard input for -, one a line; a line that is only - is a file of that name.",
+        "Read further CORPUS paths from a file, or from standard input for -, one a line; a line that is only - is a file of that name. Where classes "
+        "are needed, as in train, a path is a whole corpus and not one document.",
     ),
     Parameter("null", False, "", checks.flag, "The list of --files-from has NUL instead of line ends, as find -print0 writes it."),
     Parameter(
@@ -143,7 +146,7 @@ TRAINING = (
     ),
     Parameter(
         "surface_forms", False, "", checks.flag,
-        "Also count words as they stand where their stem is another, for generate and inspect --term to show; answers stay as they are. Training takes longer, "
+        "Also count words as they stand where their stem is another, for select-features, generate and inspect --term to show; answers stay as they are. Training takes longer, "
         "and the model is larger.",
     ),
     Parameter("ngrams", 1, "N", checks.number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent terms."),
@@ -183,23 +186,28 @@ TRAINING = (
         "l2", "auto", "auto|A", checks.one_of("auto", otherwise=checks.number(float, 1e-6, 1e9, ""), wanted="a number from 1e-6"),
         "Only for logistic: A/2 times the sum of squared weights is added to the negative log-likelihood of the documents (A is 1/C elsewhere); auto "
         "takes the A under which documents held out, one in five, are most probable.",
+        only_for="logistic",
     ),
     Parameter(
         "latent", 100, "N", checks.number(int, 1, 10000, "a whole number from 1 to 10,000"),
         "For gaussian: describe documents by N latent features (singular value decomposition of tf-idf), or as many as there are.",
+        only_for="gaussian",
     ),
     Parameter(
         "covariance", "shared", "NAME", checks.one_of("shared", "separate"),
         "For gaussian: shared (all classes have one covariance, boundaries are linear) or separate (each has its own, they are quadratic).",
+        only_for="gaussian",
     ),
     Parameter(
         "covariance_shape", "full", "SHAPE", checks.one_of("full", "diagonal", "spherical"),
         "For gaussian: full, diagonal (features are independent in a class; with --covariance separate Gaussian naive Bayes) or spherical (and vary alike).",
+        only_for="gaussian",
     ),
     Parameter(
         "shrinkage", "auto", "auto|W", checks.one_of("auto", otherwise=checks.number(float, 0, 1, ""), wanted="a number from 0 to 1"),
         "For gaussian: weight of the simpler covariance that one is drawn towards, so that it has an inverse with few documents: a shared one towards a sphere, "
         "separate ones towards the shared one. 0 is maximum likelihood; auto goes by the scatter and number of documents.",
+        only_for="gaussian",
     ),
     Parameter(
         "class_prior", "empirical", "KIND|FILE",

@@ -39,6 +39,10 @@ WRITING = {
     "update once": Command(("update", "more", "-m", MODEL, "--once", "--backup"), (("train", "pets", "-m", MODEL, "--once"),), once=True),
     "forget": Command(("forget", "more", "-m", MODEL), (TRAIN.arguments,)),
     "merge": Command(("merge", MODEL, "other", "-o", MODEL), (("train", "pets", "-m", MODEL), ("train", "more", "-m", "other"))),
+    "promote": Command(
+        ("promote", "new", "-m", MODEL, "--backup"),
+        (("train", "pets", "-m", MODEL, "--once"), ("train", "pets", "more", "-m", "new", "--once")),
+    ),
 }
 READING = {
     "classify": Command(("classify", "pets/cats/1", "pets/dogs/1", "pets/dogs/2", "-m", MODEL, "--output", "tsv")),
@@ -97,7 +101,7 @@ class Setting:
         Where documents could not be read it may be another one, that of the others.
         """
         present = self.model.read_bytes()
-        says_written = any(note.startswith(f"nbtext: {MODEL}: written, but may not survive a power cut") for note in result.notes)
+        says_written = any(note.startswith(f"nbtext: {MODEL}: written, but ") for note in result.notes)
         if result.status == 0 or says_written:
             assert present == self.new, result
         elif result.status == 1:

@@ -55,6 +55,7 @@ def run(
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     before: Callable[[], object] | None = None,
+    patience: float = TIME_LIMIT,
 ) -> Result:
     """Run a program to its end; ``env`` is added to the environment."""
     done = subprocess.run(
@@ -63,7 +64,7 @@ def run(
         input=stdin,
         env={**os.environ, **(env or {})},
         capture_output=True,
-        timeout=TIME_LIMIT,
+        timeout=patience,
         check=False,
         preexec_fn=before,
     )

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression, minimize
 
+from nbtext import TextClassifier
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, by_temperature, isotonic
 from nbtext.decision import log_posterior
 from nbtext.metrics.judged import judged
@@ -132,3 +133,13 @@ def test_isotonic_corrects_what_no_temperature_can() -> None:
     fresh_distorted = np.sign(fresh[0]) * fresh[0] ** 4
     bent, straight = isotonic(distorted, truth, lengths), by_length(distorted, truth, lengths)
     assert log_loss(bent, fresh_distorted, *fresh[1:]) < log_loss(straight, fresh_distorted, *fresh[1:])
+
+
+@pytest.mark.parametrize("training", [{}, {"weighting": "binary"}, {"classifier": "bernoulli"}, {"classifier": "logistic"}], ids=str)
+def test_terms_are_chosen_without_the_documents_that_calibration_learns_from(training: dict[str, Any]) -> None:
+    """Labels drawn by chance: the truth is one in two, and terms chosen with all labels in sight would promise certainty."""
+    draw = np.random.default_rng(0)
+    texts = [" ".join(f"w{word}" for word in draw.integers(0, 2000, 20)) for _ in range(600)]
+    model = TextClassifier(top=300, **training).fit(texts[:300], list("ab") * 150)
+    of_truth = model.predict_log_proba(texts[300:])[np.arange(300), np.arange(300) % 2]
+    assert -of_truth.mean() < np.log(2) + 0.05

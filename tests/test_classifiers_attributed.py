@@ -192,7 +192,8 @@ def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
 
 def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
     for columns in ({}, {"numeric": "age"}):
-        model = TextClassifier(classifier="gaussian", latent=3, **columns).fit(ROWS, LABELS)
+        documents = ROWS if columns else [row["text"] for row in ROWS]
+        model = TextClassifier(classifier="gaussian", latent=3, **columns).fit(documents, LABELS)
         classifier = model.classifier.of_texts
         assert isinstance(classifier, GaussianDiscriminantAnalysis)
         assert classifier.gaussians.means.shape == (2, 3 + len(columns))

@@ -108,7 +108,7 @@ def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l
         fit = minimise(problem, l2, problem.start(), precision, 10_000)
         assert fit.excess <= precision
         here = objective(weights_of(problem, fit.point, scales), fit.point.bias, features, scales, classes, l2)
-        assert -1e-8 <= (here - found.fun) / len(classes) <= 2 * precision + 1e-8
+        assert -1e-8 <= (here - found.fun) / len(classes) <= 3 * precision + 1e-8
 
 
 def test_single_precision_is_enough_for_the_precision_asked_for() -> None:

@@ -70,5 +70,7 @@ def test_the_third_column_says_why(home: Path) -> None:
 @pytest.mark.parametrize("options", [["--sample", "0"], ["--calibration", "none"], ["--estimate", "ml"]], ids=str)
 def test_a_model_that_cannot_tell_says_so(home: Path, options: list[str]) -> None:
     succeeded(nbtext("train", "mail.tsv", "-m", "other", *options, cwd=home))
-    assert "typical" in error_line(nbtext("classify", "english.txt", "-m", "other", "--min-typicality", "0.1", cwd=home), 2)
+    line = error_line(nbtext("classify", "english.txt", "-m", "other", "--min-typicality", "0.1", cwd=home), 2)
+    assert "the model does not know what is typical; train --classifier multinomial on counts, or dirichlet-multinomial," in line
+    assert line.endswith("and without values beside the text")
     assert "typical" not in nbtext("classify", "english.txt", "--format", "lines", "-m", "other", cwd=home).text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nbtext.parameters import CLASSIFIERS
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -69,9 +70,17 @@ def test_empty_documents_and_unknown_words_get_the_prior_and_a_notice(pets: Path
     arguments = ("classify", "empty", "stop", "unknown", "known")
     assert [row[1:] for row in succeeded(nbtext(*arguments, cwd=pets)).rows[:3]] == [["cats", "0.5"]] * 3
     verbose = nbtext(*arguments, "-v", cwd=pets)
-    assert verbose.notes == ["nbtext: no term that the model knows, so the answer is the class prior's: 3 documents"]
+    assert verbose.notes == ["nbtext: no term that the model knows, so the answer is that to an empty document: 3 documents"]
     records = [strictly(line) for line in succeeded(nbtext(*arguments, "-o", "jsonl", cwd=pets)).text.split("\n")[:-1]]
     assert [bool(record.get("notice")) for record in records] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_whatever_the_classifier_without_known_terms_the_answer_is_that_to_an_empty_document(pets: Path, classifier: str) -> None:
+    corpus(pets, {"empty": "", "stop": "the of and", "unknown": "zebra gnu zebra"})
+    succeeded(nbtext("train", "pets", "--classifier", classifier, *(["--latent", "1"] * (classifier == "gaussian")), cwd=pets))
+    empty, *others = [row[1:] for row in succeeded(nbtext("classify", "empty", "stop", "unknown", cwd=pets)).rows]
+    assert others == [empty] * 2
 
 
 def test_an_impossible_document_gets_no_answer(pets: Path) -> None:

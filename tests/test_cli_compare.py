@@ -111,7 +111,7 @@ def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> Non
             2,
             "would be read and overwritten; choose another --changed",
         ),
-        (["nbtext.joblib", "nbtext.joblib", "pets", "--seed", "-1"], 2, "-1 is not in the range x>=0"),
+        (["nbtext.joblib", "nbtext.joblib", "pets", "--seed", "-1"], 2, "--seed must be a whole number from 0, not '-1'"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:

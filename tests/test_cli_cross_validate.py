@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -159,7 +160,7 @@ def test_costs_and_least_probability(tmp_path: Path) -> None:
         (["--fail-under", "acuracy=1"], "--fail-under knows no figure 'acuracy'"),
         (["--fail-under", "mean_cost=1"], "--fail-under is not for mean_cost"),
         (["--min-df", "500"], "none of the"),
-        (["--folds", "1"], "Invalid value for '--folds'"),
+        (["--folds", "1"], "--folds must be a whole number from 2, not '1'"),
     ],
 )
 def test_what_cannot_be_is_refused(options: list[str], line: str) -> None:
@@ -232,3 +233,16 @@ def test_the_list_of_files_may_come_from_standard_input(tmp_path: Path) -> None:
         stdin=names.encode(),
     )
     assert json.loads(succeeded(done).out)["n"] == 222
+
+
+def test_leaving_one_out_of_selected_terms_is_warned_of(tmp_path: Path) -> None:
+    """Terms chosen with the label of every document in sight foretell labels that were drawn by chance; those chosen for each fold do not."""
+    draw = random.Random(5)
+    texts = (" ".join(f"w{draw.randrange(2000)}" for _ in range(20)) for _ in range(200))
+    (tmp_path / "chance.tsv").write_text("".join(f"{'ab'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
+    done = nbtext("cross-validate", "chance.tsv", "--top", "300", "--leave-one-out", "--output", "json", cwd=tmp_path)
+    assert (done.status, json.loads(done.out)["accuracy"] > 0.9) == (0, True)
+    assert done.notes[0].startswith("nbtext: warning: --leave-one-out judges terms that --top chose with all labels in sight")
+    folds = succeeded(nbtext("cross-validate", "chance.tsv", "--top", "300", "--output", "json", cwd=tmp_path))
+    assert json.loads(folds.out)["accuracy"] < 0.6
+    assert not folds.err

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import nbtext
+from tests.process import corpus, nbtext
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,6 +98,49 @@ def test_csv_has_a_column_for_everything_asked_for(home: Path) -> None:
     assert sure[1] == "cats"
     assert len(sure) == len(binary) == len(head)
     assert "binary" in binary[2]
+
+
+def test_tsv_has_three_columns_with_costs_too(home: Path) -> None:
+    documents = ("sure.txt", "torn.txt", "blank.txt", "binary.txt")
+    for costs in ("costs.toml", "shy.toml"):
+        result = nbtext("classify", *documents, "--output", "tsv", "--costs", costs, cwd=home)
+        assert [len(row) for row in result.rows] == [3] * 4
+        assert [row[:2] for row in result.rows] == [[name, record["label"] or ""] for name, record in zip(documents, records(home, *documents, "--costs", costs), strict=True)]  # fmt: skip
+
+
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial"])
+def test_scores_of_the_only_possible_class_are_valid_json(home: Path, classifier: str) -> None:
+    nbtext("train", "corpus", "--model", "ml", "--estimate", "ml", "--classifier", classifier, cwd=home)
+    (home / "certain.txt").write_text("swim")
+    [answer] = records(home, "certain.txt", "--scores", "--model", "ml")
+    first, *others = answer["labels"]
+    assert (first["label"], first["probability"], first["log_odds"]) == ("fish", 1.0, None)
+    assert first["score"] < 0
+    assert [(other["probability"], other["score"], other["log_odds"]) for other in others] == [(0.0, None, None)] * 2
+
+
+def test_log_odds_of_a_single_class_are_valid_json(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/only/1": "some words", "doc": "words"})
+    assert nbtext("train", "c", "-q", cwd=tmp_path).status == 0
+    [answer] = records(tmp_path, "doc", "--scores")
+    assert [(ranked["label"], ranked["probability"], ranked["log_odds"]) for ranked in answer["labels"]] == [("only", 1.0, None)]
+
+
+def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/abstain/1": "purr purr", "c/dogs/1": "bark", "torn": "purr purr bark", "t/dogs/1": "purr bark"})
+    (tmp_path / "costs.toml").write_text("[dogs]\nabstain = 90\n[abstain]\ndogs = 30\n")
+    assert nbtext("train", "c", "--smoothing", "1", cwd=tmp_path).status == 0
+    [plain], [dear] = records(tmp_path, "torn"), records(tmp_path, "torn", "--costs", "costs.toml")
+    assert (dear["label"], "abstained" in dear) == ("dogs", False)
+    assert dear["expected_cost"] == pytest.approx(30 * plain["probability"], rel=1e-4)
+    assert dear["expected_cost"] > 1  # what giving none costs where only other classes have a cost of it
+    assert plain["label"] == "abstain"
+    line = "nbtext: there is a class 'abstain', so in costs.toml abstain is that answer, and giving none has no cost"
+    for command in (["classify", "torn"], ["evaluate", "t"]):
+        assert nbtext(*command, "--costs", "costs.toml", cwd=tmp_path).notes == []
+        assert line in nbtext(*command, "--costs", "costs.toml", "-v", cwd=tmp_path).notes
+    (tmp_path / "other.toml").write_text("[dogs]\nabstain = 0.001\n")
+    assert records(tmp_path, "torn", "--costs", "other.toml")[0]["label"] == "abstain"
 
 
 def test_more_classes_than_there_are_are_all_of_them(home: Path) -> None:

@@ -110,12 +110,19 @@ def test_texts_cannot_move_the_cursor(pets: Path) -> None:
 def test_impossible_documents_have_no_explanation(pets: Path) -> None:
     corpus(pets, {"letter": "the cat barks"})
     succeeded(nbtext("train", "pets", "--estimate", "ml", "-m", "ml", cwd=pets))
-    assert records("explain", "letter", "-m", "ml", cwd=pets) == [{"id": "letter", "label": None, "abstained": "impossible"}]
+    [impossible] = records("explain", "letter", "-m", "ml", cwd=pets)
+    assert {name: impossible[name] for name in ("id", "label", "abstained")} == {"id": "letter", "label": None, "abstained": "impossible"}
+    assert impossible["ruled_out"] == [
+        {"class": "cats", "by": "word", "word": "barks", "term": "bark"},
+        {"class": "dogs", "by": "word", "word": "cat", "term": "cat"},
+    ]
     [certain] = records("explain", "pets/cats/1", "-m", "ml", cwd=pets)
     assert certain["log_odds"] is None
     assert {"word": "purrs", "nats": None, "rules_out": "dogs", "count": 1, "places": [[8, 13]], "terms": ["purr"]} in certain["words"]
     assert nbtext("explain", "letter", "-m", "ml", cwd=pets).rows == [["letter", "", "", "none", "", "", "", "", "impossible"]]
-    assert "impossible" in nbtext("explain", "letter", "-m", "ml", "-o", "table", cwd=pets).text
+    table = succeeded(nbtext("explain", "letter", "-m", "ml", "-o", "table", cwd=pets)).text
+    assert [line.split() for line in table.splitlines()[-2:]] == [["cats", "barks,", "the", "term", "bark"], ["dogs", "cat"]]
+    assert "impossible" in table
     assert "+∞" in nbtext("explain", "pets/cats/1", "-m", "ml", "-o", "table", cwd=pets).text
 
 

@@ -53,7 +53,7 @@ def test_what_is_generated_can_be_trained_on(pets: Path, output: str, classifier
 
 def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "1 *a*:3 \x1b[31m:1\n2 x:2\n"})
-    succeeded(nbtext("train", "t.svm", "--format", "svmlight", "--char-ngrams", "3", "--estimate", "ml", cwd=tmp_path))
+    succeeded(nbtext("train", "t.svm", "--format", "svmlight", "--estimate", "ml", cwd=tmp_path))
     said = succeeded(nbtext("generate", "--class", "1", "--length", "40", cwd=tmp_path)).text
     assert set(said.split()) == {"*a*", "\x1b[31m"}
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import beta
 
 from nbtext import __version__
-from tests.process import error_line, nbtext, succeeded
+from tests.process import corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +54,37 @@ def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path)
     assert "not defined: there is no prior" in succeeded(nbtext("inspect", "--criteria", cwd=pets)).text
     succeeded(nbtext("train", "pets", "--classifier", "bernoulli", cwd=pets))
     assert "--classifier multinomial" in error_line(nbtext("inspect", "--criteria", cwd=pets), 2)
+
+
+def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> None:
+    texts = {
+        "c/stalls/1": "two horses, expensive coffee",
+        "c/stalls/2": "expensive cheese; street lamps",
+        "c/lamps/1": "the street lamp is undone",
+    }
+    corpus(tmp_path, texts)
+    succeeded(nbtext("train", "c", "--char-ngrams", "3-4", "--ngrams", "2", cwd=tmp_path))
+    printed = [row[1] for row in succeeded(nbtext("select-features", "--top", "1000", "-o", "tsv", cwd=tmp_path)).rows]
+    assert {"un*", "*eap*", "street lamp", "hors", "two hors"} - set(printed) == {"*eap*"}
+    arguments = [argument for term in printed for argument in ("--term", term)]
+    words = json.loads(succeeded(nbtext("inspect", *arguments, "-o", "json", cwd=tmp_path)).out)["words"]
+    for word in words:
+        assert word["word"] in [term["term"] for term in word["terms"] if term["known"]], word
+    by_word = {word["word"]: [term["term"] for term in word["terms"]] for word in words}
+    assert by_word["un*"] == ["un*"]
+    assert by_word["street lamp"] == ["street", "street lamp", "lamp"]
+    assert by_word["two hors"] == ["two hors", "two"]
+    assert "un*  " in succeeded(nbtext("inspect", "--term", "un*", cwd=tmp_path)).text
+    unknown, no_text = json.loads(succeeded(nbtext("inspect", "--term", "zz*", "--term", b"h\xff*", "-o", "json", cwd=tmp_path)).out)[
+        "words"
+    ]
+    assert [(term["term"], term["known"]) for term in unknown["terms"] + no_text["terms"]] == [("zz*", False), ("h?*", False)]
+
+
+def test_an_asterisk_is_no_pattern_where_there_are_none(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", cwd=pets))
+    word = json.loads(succeeded(nbtext("inspect", "--term", "bark*", "-o", "json", cwd=pets)).out)["words"][0]
+    assert [term["term"] for term in word["terms"]] == ["bark"]
 
 
 def test_what_the_model_knows_of_words(pets: Path) -> None:

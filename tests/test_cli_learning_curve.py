@@ -78,8 +78,8 @@ def test_the_same_command_gives_the_same_bytes(options: list[str]) -> None:
     ("arguments", "status", "message"),
     [
         (["pets"], 2, "4 documents are too few for 5 folds; lower --folds"),
-        (["pets", "--folds", "1"], 2, "1 is not in the range x>=2"),
-        (["pets", "--steps", "0"], 2, "0 is not in the range"),
+        (["pets", "--folds", "1"], 2, "--folds must be a whole number from 2, not '1'"),
+        (["pets", "--steps", "0"], 2, "--steps must be a whole number from 1 to 100, not '0'"),
         (["pets", "--folds", "2", "--min-df", "9"], 2, "terms is left; lower --min-df or raise --max-df"),
         (["nothere"], 4, "nothere: cannot read: no such file or directory"),
         (["hollow"], 2, "the corpus has no documents that can be read"),

@@ -45,11 +45,95 @@ def test_days_learnt_once_are_the_model_learnt_once_at_once(days: Path) -> None:
 
 def test_without_once_duplicates_count_and_the_ledger_goes_along(days: Path) -> None:
     succeeded(nbtext("train", "a", "--once", cwd=days))
+    told = "learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: 4 documents"
     for _ in range(2):
-        succeeded(nbtext("update", "b", cwd=days))
+        done = nbtext("update", "b", cwd=days)
+        assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=days)).out)["documents"] == 12
     notes = nbtext("update", "a", "b", "--once", "-v", cwd=days).notes
     assert notes[0] == "nbtext: learnt 1 document; moved from another class: 1, known already: 3, repeated: 3"
+
+
+def documents_of(folder: Path, model: str = "nbtext.joblib") -> int:
+    return int(json.loads(succeeded(nbtext("inspect", "-m", model, "--output", "json", cwd=folder)).out)["documents"])
+
+
+@pytest.mark.parametrize("output", ["first", "second", "new"])
+def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> None:
+    corpus(days, {"e/dogs/1": "the dog swims", "e/birds/1": "the bird sings"})
+    for models in (("first", "a"), ("second", "e"), ("whole", "a", "e")):
+        succeeded(nbtext("train", *models[1:], "--once", "-m", models[0], cwd=days))
+    succeeded(nbtext("merge", "first", "second", "-o", output, cwd=days))
+    assert (days / output).read_bytes() == (days / "whole").read_bytes()
+    notes = nbtext("update", "a", "e", "c", "--once", "-v", "-m", output, cwd=days).notes
+    assert notes[0] == "nbtext: learnt 0 documents; moved from another class: 1, known already: 5, repeated: 2"
+    succeeded(nbtext("train", "a", "e", "c", "--once", "-m", "whole", cwd=days))
+    assert (days / output).read_bytes() == (days / "whole").read_bytes()
+
+
+def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: Path) -> None:
+    for model, documents in (("first", "a"), ("second", "b")):
+        succeeded(nbtext("train", documents, "--once", "-m", model, cwd=days))
+    assert nbtext("merge", "first", "second", "-o", "first", "--backup", "-q", cwd=days).status == 0
+    (days / "first.1").replace(days / "first")
+    notes = nbtext("update", "a", "c", "--once", "-v", "-m", "first", cwd=days).notes
+    assert notes[0] == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+
+
+def test_a_document_in_two_ledgers_is_told_of_and_stands_there_once_under_the_last_label(days: Path) -> None:
+    succeeded(nbtext("train", "a", "--once", "-m", "first", cwd=days))
+    succeeded(nbtext("train", "b", "--once", "-m", "second", cwd=days))
+    done = nbtext("merge", "first", "second", "-o", "first", cwd=days)
+    told = "learnt by more than one of the models, so they count more than once: 2 documents"
+    assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
+    assert documents_of(days, "first") == 7
+    assert ", known already: 3," in nbtext("update", "b", "--once", "-v", "-m", "first", cwd=days).notes[0]
+    assert documents_of(days, "first") == 7
+
+
+@pytest.mark.parametrize("output", ["first", "second", "new"])
+def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> None:
+    succeeded(nbtext("train", "a", "--once", "-m", "first", cwd=days))
+    succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
+    succeeded(nbtext("train", "c", "-q", "-m", "third", cwd=days))
+    told = "second, third: no ledger that can be used, so nbtext update --once may learn again what is in there: 4 documents"
+    done = nbtext("merge", "first", "second", "third", "-o", output, cwd=days)
+    assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
+    assert (
+        nbtext("update", "a", "c", "--once", "-v", "-m", output, cwd=days)
+        .notes[0]
+        .startswith("nbtext: learnt 2 documents; moved from another")
+    )
+
+
+def test_models_without_ledgers_are_merged_in_silence(days: Path) -> None:
+    succeeded(nbtext("train", "a", "-m", "first", cwd=days))
+    succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
+    succeeded(nbtext("merge", "first", "second", "-o", "new", cwd=days))
+    assert not (days / "new.ledger").exists()
+
+
+def test_a_ledger_that_merge_leaves_behind_is_told_of(days: Path) -> None:
+    succeeded(nbtext("train", "a", "-m", "first", cwd=days))
+    succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
+    succeeded(nbtext("train", "b", "--once", "-m", "old", cwd=days))
+    warning = ".ledger is the ledger of the model that was there; remove it, or train with --once to have a new one"
+    done = nbtext("merge", "first", "second", "-o", "old", cwd=days)
+    assert (done.status, len(done.notes), done.notes[0].endswith(f"old{warning}")) == (0, 1, True)
+    assert "another model" in error_line(nbtext("update", "c", "--once", "-m", "old", cwd=days), 3)
+    (days / "first.ledger").write_bytes(b"damaged")
+    done = nbtext("merge", "first", "second", "-o", "first", cwd=days)
+    assert (done.status, len(done.notes), done.notes[0].endswith(f"first{warning}")) == (0, 1, True)
+
+
+def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
+    for model, documents in (("first", "a"), ("second", "c")):
+        succeeded(nbtext("train", documents, "--once", "-q", "-m", model, cwd=days))
+    (days / "second.ledger").write_bytes(b"damaged")
+    told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
+    for output in ("new", "first"):
+        assert nbtext("merge", "first", "second", "-o", output, cwd=days).notes == [f"nbtext: warning: {told}"]
+        assert nbtext("update", "a", "--once", "-v", "-m", output, cwd=days).notes[0].startswith("nbtext: learnt 0 documents;")
 
 
 def test_a_model_without_a_ledger_gets_one_and_it_is_said_what_that_cannot_know(days: Path) -> None:

@@ -3,15 +3,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+from Stemmer import Stemmer
 
 from nbtext.parameters import CRITERIA
-from tests.process import error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+TEXTS = [file.read_text(encoding="utf-8").lower() for file in SERVICE_DESK.glob("train/*/*")]
+STEM = Stemmer("english").stemWord
 
 
 @pytest.mark.parametrize("by", CRITERIA)
@@ -29,6 +36,25 @@ def test_every_output_says_the_same(service_desk_model: Path, by: str) -> None:
     records = [json.loads(line) for line in said["jsonl"].split("\n")[:-1]]
     assert [[str(r["rank"]), r["term"], f"{r['score']:.6g}", r["class"]] for r in records] == tsv
     assert [line.split() for line in said["table"].split("\n")[2:-1]] == tsv
+
+
+def test_a_model_that_keeps_words_has_a_last_column_of_them(pets: Path) -> None:
+    succeeded(nbtext("train", SERVICE_DESK / "train", "--ngrams", "2", "--surface-forms", "-m", "forms", cwd=pets))
+    succeeded(nbtext("train", SERVICE_DESK / "train", "--ngrams", "2", "-m", "stems", cwd=pets))
+    said, plain = (succeeded(nbtext("select-features", "--top", "60", "-m", name, cwd=pets)).rows for name in ("forms", "stems"))
+    assert [row[:4] for row in said] == plain
+    words = {row[1]: row[4] for row in said}
+    assert words["recycl"] == "recycling"
+    assert words["council tax"] == "council tax"
+    for stem, word in words.items():
+        counts = Counter(found for text in TEXTS for found in re.findall(r"[a-z0-9]+", text) if STEM(found) == stem)
+        assert " " in stem or counts[word] == max(counts.values())
+    table = succeeded(nbtext("select-features", "--top", "60", "-m", "forms", "-o", "table", cwd=pets)).text.split("\n")
+    assert table[0].split() == ["rank", "term", "score", "class", "word"]
+    read = csv.reader(io.StringIO(succeeded(nbtext("select-features", "--top", "60", "-m", "forms", "-o", "csv", cwd=pets)).text))
+    assert list(read) == [["rank", "term", "score", "class", "word"], *said]
+    lines = succeeded(nbtext("select-features", "--top", "60", "-m", "forms", "-o", "jsonl", cwd=pets)).text.splitlines()
+    assert [json.loads(line)["word"] for line in lines] == [row[4] for row in said]
 
 
 def test_top_is_100_unless_told(service_desk_model: Path) -> None:

@@ -43,6 +43,13 @@ def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path)
     assert "smoothing 0.5, 2 terms with their own" in nbtext("train", "pets", "--smoothing", "alpha", "-v", cwd=pets).notes[-1]
 
 
+def test_a_single_term_with_a_pseudo_count_of_its_own(pets: Path) -> None:
+    (pets / "one").write_text("*\t0.5\nsofas\t4\n")
+    notes = nbtext("train", "pets", "--smoothing", "one", "-v", cwd=pets).notes
+    assert "smoothing 0.5, 1 term with its own" in notes[-1]
+    assert "0.5 (given; 1 term has its own)" in succeeded(nbtext("inspect", cwd=pets)).text
+
+
 def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) -> None:
     (pets / "alpha").write_text(FILE + "kennel\t3\n")
     trained(pets)

@@ -69,7 +69,7 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
 def test_documents_without_terms(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "", "c/b/1": "the of", "c/b/2": ""})
     done = nbtext("train", "c", cwd=tmp_path)
-    assert (done.status, done.notes) == (0, ["nbtext: warning: the documents hold no terms; every answer will be the class prior's"])
+    assert (done.status, done.notes) == (0, ["nbtext: warning: the documents hold no terms; every answer will be the same"])
     assert succeeded(nbtext("classify", "-", cwd=tmp_path, stdin=b"anything")).rows == [["-", "b", "0.666667"]]
     assert succeeded(nbtext("select-features", cwd=tmp_path)).out == b""
     succeeded(nbtext("inspect", cwd=tmp_path))
@@ -119,7 +119,11 @@ def test_a_table_on_standard_input(tmp_path: Path) -> None:
         (["nothere"], 4, "nothere: cannot read: no such file or directory"),
         (["empty"], 2, "empty has no sub-directories; a corpus has one sub-directory per class, with its documents inside"),
         (["hollow"], 2, "the corpus has no documents that can be read"),
-        (["pets/cats/1"], 2, "pets/cats/1 is not a directory with one sub-directory per class; for a table use --format csv or tsv"),
+        (
+            ["pets/cats/1"],
+            2,
+            "pets/cats/1 is not a directory with one sub-directory per class; a path names a whole corpus, also in a list of --files-from; for a table",
+        ),
         (["pets", "--format", "csv"], 2, "pets is a directory, not a file of documents; for a directory per class use --format dir"),
         (["pets", "--format", "lines"], 2, "--format lines has no classes; use dir, csv or tsv"),
         (["open.csv"], 4, "open.csv: line 2: not valid csv (unexpected end of data); if quotes are only characters, use --format tsv"),
@@ -139,7 +143,7 @@ def test_a_table_on_standard_input(tmp_path: Path) -> None:
         (["-", "--format", "tsv", "--encoding", "utf-16"], 2, "make them UTF-8 first"),
         ([], 2, "Missing argument 'CORPUS...'; see nbtext train --help"),
         (["pets", "--smothing", "1"], 2, "No such option '--smothing'"),
-        (["pets", "--smoothing"], 2, "requires an argument; see nbtext"),
+        (["pets", "--smoothing"], 2, "requires an argument; see nbtext train --help"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:

@@ -89,6 +89,32 @@ def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path:
     assert [row[1] for row in bare.rows] == ["y", "x"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--ngrams", "2"],
+        ["--char-ngrams", "3"],
+        ["--language", "german"],
+        ["--stop-words", "german"],
+        ["--stemmer", "porter"],
+        ["--surface-forms"],
+    ],
+    ids=lambda options: options[0],
+)
+def test_settings_of_words_are_refused_for_counted_features(options: list[str], tmp_path: Path) -> None:
+    file(tmp_path, "x red:2 round:1\ny green:3\n" * 4, "c.svm")
+    expected = f"nbtext: svmlight's features are counted already, so {' '.join(options)} would change nothing; leave it out"
+    commands = [["train"], ["cross-validate", "--folds", "2"], ["tokens", "--no-model"]][: 2 if options == ["--surface-forms"] else 3]
+    for command in commands:
+        assert error_line(nbtext(*command, "c.svm", *options, cwd=tmp_path), 2) == expected
+    assert not (tmp_path / "nbtext.joblib").exists()
+
+
+def test_that_no_words_are_to_be_left_out_or_stemmed_holds_for_counted_features(tmp_path: Path) -> None:
+    file(tmp_path, "x red:2 round:1\ny green:3\n", "c.svm")
+    succeeded(nbtext("train", "c.svm", "--stop-words", "none", "--stemmer", "none", "--ngrams", "1", "--min-df", "1", cwd=tmp_path))
+
+
 def test_counted_features_do_not_meet_a_model_of_texts(pets: Path) -> None:
     file(pets, "cats cat:2\n", "c.svm")
     line = error_line(nbtext("classify", "c.svm", "--format", "svmlight", cwd=pets), 2)

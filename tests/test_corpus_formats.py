@@ -233,6 +233,15 @@ def test_what_is_no_corpus_for_training_is_told_in_a_line(tmp_path: Path) -> Non
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
+def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/a/1": "one", "c/b/1": "two", "list": "c/a/1\nc/b/1\n", "corpora": "c\n"})
+    line = error_line(nbtext("train", "--files-from", "list", cwd=tmp_path), 2)
+    assert line.startswith(
+        "nbtext: c/a/1 is not a directory with one sub-directory per class; a path names a whole corpus, also in a list of"
+    )
+    succeeded(nbtext("train", "--files-from", "corpora", cwd=tmp_path))
+
+
 def test_every_format_has_its_parameters_in_the_table() -> None:
     assert checked(READING, {"format": "maildir"})["format"] == "maildir"
 

@@ -114,6 +114,13 @@ def test_without_a_cost_of_abstaining_there_is_always_an_answer() -> None:
     assert costs_from({}, ["a", "b"]).of_answers.tolist() == zero_one_costs(2).of_answers.tolist()
 
 
+def test_where_a_class_is_called_abstain_its_column_is_that_answer() -> None:
+    tables = {"a": {"abstain": 3, "b": 2}, "abstain": {"a": 5}}
+    costs = costs_from(tables, ["a", "abstain", "b"])
+    assert costs.of_answers.tolist() == [[0, 3, 2], [5, 0, 1], [1, 1, 0]]
+    assert np.isinf(costs.of_abstaining).all()
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -150,3 +150,11 @@ def test_a_model_that_does_not_know_what_training_looked_like() -> None:
     model = TextClassifier(calibration="none").fit(["one text", "another"], ["a", "b"])
     with pytest.raises(UsageError, match="does not know what training looked like"):
         DriftWatch(model)
+
+
+def test_a_left_out_document_that_no_class_makes_possible_has_no_answer() -> None:
+    """Only "purrs barks" has a word that no other cat has and one that no dog has."""
+    texts, labels = ["purrs barks", "purrs", "purrs", "barks", "barks growls"], ["cats"] * 3 + ["dogs"] * 2
+    model = TextClassifier(estimate="ml", calibration="length").fit(texts, labels)
+    assert model.learnt.profile is not None
+    assert model.learnt.profile.answers.tolist() == [3, 1]

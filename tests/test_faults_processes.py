@@ -28,7 +28,7 @@ def warm() -> Iterator[Warm]:
         yield server
 
 
-KILLED = ("train", "update", "update once", "merge")
+KILLED = ("train", "update", "update once", "merge", "promote")
 
 
 @pytest.mark.parametrize("part", range(2))

@@ -178,7 +178,7 @@ def test_attributes_that_differ_are_named(tmp_path: Path) -> None:
         (["nbtext.joblib", "nbtext.joblib", "--changed", "x"], 2, "--changed needs a CORPUS"),
         (["nbtext.joblib", "nbtext.joblib", "--no-header"], 2, "--header needs a CORPUS"),
         (["nbtext.joblib", "nbtext.joblib", "-0"], 2, "--null needs a CORPUS"),
-        (["nbtext.joblib", "nbtext.joblib", "--top", "-1"], 2, "-1 is not in the range x>=0"),
+        (["nbtext.joblib", "nbtext.joblib", "--top", "-1"], 2, "--top must be a whole number from 0, not '-1'"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -64,3 +66,48 @@ def test_parameters_of_counting_forget_and_parameters_of_estimation_do_not() -> 
     with pytest.raises(UsageError, match="not trained"):
         model.predict(["purr"])
     assert model.fit(TEXTS, LABELS).predict(["purr"]) == ["cats"]
+
+
+@pytest.mark.parametrize("text", [None, float("nan"), 3, ["purr"]], ids=repr)
+def test_what_is_no_text_is_refused_and_not_made_a_word(text: Any) -> None:
+    """An empty cell of a table is None or NaN in Python; as str() writes it, it would be a word."""
+    model = TextClassifier().fit(TEXTS, LABELS)
+    for call in (lambda: TextClassifier().fit(["purr", text], ["cats", "dogs"]), lambda: model.predict([text])):
+        with pytest.raises(UsageError, match="is not a text"):
+            call()
+    with pytest.raises(UsageError, match="is not a text"):
+        TextClassifier(categorical="colour").fit([{"colour": "red", "text": text}, {"colour": "blue", "text": "purr"}], ["cats", "dogs"])
+    assert model.predict([""]) == ["cats"]
+
+
+def test_a_trained_model_can_be_pickled_and_copied_before_and_after_it_answers() -> None:
+    """The counter that it keeps for answers holds a stemmer, which cannot be pickled."""
+    model = TextClassifier().fit(TEXTS, LABELS)
+    for _ in range(2):
+        for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            assert other.predict_proba(TEXTS).tolist() == model.predict_proba(TEXTS).tolist()
+            assert other.partial_fit(["swim"], ["fish"]).classes_ == ["cats", "dogs", "fish"]
+        assert model.classes_ == ["cats", "dogs"]
+
+
+@pytest.mark.parametrize("prior", ["smoothed:1", {"cats": 1, "dogs": 3}], ids=str)
+def test_a_class_prior_is_refused_by_the_classifier_that_has_none(prior: object) -> None:
+    with pytest.raises(UsageError, match="complement has no class prior"):
+        TextClassifier(classifier="complement", class_prior=prior).fit(TEXTS, LABELS)
+    priorless = [TextClassifier(classifier="complement", class_prior=kind).fit(TEXTS, LABELS) for kind in ("empirical", "uniform")]
+    assert priorless[0].predict_proba(TEXTS).tolist() == priorless[1].predict_proba(TEXTS).tolist()
+
+
+@pytest.mark.parametrize("given", [None, 3, float("nan"), ["purr"]], ids=repr)
+def test_with_values_beside_the_text_what_is_no_document_is_told_with_its_place(given: Any) -> None:
+    model = TextClassifier(categorical="colour").fit([{"text": "purr", "colour": "red"}, {"text": "bark"}], ["cats", "dogs"])
+    for call in (lambda: model.predict([{"text": "purr"}, given]), lambda: model.score([{"text": "purr"}, given], ["cats", "dogs"])):
+        with pytest.raises(UsageError, match=r"^texts\[1\]: .* is not a document; give a mapping with the keys text, colour, or a text$"):
+            call()
+
+
+def test_what_cannot_be_taken_is_told_with_its_place() -> None:
+    with pytest.raises(UsageError, match=r"^texts\[2\]: None is not a text"):
+        TextClassifier().fit(TEXTS, LABELS).predict(["purr", "bark", None])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match=r"^texts\[1\]: the value 'heavy' at 'weight' is not a number"):
+        TextClassifier(numeric="weight").fit([{"weight": 1}, {"weight": "heavy"}], ["cats", "dogs"])

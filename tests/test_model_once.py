@@ -12,6 +12,7 @@ from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.model.change import NeverLearntError, pruned
 from nbtext.model.counting import count_documents
+from nbtext.model.held import held, read_with_ledger
 from nbtext.model.once import Batch, forgotten, forgotten_once, learnt_once, trained_once
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
 from tests.changing import Corpus, corpora, fitted, saved
@@ -118,3 +119,29 @@ def test_a_document_moves_within_a_pruned_model() -> None:
     assert (learnt.new, learnt.moved) == (1, 1)
     statistics = learnt.counts.statistics
     assert (statistics.classes, statistics.class_documents.tolist(), statistics.cell_counts.tolist()) == (("y",), [4], [3])
+
+
+@pytest.mark.parametrize("replaced", ["before it is read", "after it was read"])
+def test_a_model_and_its_ledger_are_read_of_the_same_moment(replaced: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, corpora_ = str(tmp_path / "model"), [[("x", "ant bee")], [("x", "ant"), ("y", "cat")], [("y", "dog"), ("x", "eel"), ("y", "ant")]]
+
+    def write(corpus: Corpus) -> None:
+        model = TextClassifier()
+        ledger = trained_once(model, batch_of(corpus, model))
+        with held(path, lock_timeout=0) as file:
+            file.replace(model, ledger)
+
+    write(corpora_[0])
+    load, others = TextClassifier.load, corpora_[1:]
+
+    def load_while_another_process_writes(path: str) -> TextClassifier:
+        model = load(path) if replaced == "after it was read" else None
+        while others:  # twice, so that the ledger does not know the first any more
+            write(others.pop(0))
+        return model or load(path)
+
+    monkeypatch.setattr(TextClassifier, "load", load_while_another_process_writes)
+    model, ledger = read_with_ledger(path)
+    assert model.statistics.n_documents == 3
+    assert ledger is not None
+    assert known(ledger, corpora_[2]) == {"dog": "y", "eel": "x", "ant": "y"}

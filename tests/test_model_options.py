@@ -128,6 +128,11 @@ def test_documents_without_terms_train_to_the_class_prior_and_are_warned_of() ->
     assert any("no terms" in warning for warning in model.warnings())
 
 
+def test_settings_of_another_classifier_are_warned_of() -> None:
+    assert TextClassifier(l2=3, latent=5).fit(TEXTS, LABELS).warnings() == ["--classifier multinomial makes no use of --l2, --latent"]
+    assert TextClassifier(classifier="gaussian", latent=2).fit(TEXTS, LABELS).warnings() == []
+
+
 def test_two_thousand_classes_are_told_apart(tmp_path: Path) -> None:
     names = [f"class {number:04d}" for number in range(2000)]
     texts = [f"shared word{number} word{number} word{(number + 1) % 2000}" for number in range(2000)]

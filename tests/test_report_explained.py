@@ -62,6 +62,7 @@ def test_gaussian_classes_and_documents_without_an_answer() -> None:
     assert "do not add up" in Page(page_of(TEXT, **GAUSSIAN)).text
     page = Page(page_of("cat dog fish", estimate="ml"))
     assert "No answer: impossible" in page.text
+    assert "cats is ruled out by dog." in page.text
     failed = Explained("a", None, None, DocumentError("it cannot be read"))
     assert "it cannot be read" in Page(explanations_page([failed], 5)).text
     assert "∞" in Page(page_of("cat", estimate="ml")).text

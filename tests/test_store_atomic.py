@@ -61,6 +61,20 @@ def test_names_of_every_length(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == b"new"
 
 
+def test_a_folder_is_named_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("elsewhere/m")
+    for given, named in (
+        ("none/m", "none"),
+        ("./none/deep/m", "none/deep"),
+        (str(tmp_path / "none/m"), str(tmp_path / "none")),
+        ("link", str(tmp_path.resolve() / "elsewhere")),
+    ):
+        with pytest.raises(PathError) as raised:
+            check_replaceable(given)
+        assert raised.value.where == named
+
+
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")

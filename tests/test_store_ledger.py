@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtext.errors import ModelError, PathError
+from nbtext.model.once import joined
 from nbtext.store.ledger import (
     ABSENT,
     FINGERPRINT,
@@ -57,6 +58,16 @@ def contents(found: Ledger | None) -> Entries:
 def test_a_ledger_is_a_dictionary(first: Entries, changes: dict[bytes, str | None]) -> None:
     expected = {key: label for key, label in {**first, **changes}.items() if label is not None}
     assert contents(ledger(first).changed(keys(list(changes)), list(changes.values()))) == expected
+
+
+@given(st.lists(entries, min_size=1, max_size=4))
+def test_ledgers_are_joined_as_dictionaries_are(parts: list[Entries]) -> None:
+    expected: Entries = {}
+    for part in parts:
+        expected |= part
+    found = joined([ledger(part) for part in parts])
+    assert contents(found.ledger) == expected
+    assert found.repeated == sum(sum(key in part for part in parts) > 1 for key in KEYS)
 
 
 @given(entries, st.sampled_from("xyz"), st.sampled_from("xyz"))

@@ -53,6 +53,26 @@ def holder(pets: Path) -> Iterator[subprocess.Popen[bytes]]:
         child.kill()
 
 
+def test_the_lock_is_named_as_the_model_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real/m")
+    (tmp_path / "folder").symlink_to("real")
+    for held, asked, named in (
+        ("real/m", "real/m", "real/m.lock"),
+        ("real/m", "./real/../real/m", "./real/../real/m.lock"),
+        ("real/m", str(tmp_path / "real/m"), str(tmp_path / "real/m.lock")),
+        ("real/m", "folder/m", "folder/m.lock"),
+        ("real/m", "link", str(tmp_path.resolve() / "real/m.lock")),
+    ):
+        with locked(held, 0), pytest.raises(LockedError) as raised, locked(asked, 0):
+            pass
+        assert raised.value.where == named
+    with pytest.raises(PathError) as failed, locked("none/m", 0):
+        pass
+    assert failed.value.where == "none/m.lock"
+
+
 def test_nothing_is_left(tmp_path: Path) -> None:
     with locked(str(tmp_path / "m"), 0):
         assert names(tmp_path) == ["m.lock"]
@@ -125,7 +145,7 @@ def test_what_cannot_be_a_lock_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command", [["train", "pets"], ["update", "pets"], ["forget", "pets/../one"], ["relabel", "cats", "c"], ["prune", "--min-df", "2"],
-    ["merge", "nbtext.joblib", "second", "-o", "nbtext.joblib"], ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"]],
+    ["merge", "nbtext.joblib", "second", "-o", "nbtext.joblib"], ["promote", "second"], ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"]],
     ids=lambda command: command[0],
 )  # fmt: skip
 def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: subprocess.Popen[bytes], command: list[str]) -> None:
@@ -134,7 +154,7 @@ def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: s
     (pets / "second").write_bytes(model)
     done = nbtext(*command, "--lock-timeout", "0.2", cwd=pets)
     line = error_line(done, 5)
-    assert line.endswith("nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or give a longer --lock-timeout")
+    assert line == "nbtext: nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or give a longer --lock-timeout"
     assert (pets / "nbtext.joblib").read_bytes() == model
 
 
@@ -168,7 +188,7 @@ def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> No
         "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['update', 'pets']))"
     )
     line = error_line(run([sys.executable, "-c", code, shared_folder], env=HOUSE), 4)
-    assert "cannot write into the folder" in line
+    assert line == "nbtext: .: cannot write into the folder; check its permissions"
     assert names(shared_folder) == ["nbtext.joblib", "pets"]
 
 

@@ -11,7 +11,7 @@ from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 from nbtext import TextClassifier
 from nbtext.errors import PathError, UsageError
 from nbtext.parameters import LANGUAGES
-from nbtext.text.stop_words import stop_words
+from nbtext.text.stop_words import MISREAD, stop_words
 from nbtext.text.words import words
 
 if TYPE_CHECKING:
@@ -32,10 +32,21 @@ def test_every_language_has_a_list_of_words_as_texts_give_them(language: str) ->
     assert all(words(word) == [word] for word in found)
 
 
-@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"english"}))
+@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"english", *MISREAD}))
 def test_other_lists_than_the_english_are_the_packages(language: str) -> None:
     listed = {word for entry in get_stop_words(language) for word in words(entry)}
     assert set(stop_words("default", language)) == listed
+
+
+@pytest.mark.parametrize(
+    ("language", "theirs", "not_theirs"),
+    [("turkish", {"şey", "altı", "nasıl", "bir", "çünkü"}, "ýþ"), ("hungarian", {"ők", "először", "és", "hogy"}, "õû")],
+)
+def test_lists_read_in_a_wrong_encoding_are_put_right(language: str, theirs: set[str], not_theirs: str) -> None:
+    found = stop_words(language, "english")
+    assert theirs <= set(found)
+    assert not set(not_theirs) & set("".join(found))
+    assert len(found) == len({word for entry in get_stop_words(language) for word in words(entry)})
 
 
 def test_the_english_list_has_closed_classes_only() -> None:

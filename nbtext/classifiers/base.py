@@ -15,7 +15,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,6 +43,12 @@ class Training:
     """The sample of them that the model keeps, for classifiers that learn from it."""
     own: OwnPseudoCounts = NO_OWN
     """The pseudo-counts of terms that do not have ``smoothing``."""
+    choose: Callable[[ClassStatistics], NDArray[np.bool_]] | None = None
+    """Selects terms from fewer documents, where labels have a part in that; None where they have none."""
+
+    def selected_in(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
+        """The terms that count where there are fewer documents, shape (n_terms,): chosen without the labels of the others."""
+        return self.selected & (np.diff(statistics.term_offsets) > 0) if self.choose is None else self.choose(statistics)
 
 
 class Unseen(NamedTuple):
@@ -76,6 +82,8 @@ class Classifier(ABC):
     """The shapes of the prior that it takes."""
     TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = True
     """Whether terms can have pseudo-counts of their own."""
+    HAS_CLASS_PRIOR: ClassVar[bool] = True
+    """Whether the class prior has a part in its scores."""
 
     @classmethod
     def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
@@ -145,7 +153,7 @@ class Classifier(ABC):
                 impossible = np.full((rows.size, statistics.n_classes), -np.inf)
                 parts.append(Unseen(impossible, np.zeros_like(rows), sample.matrix.lengths[rows], sample.classes[rows]))
                 continue
-            selected = training.selected & (np.diff(statistics.term_offsets) > 0)
+            selected = training.selected_in(statistics)
             rest = None
             if documents is not None and places is not None:
                 rest = documents.rows(np.delete(np.arange(len(documents)), places[rows]))

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 def beta_mean(successes: Floats, trials: Floats, a: Floats | float, b: Floats | float) -> Floats:
     """θ = (n_1 + a) / (n + a + b), the mean of the posterior Beta(n_1 + a, n_0 + b).
 
+    ``successes`` n_1 and ``trials`` n, in Bernoulli naive Bayes documents that hold a term and documents, have shapes that broadcast.
+
     >>> float(beta_mean(np.array(3.0), np.array(3.0), 1, 1))  # IIR example 13.2, P(Chinese | yes)
     0.8
     """
@@ -39,7 +41,7 @@ def beta_mean(successes: Floats, trials: Floats, a: Floats | float, b: Floats | 
 
 
 def beta_mode(successes: Floats, trials: Floats, a: Floats | float, b: Floats | float) -> Floats:
-    """θ = (n_1 + a − 1) / (n + a + b − 2), the mode of the posterior, a and b at least 1."""
+    """θ = (n_1 + a − 1) / (n + a + b − 2), the mode of the posterior, a and b at least 1. Shapes as in `beta_mean`."""
     return share(successes + a - 1, trials + a + b - 2)
 
 

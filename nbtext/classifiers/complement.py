@@ -57,6 +57,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     """For every class the language model of the others."""
 
     ADDS_TO_LIKELIHOODS: ClassVar[bool] = False
+    HAS_CLASS_PRIOR: ClassVar[bool] = False
 
     language_models: LanguageModels
     """Those of the classes themselves: from their counts the complements' are made by subtraction."""

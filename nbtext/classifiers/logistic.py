@@ -214,7 +214,9 @@ def _in_order(training: Training) -> _Whole:
     if documents is None:
         raise ValueError("--classifier logistic needs the documents")
     order = np.lexsort((documents.hashes, documents.classes))
-    return _Whole(training.statistics, training.selected, training.smoothing, training.parameters, documents.rows(order))
+    return _Whole(
+        training.statistics, training.selected, training.smoothing, training.parameters, documents.rows(order), choose=training.choose
+    )
 
 
 def _split(documents: CountedDocuments) -> tuple[Whole, Whole]:
@@ -229,7 +231,7 @@ def _without(training: _Whole, part: Whole) -> _Whole:
     chosen = np.zeros(len(training.documents), np.bool_)
     chosen[part] = True
     statistics = Subsets(training.statistics, training.documents).part(chosen)
-    selected = training.selected & (np.diff(statistics.term_offsets) > 0)
+    selected = training.selected_in(statistics)
     return _Whole(statistics, selected, training.smoothing, training.parameters, training.documents.rows(part))
 
 

@@ -86,7 +86,8 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """The sample, each document left out; by folds on weighted counts."""
-        return self.leave_one_out(sample) if self.weighting == "counts" else super().unseen(training, sample)
+        at_once = self.weighting == "counts" and training.choose is None
+        return self.leave_one_out(sample) if at_once else super().unseen(training, sample)
 
     @classmethod
     def leaves_one_out(cls, parameters: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nbtext.cli.ranges import Number
 from nbtext.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ LOCK_TIMEOUT = 60.0
 def writing_options(command: Command) -> Command:
     """``--backup`` and ``--lock-timeout``, for a command that writes a model."""
     command = click.option(
-        "--lock-timeout", type=click.FloatRange(min=0), default=LOCK_TIMEOUT, show_default=True, metavar="SECONDS",
+        "--lock-timeout", type=Number(min=0), default=LOCK_TIMEOUT, show_default=True, metavar="SECONDS",
         help="How long to wait while another process writes the model; then the exit status is 5.",
     )(command)  # fmt: skip
     return click.option("--backup", is_flag=True, help="Keep the model that is replaced beside the new one, with .1 after its name.")(
@@ -47,14 +48,23 @@ def write_anew(
     make: Callable[[], TextClassifier], path: str, options: dict[str, Any], say: Messages, ledger: Ledger | None = None
 ) -> TextClassifier:
     """Write a model, made under the lock, that does not go on from the one which may be there; the ledger of that one is replaced or told of."""
-    from nbtext.store.ledger import ledger_path
-
     with held_model(path, options) as file:
         model = make()
         file.replace(model, ledger)
-        if ledger is None and os.path.lexists(ledger_path(path)):
-            say.warn(f"{ledger_path(path)} is the ledger of the model that was there; remove it, or train with --once to have a new one")
+        if ledger is None:
+            say_left_ledger(path, say)
     return model
+
+
+def say_left_ledger(path: str, say: Messages) -> bool:
+    """Whether a ledger lies beside a model that was written without one; if so, that it is not its own."""
+    from nbtext.store.ledger import ledger_path
+
+    place = ledger_path(path)
+    if not os.path.lexists(place):
+        return False
+    say.warn(f"{place} is the ledger of the model that was there; remove it, or train with --once to have a new one")
+    return True
 
 
 def batch_of(model: TextClassifier, source: Corpus, jobs: int) -> tuple[Batch, list[str]] | None:

@@ -21,6 +21,7 @@ from nbtext.cli.options import (
     reading_options,
     require_csv,
 )
+from nbtext.cli.ranges import Number, WholeNumber
 from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 @model_option
 @output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, class, probability).")
 @excel_safe_option
-@click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
+@click.option("--top-k", type=WholeNumber(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
 @click.option(
     "--scores",
     is_flag=True,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 @decision_options
 @click.option(
     "--min-typicality",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.0,
     metavar="SHARE",
     help="No answer to a document that is less likely, token for token, than all but this share of training documents of about its length; "
@@ -55,11 +56,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--drift", metavar="FILE", shell_complete=files,
-    help="Add a line to a log: what the documents of this run look like beside those of training; nbtext drift reads it.",
+    help="Add a line to a log, unless there are no documents: what those of this run look like beside those of training; nbtext drift reads it.",
 )  # fmt: skip
 @click.option("--lines", is_flag=True, help="Documents are the lines of standard input; each is answered at once.")
 @click.option("--batch", is_flag=True, help="With --lines: many at a time, for throughput.")
-@click.option("--exit-status-abstained", type=click.IntRange(1, 255), metavar="N", help="Status if a document got no answer, instead of 0.")
+@click.option("--exit-status-abstained", type=WholeNumber(1, 255), metavar="N", help="Status if a document got no answer, instead of 0.")
 @input_options
 @reading_options
 @jobs_option
@@ -91,7 +92,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     model = TextClassifier.load(model_path)
     reading = {**reading_of(model, paths, options), **({"format": "lines"} if options["lines"] else {})}
     documents = Corpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=_leaves_room_for_progress(form))
-    rule = decision_rule(options, model.classes_)
+    rule = decision_rule(options, model.classes_, say)
     top_k = min(form.top_k, len(model.classes_))
     abstained, without_terms = 0, 0
 
@@ -104,7 +105,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
 
         return scored_documents(model, documents, options["jobs"])
 
-    drift = _drift_watch(model, options["drift"])
+    drift = _drift_watch(model, model_path, options["drift"])
 
     def answered() -> Iterable[Answer]:
         return answers_to(of_blocks() if drift is None else drift.watched(of_blocks()), model, rule, **how)
@@ -123,23 +124,24 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         _append_to_log(drift, options["drift"])
     documents.say_notices()
     if without_terms:
-        say.notice(f"no term that the model knows, so the answer is the class prior's: {counted(without_terms)}")
+        say.notice(f"no term that the model knows, so the answer is that to an empty document: {counted(without_terms)}")
     return say.finish() or (options["exit_status_abstained"] or 0 if abstained else 0)
 
 
-def _drift_watch(model: TextClassifier, log: str | None) -> DriftWatch | None:
+def _drift_watch(model: TextClassifier, model_path: str, log: str | None) -> DriftWatch | None:
     if log is None:
         return None
     from nbtext.model.drift_log import DriftWatch
 
-    return DriftWatch(model)
+    return DriftWatch(model, model_path)
 
 
 def _append_to_log(drift: DriftWatch, log: str) -> None:
     from nbtext.model.drift_log import append_line
     from nbtext.report.records import json_line
 
-    append_line(log, json_line(drift.line()))
+    line = drift.line()
+    append_line(log, "" if line is None else json_line(line))
 
 
 def _leaves_room_for_progress(form: AnswerForm) -> bool:

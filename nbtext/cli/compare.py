@@ -10,6 +10,7 @@ import click
 from nbtext.cli import suggestions
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import corpus_argument, given, input_options, messages, messages_options, output_option, reading_options
+from nbtext.cli.ranges import WholeNumber
 from nbtext.errors import UsageError
 from nbtext.parameters import READING
 
@@ -33,9 +34,9 @@ MAIL = ("headers", "drop_quotes", "drop_signatures")
     help="Write the documents to which A and B give different answers to a file, as JSON lines: id, truth, a, probability_a, b, probability_b.",
 )  # fmt: skip
 @click.option(
-    "--top", type=click.IntRange(min=0), default=20, show_default=True, metavar="N", help="Without a CORPUS: how many terms to show."
+    "--top", type=WholeNumber(min=0), default=20, show_default=True, metavar="N", help="Without a CORPUS: how many terms to show."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap.")
+@click.option("--seed", type=WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap.")
 @input_options
 @reading_options
 @messages_options

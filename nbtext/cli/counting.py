@@ -40,11 +40,13 @@ def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages,
     from nbtext.cli.jobs import columns_of, documents_counted, no_documents
     from nbtext.corpus.reading import resolved
     from nbtext.model import TextClassifier
+    from nbtext.model.counting import require_words
     from nbtext.model.given_smoothing import looked_up
     from nbtext.parameters import READING, TRAINING, checked
 
     reading = resolved(checked(READING, given(READING, options)), paths, labelled=True)
     model = TextClassifier(**given(TRAINING, options))
+    require_words(model.parameters, reading)
     parameters = looked_up(model.parameters, model.stop_list, reading)
     source = Corpus(paths, reading, say, labelled=True, columns=columns, on_error=on_error(options))
     statistics, documents, names, values = documents_counted(model, source, options.get("jobs", 1), columns_of) or no_documents()

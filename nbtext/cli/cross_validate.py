@@ -20,6 +20,7 @@ from nbtext.cli.options import (
     output_option,
     training_options,
 )
+from nbtext.cli.ranges import WholeNumber
 from nbtext.cli.suggestions import files
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ ANY_CLASSES = 1 << 31
 @click.command("cross-validate", short_help="Judge models of a corpus on documents left out of training.")
 @corpus_argument
 @click.option(
-    "--folds", type=click.IntRange(2), metavar="N", help=f"Parts of the corpus, each judged by a model of the others.  [default: {FOLDS}]"
+    "--folds", type=WholeNumber(2), metavar="N", help=f"Parts of the corpus, each judged by a model of the others.  [default: {FOLDS}]"
 )
-@click.option("--repeats", type=click.IntRange(1), metavar="N", help="Divide the corpus N times anew.  [default: 1]")
-@click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
+@click.option("--repeats", type=WholeNumber(1), metavar="N", help="Divide the corpus N times anew.  [default: 1]")
+@click.option("--seed", type=WholeNumber(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
 @click.option("--group-column", metavar="COLUMN", help="Documents with the same value in a column are never on both sides.")
 @click.option(
     "--time-column",
@@ -85,6 +86,8 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     say = messages(options)
     if options["leave_one_out"]:
         refuse_together(options, "leave_one_out", OF_FOLDS)
+        if options["top"] is not None:
+            say.warn("--leave-one-out judges terms that --top chose with all labels in sight, so figures may be far too good; use folds")
     if options["time_column"] is not None:
         refuse_together(options, "time_column", ("group_column", "repeats", "seed"))
     with_costs, predictions = options["costs"] is not None, options["predictions"]
@@ -96,7 +99,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     of_corpus = counted_corpus(paths, options, say, columns)
     classes = list(of_corpus.statistics.classes)
     asked = gates(options, n_classes=len(classes), with_costs=with_costs)
-    summary, judged = _judge(of_corpus, options, say, decision_rule(options, classes))
+    summary, judged = _judge(of_corpus, options, say, decision_rule(options, classes, say))
     if predictions is not None:
         _write_predictions(predictions, judged, of_corpus)
     of_corpus.source.say_notices()

@@ -9,11 +9,13 @@ import click
 
 from nbtext.cli.gates import end
 from nbtext.cli.options import messages, messages_options, output_option
+from nbtext.cli.ranges import WholeNumber
 from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from nbtext.model.drift_history import Run
 
@@ -22,36 +24,67 @@ if TYPE_CHECKING:
 @click.argument("log", metavar="FILE", shell_complete=files)
 @output_option("table", "jsonl", help_text="Default: table.")
 @click.option(
+    "--last",
+    type=WholeNumber(min=1),
+    metavar="N",
+    help="Take the last N runs together as one, and let gates judge that; runs of other models than the newest are left out.",
+)
+@click.option(
+    "--since",
+    metavar="DATE",
+    help="Take the runs from that day or time on (such as 2026-05-31, in UTC) together as one; with --last the last N of them.",
+)
+@click.option(
     "--fail-over", multiple=True, metavar="NAME=DISTANCE",
-    help="Exit status 6 if a distance of the newest run is larger: unknown, log_likelihood, length, answers, or any; several allowed.",
+    help="Exit status 6 if a distance of the newest run, or of those taken together, is larger: unknown, log_likelihood, length, answers, or any; several allowed.",
 )  # fmt: skip
 @messages_options
-def command(log: str, output: str | None, fail_over: tuple[str, ...], **options: Any) -> int:
+def command(log: str, output: str | None, last: int | None, since: str | None, fail_over: tuple[str, ...], **options: Any) -> int:
     """Show the runs that nbtext classify --drift FILE has noted, beside what left-out training documents looked like.
 
     The share of unknown tokens, the log-likelihood per token and the length of documents are compared by their means, in standard deviations of training
     documents; the answers by the share of them that differs. A distance says how much moved and does not grow with the number of
     documents; a star says that it is more than chance, which with many documents a small one is too. Gates look at distances.
 
+    A run of a few documents may be far away by chance alone. With --last N the last N runs count as one, as if their documents had been
+    classified together, or with --since those from a day on; jsonl is then one line. Each run is compared with the training documents of the
+    model that it was classified by, so the model may have been updated in between. Runs without documents do not count.
+
     \b
     Example:
       nbtext drift drift.log
+      nbtext drift drift.log --last 30
       nbtext drift drift.log --output jsonl
     """
-    from nbtext.model.drift_history import read_history
+    from nbtext.model.drift_history import judged, newest_of_a_model, read_history
+    from nbtext.model.drift_history import since as runs_since
 
     say = messages(options)
     gates = [_gate(text) for text in fail_over]
-    runs = read_history(log)
+    begin = None if since is None else _time(since)
+    noted, others = read_history(log), 0
+    if begin is not None:
+        noted = runs_since(noted, begin, log)
+    if together := last is not None or begin is not None:
+        noted, others = newest_of_a_model(noted, last or len(noted))
     if output == "jsonl":
         from nbtext.report.records import json_line
 
-        sys.stdout.writelines(json_line(run.summary()) for run in runs)
+        sys.stdout.writelines(json_line(run.summary()) for run in ([judged(noted)] if together else [judged([run]) for run in noted]))
     else:
         from nbtext.report.drift import print_history
 
-        print_history(runs)
-    return end(_failures(gates, runs), say)
+        print_history([judged([run]) for run in noted], judged(noted) if together else None, others)
+    return end(_failures(gates, judged(noted if together else noted[-1:])), say)
+
+
+def _time(text: str) -> datetime:
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--since must be a date or a time, not {text!r}", hint="such as 2026-05-31 or 2026-05-31T18:00+02:00") from None
 
 
 def _gate(text: str) -> tuple[str, float]:
@@ -70,12 +103,11 @@ def _gate(text: str) -> tuple[str, float]:
     return name, value
 
 
-def _failures(gates: Sequence[tuple[str, float]], runs: Sequence[Run]) -> list[str]:
+def _failures(gates: Sequence[tuple[str, float]], run: Run) -> list[str]:
     """What is wrong at each gate that is not met; a distance that is not known is no failure: the model gives none."""
-    figures = runs[-1].figures
     return [
         f"the distance of {name} is {distance:.6g}, over {value:g}"
         for asked, value in gates
-        for name, moved in figures.items()
+        for name, moved in run.figures.items()
         if asked in (name, "any") and (distance := moved.distance) is not None and distance > value
     ]

@@ -78,7 +78,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     say = messages(options)
     model = TextClassifier.load(model_path)
     asked = gates(options, n_classes=len(model.classes_), with_costs=options["costs"] is not None)
-    rule = decision_rule(options, model.classes_)
+    rule = decision_rule(options, model.classes_, say)
     paths, by = corpus_paths(corpus, options), tuple(dict.fromkeys(options["by"]))
     with _error_file(options, (model_path, *paths, *options["training"])) as mistakes:
         reading = reading_of(model, paths, options)

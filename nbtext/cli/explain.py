@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, output_option, reading_options
+from nbtext.cli.ranges import WholeNumber
 from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
 
@@ -17,7 +18,7 @@ from nbtext.errors import UsageError
 @model_option
 @click.option("--against", metavar="LABEL", help="Compare the answer with this class; by default with its runner-up.")
 @output_option("table", "tsv", "jsonl", help_text="Default: table on a terminal, else tsv.")
-@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Words listed in table and page.")
+@click.option("--top", type=WholeNumber(min=1), default=20, show_default=True, metavar="N", help="Words listed in table and page.")
 @click.option("--html", metavar="FILE", shell_complete=files, help="Write a page of HTML in place of printing; it is replaced as a whole.")
 @input_options
 @reading_options
@@ -31,7 +32,8 @@ def command(
     also what the absence of every term says), the words, and the attributes beside the text. An n-gram is shared equally by the words that it
     stands over, a character n-gram belongs to its word, a term that occurs several times is shared equally by its occurrences. Words that do not
     count have 0 and the reason. Calibration comes last and changes the probability, not the order of the classes. For gaussian, whose scores are
-    no sum, a word has what the log odds lose without it; these do not add up, and the rest is a line of its own.
+    no sum, a word has what the log odds lose without it; these do not add up, and the rest is a line of its own. Of a document that maximum
+    likelihood finds impossible, table, jsonl and page name for each class one word that rules it out.
 
     TSV has a line for each part: document, answer, other class, kind (prior, word, attribute, rest, log-odds, calibrated, none), name, nats,
     count, places, note. Places are bytes of the text in UTF-8, after reading; jsonl has that text too. On a terminal words for the answer are

@@ -7,21 +7,22 @@ from typing import Any
 import click
 
 from nbtext.cli.options import messages, messages_options, model_option, output_option
+from nbtext.cli.ranges import WholeNumber
 
 
 @click.command("generate", short_help="Draw documents from a model.")
 @model_option
 @click.option("--class", "label", metavar="NAME", help="Of which class; by default one is drawn for each document, from the class prior.")
-@click.option("-n", "--number", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="How many documents.")
+@click.option("-n", "--number", type=WholeNumber(min=1), default=1, show_default=True, metavar="N", help="How many documents.")
 @click.option(
-    "--length", type=click.IntRange(1, 1 << 24), metavar="N",
+    "--length", type=WholeNumber(1, 1 << 24), metavar="N",
     help="Words in a document; by default drawn, from a Poisson distribution with the mean of the class, at least 1.",
 )  # fmt: skip
 @click.option(
     "--draw", is_flag=True,
     help="Draw the probabilities too: once for each class, from their posterior. By default they are those that the model works with.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws.")
+@click.option("--seed", type=WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws.")
 @output_option(
     "text", "tsv", "jsonl", help_text="Default: text, a document a line. tsv (class, text) and jsonl (label, text) can be trained on."
 )

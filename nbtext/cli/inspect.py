@@ -11,6 +11,7 @@ import click
 from nbtext.cli import suggestions
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given, messages, messages_options, model_option, output_option, reading_options
+from nbtext.cli.ranges import WholeNumber
 from nbtext.errors import ModelError, UsageError
 from nbtext.parameters import READING
 
@@ -30,14 +31,15 @@ PRINTED = {
 
 @click.command("inspect", short_help="Show what is in a model.")
 @model_option
-@click.option("--top", type=click.IntRange(min=0), default=8, show_default=True, metavar="N", help="How many terms of each class to show.")
+@click.option("--top", type=WholeNumber(min=0), default=8, show_default=True, metavar="N", help="How many terms of each class to show.")
 @click.option("--criteria", is_flag=True, help="Show evidence, AIC and BIC: how well the model fits its counts, at a price for freedom.")
 @click.option(
     "--term",
     "words",
     multiple=True,
     metavar="WORD",
-    help="Show what the model knows of a word: its term, and how often and how probably each class uses it. Several are allowed.",
+    help="Show what the model knows of a word, or of a term as the model prints it, such as un*: how often and how probably each class uses it. "
+    "Several are allowed.",
 )
 @click.option("--class", "labels", multiple=True, metavar="CLASS", help="Show the terms of a class by three measures. Several are allowed.")
 @click.option("--similarity", is_flag=True, help="Show how far apart the classes are; with --class only of those.")

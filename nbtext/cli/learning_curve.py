@@ -8,19 +8,18 @@ from typing import Any
 import click
 
 from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, output_option, training_options
+from nbtext.cli.ranges import WholeNumber
 
 
 @click.command("learning-curve", short_help="Show what fewer documents bring, and forecast what more would.")
 @corpus_argument
 @output_option("table", "json", help_text="Default: table.")
+@click.option("--steps", type=WholeNumber(1, 100), default=8, show_default=True, metavar="N", help="How many sizes of the training corpus.")
 @click.option(
-    "--steps", type=click.IntRange(1, 100), default=8, show_default=True, metavar="N", help="How many sizes of the training corpus."
+    "--folds", type=WholeNumber(2), default=5, show_default=True, metavar="N", help="Hold out one N-th of the documents, each in turn."
 )
-@click.option(
-    "--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Hold out one N-th of the documents, each in turn."
-)
-@click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="How often the folds are drawn anew.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws.")
+@click.option("--repeats", type=WholeNumber(1), default=3, show_default=True, metavar="N", help="How often the folds are drawn anew.")
+@click.option("--seed", type=WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws.")
 @input_options
 @training_options
 @messages_options

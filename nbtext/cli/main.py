@@ -18,6 +18,7 @@ import click
 from nbtext import __version__
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
 from nbtext.cli.options import log_format_option
+from nbtext.cli.suggestions import did_you_mean
 from nbtext.errors import NbtextError, PathError, reason
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ COMMANDS = (
     "merge",
     "relabel",
     "prune",
+    "promote",
     "drift",
     "generate",
     "doctor",
@@ -67,6 +69,21 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but that it knows which names are near a mistyped one."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """As click does; what is wrong with the arguments of a command is told as of that command, also where click does not say so."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as problem:
+            if problem.ctx is None and ctx.invoked_subcommand in COMMANDS:
+                problem.ctx = click.Context(click.Command(ctx.invoked_subcommand), ctx, ctx.invoked_subcommand)
+            raise
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -143,9 +160,7 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
             _show_usage(problem)
             return problem.exit_code
         case click.ClickException():
-            context = getattr(problem, "ctx", None)
-            command = context.command_path if context else "nbtext"
-            say(problem.format_message().rstrip(".").replace("\n", " "), hint=f"see {command} --help")
+            _say_wrong_usage(problem)
             return problem.exit_code
         case NbtextError():
             say_problem(problem)
@@ -183,6 +198,16 @@ def _show_usage(problem: click.ClickException) -> None:
         say("no command is given", hint="see nbtext --help")
     else:
         problem.show()
+
+
+def _say_wrong_usage(problem: click.ClickException) -> None:
+    context = getattr(problem, "ctx", None)
+    command = context.command_path if context else "nbtext"
+    if isinstance(problem, click.NoSuchOption):
+        message = f"No such option {problem.option_name!r}{did_you_mean(problem.option_name, problem.possibilities or ())}"
+    else:
+        message = problem.format_message().rstrip(".").replace("\n", " ")
+    say(message, hint=f"see {command} --help")
 
 
 def _say_traceback(problem: BaseException) -> None:

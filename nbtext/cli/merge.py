@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from nbtext.cli import suggestions
 from nbtext.cli.changing import writing_options
+from nbtext.cli.messages import counted
 from nbtext.cli.options import messages, messages_options
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
-    from nbtext.model import TextClassifier as Model
+    from collections.abc import Sequence
+
+    from nbtext.cli.messages import Messages
+    from nbtext.model import TextClassifier
+    from nbtext.store.ledger import Ledger
+
+
+class Part(NamedTuple):
+    """A model to be added up, with its ledger if it has one that can be used."""
+
+    path: str
+    model: TextClassifier
+    ledger: Ledger | None
 
 
 @click.command("merge", short_help="Make one model of several.")
@@ -25,7 +38,8 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
     """Write the model that training on the documents of all these models makes.
 
     They must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of
-    the first model. A document that two of them have learnt counts twice. The output may be one of the models.
+    the first model. A document that two of them have learnt counts twice. The output may be one of the models. The ledgers of nbtext
+    train --once are joined too.
 
     Of pruned models only the terms stay that all of them have.
 
@@ -34,9 +48,9 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
       nbtext train corpora/service-desk/test --model other.joblib
       nbtext merge nbtext.joblib other.joblib --output both.joblib
     """
-    from nbtext.cli.changing import held_model, write_anew
-    from nbtext.model import TextClassifier
+    from nbtext.cli.changing import held_model, say_left_ledger
     from nbtext.model.change import merged
+    from nbtext.model.held import read_with_ledger
     from nbtext.store import check_replaceable
 
     say = messages(options)
@@ -48,16 +62,35 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
             raise UsageError("the model is named twice", where=path, hint="its documents would count twice")
     check_replaceable(output)
 
-    def sum_of_all() -> Model:
-        return merged([TextClassifier.load(path) for path in models], models)
-
-    if os.path.realpath(output) in places:  # the first goes on, so it is read under the lock, and its ledger too
-        with held_model(output, options) as file:
-            model = sum_of_all()
-            file.replace(model, file.ledger_if_usable())
-    else:
-        model = write_anew(sum_of_all, output, options, say)
+    with held_model(output, options) as file:  # which may be one of the models
+        parts = [Part(path, *read_with_ledger(path)) for path in models]
+        model = merged([part.model for part in parts], models)
+        ledger, repeated = _joined(parts)
+        file.replace(model, ledger)
+    if ledger is not None or not say_left_ledger(output, say):
+        _say_not_covered(parts, say)
+    if repeated:
+        say.warn(f"learnt by more than one of the models, so they count more than once: {counted(repeated)}")
     for warning in model.warnings():
         say.warn(warning)
     say.notice(f"{output}: {model.describe()}")
     return say.finish()
+
+
+def _joined(parts: Sequence[Part]) -> tuple[Ledger | None, int]:
+    """The ledger of the sum, None if no model has one; and how many documents are in several."""
+    from nbtext.model.once import joined
+
+    ledgers = [part.ledger for part in parts if part.ledger is not None]
+    return joined(ledgers) if ledgers else (None, 0)
+
+
+def _say_not_covered(parts: Sequence[Part], say: Messages) -> None:
+    """Tell, where models have ledgers, of those that have none."""
+    from nbtext.store.ledger import ledger_path
+
+    without = [part for part in parts if part.ledger is None]
+    if without and any(os.path.lexists(ledger_path(part.path)) for part in parts):
+        documents = counted(sum(part.model.statistics.n_documents for part in without))
+        names = ", ".join(part.path for part in without)
+        say.warn(f"{names}: no ledger that can be used, so nbtext update --once may learn again what is in there: {documents}")

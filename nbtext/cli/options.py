@@ -9,6 +9,7 @@ import click
 
 from nbtext.cli import suggestions
 from nbtext.cli.messages import LOG_FORMATS, Messages
+from nbtext.cli.ranges import Number, WholeNumber
 from nbtext.errors import UsageError
 from nbtext.parameters import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
 
@@ -63,7 +64,7 @@ def analysis_options(command: Command) -> Command:
 def jobs_option(command: Command) -> Command:
     """``--jobs``: how many processes share the work."""
     return click.option(
-        "-j", "--jobs", type=click.IntRange(0), default=1, metavar="N",
+        "-j", "--jobs", type=WholeNumber(0), default=1, metavar="N",
         help="Work in N processes, 0 for as many as there are processors; what comes out is the same.  [default: 1]",
     )(command)  # fmt: skip
 
@@ -75,21 +76,24 @@ def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]
 
 def decision_options(command: Command) -> Command:
     """``--costs`` and ``--min-probability``, for `decision_rule`."""
-    least = click.option(
-        "--min-probability", type=click.FloatRange(0, 1), default=0.0, metavar="P", help="No answer that is less probable."
-    )
+    least = click.option("--min-probability", type=Number(0, 1), default=0.0, metavar="P", help="No answer that is less probable.")
     return click.option(
         "--costs", metavar="FILE", shell_complete=suggestions.files,
         help="Answer what is expected to cost least; a TOML file with a table [true-class] of costs.",
     )(least(command))  # fmt: skip
 
 
-def decision_rule(options: dict[str, Any], classes: Sequence[str]) -> DecisionRule:
+def decision_rule(options: dict[str, Any], classes: Sequence[str], say: Messages) -> DecisionRule:
     """How answers are given to documents of some classes; raises `PathError` or `UsageError` for a file of costs that is none."""
-    from nbtext.costs import read_costs
     from nbtext.decision import DecisionRule
 
-    costs = None if options["costs"] is None else read_costs(options["costs"], classes)
+    if options["costs"] is None:
+        return DecisionRule(None, options["min_probability"])
+    from nbtext.costs import ABSTAIN, read_costs
+
+    costs = read_costs(options["costs"], classes)
+    if ABSTAIN in classes:
+        say.notice(f"there is a class {ABSTAIN!r}, so in {options['costs']} {ABSTAIN} is that answer, and giving none has no cost")
     return DecisionRule(costs, options["min_probability"])
 
 

@@ -8,13 +8,14 @@ import click
 
 from nbtext.cli.changing import writing_options
 from nbtext.cli.options import messages, messages_options, model_option
+from nbtext.cli.ranges import Number, WholeNumber
 from nbtext.errors import UsageError
 
 
 @click.command("prune", short_help="Leave rare or common terms out for good.")
 @model_option
-@click.option("--min-df", type=click.IntRange(min=1), metavar="N", help="Remove terms that fewer than N documents hold.")
-@click.option("--max-df", type=click.FloatRange(0, 1), metavar="SHARE", help="Remove terms that a larger share of documents hold.")
+@click.option("--min-df", type=WholeNumber(min=1), metavar="N", help="Remove terms that fewer than N documents hold.")
+@click.option("--max-df", type=Number(0, 1), metavar="SHARE", help="Remove terms that a larger share of documents hold.")
 @writing_options
 @messages_options
 def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> int:

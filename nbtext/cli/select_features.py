@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from nbtext.cli.options import excel_safe_option, messages, messages_options, model_option, output_option, require_csv
+from nbtext.cli.ranges import WholeNumber
 from nbtext.parameters import CRITERIA
 
 
 @click.command("select-features", short_help="Rank terms by what they say about the class.")
 @model_option
-@click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, metavar="N", help="How many terms to print.")
+@click.option("--top", type=WholeNumber(min=1), default=100, show_default=True, metavar="N", help="How many terms to print.")
 @click.option("--by", type=click.Choice(CRITERIA), default=CRITERIA[0], show_default=True, help="What makes a term informative.")
 @output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (rank, term, score, class).")
 @excel_safe_option
@@ -22,7 +23,8 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
     """Print the terms of a model that tell most about the class, best first, each with the class it speaks for. Categories are terms too.
 
     Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2 from how many documents
-    of each class hold the term; log-odds compares the class with all others.
+    of each class hold the term; log-odds compares the class with all others. A model trained with --surface-forms has one more column, the
+    most frequent word of the term.
 
     \b
     Example:
@@ -34,13 +36,15 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
     excel_safe = require_csv(options, output)
     from nbtext.model import TextClassifier
     from nbtext.model.attributes import ranking, term_name
+    from nbtext.model.surface_forms import as_words
     from nbtext.report.features import write_features
 
     model = TextClassifier.load(model_path)
     classes = model.classes_
+    terms, scores, labels = (column.tolist() for column in ranking(model, by, top))
     rows = [
         (place, term_name(model, term), score, classes[label])
-        for place, (term, score, label) in enumerate(zip(*(column.tolist() for column in ranking(model, by, top)), strict=True), 1)
+        for place, (term, score, label) in enumerate(zip(terms, scores, labels, strict=True), 1)
     ]
-    write_features(rows, output, excel_safe=excel_safe)
+    write_features(rows, output, as_words(model, terms) if model.parameters["surface_forms"] else None, excel_safe=excel_safe)
     return 0

@@ -1,4 +1,4 @@
-"""What a shell offers when an option or an argument is to be completed."""
+"""What a shell offers when an option or an argument is to be completed, and what is offered in place of a mistyped name."""
 
 from __future__ import annotations
 
@@ -31,3 +31,11 @@ def files(context: click.Context, parameter: click.Parameter, incomplete: str) -
 
     del context, parameter
     return [CompletionItem(incomplete, type="file")]
+
+
+def did_you_mean(given: str, known: Sequence[str]) -> str:
+    """A question in brackets to put after a name that there is not: the nearest of those known, or those that begin so; nothing if there are none."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(given, known, cutoff=0.75) or [name for name in known if given and name.startswith(given)]
+    return f" (did you mean {' or '.join(repr(name) for name in near)}?)" if near else ""

@@ -18,6 +18,7 @@ from nbtext.cli.options import (
     require_csv,
     training_options,
 )
+from nbtext.cli.ranges import Number, WholeNumber
 from nbtext.errors import UsageError
 
 
@@ -29,10 +30,10 @@ from nbtext.errors import UsageError
 @excel_safe_option
 @click.option("--paths", is_flag=True, help="Only the documents, one a line, as they are named.")
 @click.option("--print0", is_flag=True, help="Only the documents, each followed by NUL instead of a line end, as xargs -0 takes them.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="The N most suspicious documents at most.")
+@click.option("--limit", type=WholeNumber(1), metavar="N", help="The N most suspicious documents at most.")
 @click.option(
     "--min-log-odds",
-    type=click.FloatRange(0),
+    type=Number(0),
     default=0.0,
     metavar="X",
     help="Only documents with larger log odds, in nats; 2.3 is ten to one.",
@@ -59,6 +60,8 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     from nbtext.report.suspects import Suspect, write_suspects
 
     say = messages(options)
+    if options["top"] is not None:
+        say.warn("--top chose terms with all labels in sight, so wrong labels look right; leave it out")
     if (options["paths"] or options["print0"]) and output is not None:
         raise UsageError(f"--{'print0' if options['print0'] else 'paths'} and --output exclude each other")
     form = "print0" if options["print0"] else "paths" if options["paths"] else output or ("table" if sys.stdout.isatty() else "tsv")

@@ -78,10 +78,12 @@ def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) ->
 
 def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, dict[str, Any]]:
     from nbtext.corpus.reading import resolved
+    from nbtext.model.counting import require_words
     from nbtext.model.tokens import Tokens
     from nbtext.text.stop_words import stop_words
 
     analysis = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)
     parameters = checked(analysis, given(analysis, options))
     reading = resolved(checked(READING, given(READING, options)), paths, labelled=False)
+    require_words(parameters, reading)
     return Tokens(parameters, stop_words(parameters["stop_words"], parameters["language"]), reading), reading

@@ -52,6 +52,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.cli.jobs import learn
     from nbtext.corpus.reading import resolved
     from nbtext.model import TextClassifier
+    from nbtext.model.counting import require_words
     from nbtext.model.given_smoothing import looked_up
     from nbtext.parameters import READING, TRAINING, checked
     from nbtext.store import check_replaceable
@@ -63,6 +64,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     reading = resolved(checked(READING, given(READING, options)), corpus, labelled=True)
     model = TextClassifier(**given(TRAINING, options))
     model.reading = reading
+    require_words(model.parameters, reading)
     looked_up(model.parameters, model.stop_list, reading)  # raises now what it would raise when all is counted
     check_replaceable(model_path)
     require_distinct(model_path, corpus)

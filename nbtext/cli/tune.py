@@ -21,6 +21,7 @@ from nbtext.cli.options import (
     output_option,
     training_options,
 )
+from nbtext.cli.ranges import WholeNumber
 from nbtext.errors import UsageError
 from nbtext.parameters import TRAINING, checked
 
@@ -64,8 +65,8 @@ class Setting(NamedTuple):
     show_default=True,
     help="What makes a setting good: accuracy by cross-validation or leave-one-out, or log evidence, AIC or BIC, which compare settings over the same counts only.",
 )
-@click.option("--folds", type=click.IntRange(2), metavar="N", help=f"Parts of the corpus, with --by cross-validation.  [default: {FOLDS}]")
-@click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
+@click.option("--folds", type=WholeNumber(2), metavar="N", help=f"Parts of the corpus, with --by cross-validation.  [default: {FOLDS}]")
+@click.option("--seed", type=WholeNumber(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
 @output_option("table", "json", help_text="Default: table.")
 @writing_options
 @input_options

@@ -13,6 +13,7 @@ from nbtext.cli.options import corpus_argument, input_options, jobs_option, mess
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model.held import HeldModel
     from nbtext.model.once import Batch
     from nbtext.model.text_classifier import TextClassifier
@@ -69,10 +70,18 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
             if batch is not None:
                 _learn_once(now, file, *batch, say)
             elif counts is not None:
-                file.replace(now.learn(now.counts + counts), file.ledger_if_usable())
+                _learn_all(now, file, counts, say)
         say_changed(model, now, model_path, say)
     source.say_notices()
     return say.finish()
+
+
+def _learn_all(model: TextClassifier, file: HeldModel, counts: CorpusCounts, say: Messages) -> None:
+    ledger = file.ledger_if_usable()
+    file.replace(model.learn(model.counts + counts), ledger)
+    if ledger is not None:
+        unknown = counted(counts.statistics.n_documents)
+        say.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {unknown}")
 
 
 def _learn_once(model: TextClassifier, file: HeldModel, batch: Batch, names: list[str], say: Messages) -> None:

@@ -38,7 +38,7 @@ def labelled_files(path: str, source: Source) -> Iterator[ListedFile]:
     if path == "-" or not stat.S_ISDIR(must_exist(path).st_mode):
         raise UsageError(
             f"{path} is not a directory with one sub-directory per class",
-            hint="for a table use --format csv or tsv, and see --format for others",
+            hint="a path names a whole corpus, also in a list of --files-from; for a table use --format csv or tsv, and see --format for others",
         )
     for folder in _class_directories(path, source.notices):
         label = to_utf8(os.fsencode(Path(folder).name), "auto")[0].decode()

@@ -100,13 +100,30 @@ class Vocabulary:
         wanted = pair(left, last)
         self._pairs_looked_up += wanted.size
         if self._pair_table is None and self._pairs_looked_up * WORTH_A_TABLE > self.pairs.size:
-            self._pair_table = KeyTable()
-            self._pair_table.intern(self.pairs)
+            table = KeyTable()
+            table.intern(self.pairs)
+            self._pair_table = table  # now that it is whole, for another thread may ask
         if self._pair_table is not None:
             found = self._pair_table.find(wanted).astype(np.int64)
             return np.where(found != 0, self.n_single - 1 + found, UNKNOWN)
         place = np.minimum(np.searchsorted(self.pairs, wanted), self.pairs.size - 1)
         return np.where(self.pairs[place] == wanted, self.n_single + place, UNKNOWN)
+
+    def find_terms(self, terms: Sequence[tuple[str, ...]]) -> NDArray[np.int64]:
+        """The id of each term, given as the single terms that it is made of; `UNKNOWN` for those not in the vocabulary. Shape (n,)."""
+        found = np.full(len(terms), UNKNOWN, np.int64)
+        sizes = np.array([len(term) for term in terms], np.int64)
+        for size in np.unique(sizes).tolist():
+            rows = np.flatnonzero(sizes == size)
+            parts = np.array(self.find([part for row in rows.tolist() for part in terms[row]]), np.int64).reshape(-1, size)
+            begun = parts[:, 0]
+            for following in parts.T[1:]:
+                known = (begun != UNKNOWN) & (following != UNKNOWN)
+                longer = np.full(begun.size, UNKNOWN, np.int64)
+                longer[known] = self.find_pairs(begun[known], following[known])
+                begun = longer
+            found[rows] = begun
+        return found
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
         """Both vocabularies in one, and the new ids of the terms of each, shapes (len(self),) and (len(other),)."""

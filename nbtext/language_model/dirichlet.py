@@ -27,17 +27,25 @@ if TYPE_CHECKING:
 
 
 def maximum_likelihood(counts: Floats, tokens: Floats) -> Floats:
-    """φ_jk = m_jk / N_k; a term not seen in a class has probability zero there, the "black swan"."""
+    """φ_jk = m_jk / N_k; a term not seen in a class has probability zero there, the "black swan".
+
+    ``counts`` m_jk and ``tokens`` N_k have shapes that broadcast, such as (n_terms, n_classes) and (n_classes,), and φ has that of both.
+    """
     return share(counts, tokens)
 
 
 def maximum_a_posteriori(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float, n_terms: int) -> Floats:
-    """φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior; every α_j at least 1."""
+    """φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior; every α_j at least 1.
+
+    Shapes as in `maximum_likelihood`; ``alpha`` is of shape (n_terms, 1), or one number for all terms.
+    """
     return share(counts + (alpha - 1), tokens + (alpha_0 - n_terms))
 
 
 def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float) -> Floats:
     """φ_jk = (m_jk + α_j) / (N_k + α_0), the mean of the posterior: the probability that the next token is term j.
+
+    Shapes as in `maximum_a_posteriori`.
 
     >>> float(posterior_mean(np.array(5.0), np.array(8.0), 1, 6)) == (5 + 1) / (8 + 6)  # IIR example 13.1, P(Chinese | yes)
     True

@@ -59,7 +59,7 @@ def count_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_], pr
 
 
 def log_evidence(histogram: CountHistogram, strength: float) -> float:
-    """Σ_k log p(counts of class k | α = strength · base measure), in nats."""
+    """Σ_k log p(counts of class k | α = strength · base measure), in nats (Minka 2000, section 3), ``strength`` above 0."""
     from scipy.special import gammaln
 
     counts, base, cells, tokens, _ = histogram

@@ -68,7 +68,8 @@ def draw_length(mean: float, random: np.random.Generator) -> int:
 def draw_dirichlet(alpha: Floats, random: np.random.Generator) -> Floats:
     """φ ~ Dirichlet(α), shape (n,), every α_j at least 0 and not all 0: gamma variates divided by their sum; 0 where α_j is 0.
 
-    In logarithms, since with a small α_j the variates are too small for floats.
+    In logarithms, since with a small α_j the variates are too small for floats. Source: L. Devroye, Non-uniform random variate generation
+    (1986), section XI.4.
     """
     logs = _log_gamma_variates(alpha, random)
     shares = np.exp(logs - logs.max())

@@ -37,7 +37,10 @@ def always_answering(label: int, support: NDArray[np.float64]) -> Outcomes:
 
 
 def prior_log_loss(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
-    """−Σ_k n_k log π_k / n, the cross-entropy of the classes judged and those of training; inf if one has π_k = 0 or is unknown."""
+    """−Σ_k n_k log π_k / n, the cross-entropy of the classes judged and those of training, in nats; inf if one has π_k = 0 or is unknown.
+
+    ``prior``, shape (n_classes,), and ``support`` as in `baselines`.
+    """
     padded = np.zeros_like(support)
     padded[: prior.size] = prior
     occurs = support > 0
@@ -46,5 +49,5 @@ def prior_log_loss(prior: NDArray[np.float64], support: NDArray[np.float64]) -> 
 
 
 def prior_brier(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
-    """Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of answering π."""
+    """Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of answering π. Shapes as in `prior_log_loss`."""
     return float((prior**2).sum() - 2 * (support[: prior.size] * prior).sum() / support.sum() + 1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nbtext.errors import DocumentError
     from nbtext.model.text_classifier import TextClassifier
 
-# Why there is no answer, or (the second and third) why it is only the class prior's.
+# Why there is no answer, or (the second and third) why it is the one that every document without known terms gets.
 IMPOSSIBLE = "impossible"
 """Every class has probability zero, as maximum likelihood may have it."""
 EMPTY = "empty"

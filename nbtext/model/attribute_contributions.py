@@ -35,17 +35,18 @@ def attribute_contributions(
 
     Where the classifier has numbers among its own features, a number adds what it does more than the mean of the corpus in its place.
     """
+    return tuple(Attribute(name, value, _difference(scores, pair)) for name, value, scores in attribute_scores(model, matrix, document))
+
+
+def attribute_scores(model: TextClassifier, matrix: DocumentTermMatrix, document: bytes) -> list[tuple[str, str, Floats]]:
+    """The name and value of each attribute that a document has, and what it adds to the scores, shape (n_classes,)."""
     from nbtext.classifiers.attributed import AttributedClassifier
 
     classifier = model.classifier
     if not isinstance(classifier, AttributedClassifier):
-        return ()
-    values = parted(document)[1]
-    names = model.statistics.attributes.names
-    scores = _scores(classifier, matrix)
-    return tuple(
-        Attribute(name, value, _difference(of_value, pair)) for name, value, of_value in zip(names, values, scores, strict=False) if value
-    )
+        return []
+    named = zip(model.statistics.attributes.names, parted(document)[1], _scores(classifier, matrix), strict=False)
+    return [(name, value, scores) for name, value, scores in named if value]
 
 
 def _scores(classifier: AttributedClassifier, matrix: DocumentTermMatrix) -> Iterator[Floats]:

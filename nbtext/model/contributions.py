@@ -43,6 +43,34 @@ def term_contributions(
     return matrix, _by_rises(pairs, matrix, answers[documents], rivals[documents])
 
 
+def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
+    """For each class the place of the first of some terms that has no probability there, shape (n_classes,); −1 where all of them have some.
+
+    −1 also everywhere under a classifier whose scores are no sums over terms: no term rules anything out there.
+    """
+    first, pairs = np.full(n_classes, -1), _of_pairs(classifier)
+    if isinstance(classifier, LinearClassifier):
+        known = classifier.known()
+    elif pairs is not None:
+        known = pairs.training.selected
+    else:
+        return first
+    left, step = np.flatnonzero(known[terms]), max(WEIGHTS_AT_ONCE // n_classes, 1)
+    for begin in range(0, left.size, step):
+        places = left[begin : begin + step]
+        impossible = _without_probability(classifier, terms[places])
+        new = impossible.any(axis=0) & (first < 0)
+        first[new] = places[impossible.argmax(axis=0)[new]]
+    return first
+
+
+def _without_probability(classifier: Classifier, terms: Whole) -> NDArray[np.bool_]:
+    if isinstance(classifier, LinearClassifier):
+        return np.isneginf(classifier.weights(terms))
+    pairs = _of_pairs(classifier)
+    return np.zeros((terms.size, 1), bool) if pairs is None else np.equal(pairs.language_models.probability(terms), 0)
+
+
 def of_classes(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
     """What the terms of one document, which all count, each add to the score of each class, shape (n_entries, n_classes), in nats.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from os import getpid
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,14 +19,14 @@ from nbtext.counts.document_term import Postings
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.statistics_builder import StatisticsBuilder
 from nbtext.errors import UsageError
-from nbtext.parameters import READING, checked
+from nbtext.parameters import ANALYSIS, READING, TRAINING, checked
 from nbtext.text.analyzer import Analyzer
 from nbtext.text.blocks import blocks
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 
 DEFAULT_READING = checked(READING, {})
+
+OF_WORDS = (*ANALYSIS, "surface_forms")
+"""Parameters that say nothing of features that are counted already."""
 
 
 class TermIds(Protocol):
@@ -51,6 +56,29 @@ class DocumentCounter(Protocol):
 
     def count(self, texts: Sequence[bytes]) -> Postings:
         """Counts of some documents in valid UTF-8."""
+
+
+class InTurn:
+    """A counter that threads may share: it writes down what it meets while it counts, so they take turns.
+
+    Where a process forks while one of its threads counts, the other process has a lock that nobody will release, and tables that are half
+    written; there it begins anew.
+    """
+
+    def __init__(self, make: Callable[[], DocumentCounter]) -> None:
+        self._make = make
+        self._turn = Lock(), make()
+        self._process = getpid()
+
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some documents in valid UTF-8."""
+        if self._process != getpid():
+            if self._turn[0].locked():
+                self._turn = Lock(), self._make()
+            self._process = getpid()
+        lock, counter = self._turn
+        with lock:
+            return counter.count(texts)
 
 
 class AnalyzedTerms:
@@ -88,6 +116,17 @@ def document_counter(
     texts = AnalyzedTerms(parameters, stop_list, vocabulary)
     attributes = Attributes.of(reading)
     return AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
+
+
+def require_words(parameters: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
+    """Raise `UsageError` if parameters ask for an analysis of words, and documents are features that are counted already."""
+    if reading["format"] != "svmlight":
+        return
+    for parameter in TRAINING:
+        name, value = parameter.name, parameters.get(parameter.name, parameter.default)
+        if name in OF_WORDS and value not in (parameter.default, "none"):
+            setting = parameter.option if value is True else f"{parameter.option} {value}"
+            raise UsageError(f"svmlight's features are counted already, so {setting} would change nothing", hint="leave it out")
 
 
 def count_corpus(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.model.alike import alike
+from nbtext.parameters import TRAINING
 
 if TYPE_CHECKING:
     from nbtext.model.text_classifier import TextClassifier
@@ -16,7 +17,8 @@ def describe(model: TextClassifier) -> str:
     """Its size and smoothing."""
     statistics = model.statistics
     attributes = f", {len(statistics.attributes.names):,} attributes" if statistics.attributes.names else ""
-    own = f", {len(model.learnt.own):,} terms with their own" if len(model.learnt.own) else ""
+    n_own = len(model.learnt.own)
+    own = f", {n_own:,} {'term with its own' if n_own == 1 else 'terms with their own'}" if n_own else ""
     return (
         f"{statistics.n_classes:,} classes, {statistics.n_documents:,} documents, {int(statistics.class_tokens.sum()):,} tokens, "
         f"{np.count_nonzero(model.learnt.selected):,} terms{attributes}, smoothing {model.learnt.smoothing:.3g}{own}"
@@ -34,7 +36,11 @@ def warnings(model: TextClassifier) -> list[str]:
         if empty := without_values(model):
             found.append(f"no document has a value of {', '.join(empty)}")
     elif not model.learnt.selected.any():
-        found.append("the documents hold no terms; every answer will be the class prior's")
+        found.append("the documents hold no terms; every answer will be the same")
     if similar := alike(model.classes_):
         found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
+    classifier = model.parameters["classifier"]
+    idle = [each.option for each in TRAINING if each.only_for not in (None, classifier) and model.parameters[each.name] != each.default]
+    if idle:
+        found.append(f"--classifier {classifier} makes no use of {', '.join(idle)}")
     return [*found, *model.classifier.warnings()]

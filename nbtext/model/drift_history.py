@@ -1,20 +1,42 @@
-"""The log of `nbtext classify --drift` read again: for each run which figures moved, how far, and whether that is more than chance."""
+"""The log of `nbtext classify --drift` read again: for a run, or several together, which figures moved, how far, and whether more than by chance.
+
+A line holds numbers of documents, means and standard deviations, and these add up: several runs by one model are exactly what one run over all
+their documents would have been. A model that was updated or trained anew between two runs has other training documents to compare with. So where
+those differ each run is measured in standard deviations of its own first, and these add up.
+"""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.drift import ANSWERS, FIGURES, Spread, chance_of_shares, shares_apart
+from nbtext.drift import ANSWERS, FARTHEST, FIGURES, Spread, chance_of_shares, shares_apart
 from nbtext.errors import PathError, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 MORE_THAN_CHANCE = 0.001
 """What is less probable than this did not happen by chance: of a thousand runs that have not moved, one says so of a figure."""
+
+EXACT = 2**53
+"""Numbers of documents are below it, as counts in a model are."""
+
+
+class Noted(NamedTuple):
+    """A line of the log."""
+
+    time: str
+    model: str | None
+    """Where the model is; None in a line of an older nbtext."""
+    documents: int
+    figures: Mapping[str, tuple[Spread, Spread]]
+    """Each of the run and of training."""
+    answers: Mapping[str, tuple[int, int]]
+    """By class, of the run and of training."""
 
 
 class Moved(NamedTuple):
@@ -33,46 +55,126 @@ class Moved(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One run."""
+    """One run, or several together."""
 
     time: str
+    """Of the last of them."""
+    since: str
+    """Of the first of them."""
+    runs: int
+    model: str | None
     documents: int
     figures: Mapping[str, Moved]
 
     def summary(self) -> dict[str, Any]:
         """As plain values."""
-        figures = {name: {**moved._asdict(), "beyond_chance": moved.beyond_chance} for name, moved in self.figures.items()}
-        return {"time": self.time, "documents": self.documents, **figures}
+        plain = self._asdict()
+        figures = plain.pop("figures")
+        return plain | {name: {**moved._asdict(), "beyond_chance": moved.beyond_chance} for name, moved in figures.items()}
 
 
-def read_history(path: str) -> list[Run]:
-    """The runs of a log, oldest first. Raises `PathError` if it cannot be read, has none, or a line is not as `DriftWatch` makes it."""
+def read_history(path: str) -> list[Noted]:
+    """The runs of a log that had documents, oldest first. Raises `PathError` if it cannot be read, has none, or a line is no line of `DriftWatch`."""
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123 - a path as given
-            lines = [line for line in file if line.strip()]
+            lines = list(file)
     except UnicodeDecodeError:
         raise PathError("not a log of classify --drift (no UTF-8)", where=path) from None
     except OSError as problem:
         raise PathError(f"cannot be read ({reason(problem)})", where=path) from None
-    if not lines:
-        raise PathError("there is no run in the log", where=path, hint="classify --drift adds one")
-    return [_run(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
+    noted = [_noted(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    if not any(run.documents for run in noted):
+        raise PathError("there is no run with documents in the log", where=path, hint="classify --drift adds one")
+    return [run for run in noted if run.documents]
 
 
-def _run(line: str, where: str) -> Run:
+def _noted(line: str, where: str) -> Noted:
     try:
         record = json.loads(line)
-        figures = {name: _moved(*(Spread(int(n), float(mean), float(deviation)) for n, mean, deviation in
-                                  (record[name]["run"], record[name]["training"]))) for name in FIGURES}  # fmt: skip
-        counts = np.array([[int(of_run), int(of_training)] for of_run, of_training in record[ANSWERS]["counts"].values()], np.int64)
-        of_run, of_training = counts.reshape(-1, 2).T
-        figures[ANSWERS] = Moved(None, None, shares_apart(of_run, of_training), chance_of_shares(of_run, of_training))
-        return Run(str(record["time"]), int(record["documents"]), figures)
+        figures = {name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES}
+        answers = {
+            str(label): (_number(of_run), _number(of_training)) for label, (of_run, of_training) in record[ANSWERS]["counts"].items()
+        }
+        model = record.get("model")
+        return Noted(_time(record["time"]), None if model is None else str(model), _number(record["documents"]), figures, answers)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         raise PathError("not a line of classify --drift", where=where) from None
 
 
-def _moved(run: Spread, training: Spread) -> Moved:
-    if not run.documents or not training.documents:
+def _spread(values: Sequence[float]) -> Spread:
+    documents, mean, deviation = values
+    if not (abs(mean) <= FARTHEST and 0 <= deviation <= FARTHEST):
+        raise ValueError(values)
+    return Spread(_number(documents), float(mean), float(deviation))
+
+
+def _time(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError(text)
+    return text
+
+
+def _number(value: float) -> int:
+    if not 0 <= value < EXACT:
+        raise ValueError(value)
+    return int(value)
+
+
+def since(noted: Sequence[Noted], begin: datetime, path: str) -> list[Noted]:
+    """The runs from some time on, in UTC where it names no zone; raises `PathError` if there are none."""
+    begin = begin if begin.tzinfo else begin.replace(tzinfo=UTC)
+    found = [run for run in noted if datetime.fromisoformat(run.time) >= begin]
+    if not found:
+        raise PathError(f"there is no run with documents since {begin.isoformat()} in the log", where=path)
+    return found
+
+
+def newest_of_a_model(noted: Sequence[Noted], most: int) -> tuple[list[Noted], int]:
+    """The last runs of the model that made the newest, at most so many, oldest first; and how many of other models lie between or before them."""
+    found: list[Noted] = []
+    others = 0
+    for run in reversed(noted):
+        if len(found) == most:
+            break
+        if run.model == noted[-1].model:
+            found.append(run)
+        else:
+            others += 1
+    return found[::-1], others
+
+
+def judged(runs: Sequence[Noted]) -> Run:
+    """What moved in some runs of one model, taken together as if they had been one."""
+    figures = {name: _together([run.figures[name] for run in runs]) for name in FIGURES}
+    figures[ANSWERS] = _answers_together([run.answers for run in runs])
+    return Run(runs[-1].time, runs[0].time, len(runs), runs[-1].model, sum(run.documents for run in runs), figures)
+
+
+def _together(parts: Sequence[tuple[Spread, Spread]]) -> Moved:
+    """A figure of runs, each with that of the training documents that it is compared with."""
+    parts = [(run, training) for run, training in parts if run.documents and training.documents]
+    if not parts:
         return Moved(None, None, None, 1.0)
-    return Moved(run.mean, training.mean, run.distance(training), run.chance(training))
+    run = Spread.together([run for run, _ in parts])
+    training = parts[0][1]
+    if all(other == training for _, other in parts):
+        return Moved(run.mean, training.mean, run.distance(training), run.chance(training))
+    apart = Spread.together([run.standardised(training) for run, training in parts])
+    norm = Spread(min(training.documents for _, training in parts), 0.0, 1.0)  # models that follow each other share their documents: no sum
+    before = Spread.together([training._replace(documents=run.documents) for run, training in parts])
+    return Moved(run.mean, before.mean, apart.distance(norm), apart.chance(norm))
+
+
+def _answers_together(parts: Sequence[Mapping[str, tuple[int, int]]]) -> Moved:
+    """Answers of runs, compared with those of training: of each model in the measure in which the runs are by it."""
+    labels = sorted({label for part in parts for label in part})
+    table = np.array([[part.get(label, (0, 0)) for label in labels] for part in parts], np.int64).reshape(len(parts), len(labels), 2)
+    table = table[(table.sum(axis=1) > 0).all(axis=1)]
+    if not len(table):
+        return Moved(None, None, None, 1.0)
+    runs, trainings = table[:, :, 0], table[:, :, 1]
+    counts, training = runs.sum(axis=0), trainings[0].astype(np.float64)
+    if (trainings != training).any():
+        shares = trainings / trainings.sum(axis=1, keepdims=True)
+        training = trainings.sum(axis=1).min() * (runs.sum(axis=1) @ shares / counts.sum())
+    return Moved(None, None, shares_apart(counts, training), chance_of_shares(counts, training))

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 
 class DriftWatch:
-    """Takes note of the documents that go by. Raises `UsageError` for a model that does not know what its training documents looked like."""
+    """Takes note of the documents that go by. Raises `UsageError` for a model that does not know what its training documents looked like.
 
-    def __init__(self, model: TextClassifier) -> None:
+    ``path`` is where the model is: by that `nbtext.model.drift_history` tells runs of different models in one log.
+    """
+
+    def __init__(self, model: TextClassifier, path: str | None = None) -> None:
         if model.learnt.profile is None:
             raise UsageError("the model does not know what training looked like", hint="train with calibration and a --sample above 0")
         self._model, self._training = model, model.learnt.profile
+        self._path = None if path is None else os.path.abspath(path)  # noqa: PTH100 - links not followed: they are set anew
         self._parts: list[tuple[np.ndarray[Any, Any], ...]] = []
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
@@ -39,11 +43,13 @@ class DriftWatch:
             self._parts.append(tuple(column[read] for column in columns))
             yield block
 
-    def line(self) -> dict[str, Any]:
-        """What went by, for a line of the log."""
+    def line(self) -> dict[str, Any] | None:
+        """What went by, for a line of the log; None if no document did that could be read, which is no news of any."""
         classes, training = self._model.classes_, self._training
         empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
         tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(empty, *self._parts, strict=True))
+        if not tokens.size:
+            return None
         run = Profile.of(tokens, unknown, likelihood, answers, len(classes))
         counts = {
             label: [of_run, of_training]
@@ -52,6 +58,7 @@ class DriftWatch:
         }
         return {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "model": self._path,
             "documents": len(tokens),
             **{
                 name: {
@@ -66,7 +73,10 @@ class DriftWatch:
 
 
 def append_line(path: str, line: str) -> None:
-    """Add a line to a log in one write, so that runs at the same time do not mix; raises `PathError` if that cannot be done."""
+    """Add a line to a log, which is made if need be, in one write, so that runs at the same time do not mix; raises `PathError`.
+
+    An empty line adds nothing, but finds out whether the log can be written.
+    """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:

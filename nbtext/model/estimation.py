@@ -12,6 +12,7 @@ from nbtext.classifiers.base import Training
 from nbtext.classifiers.class_prior import class_prior
 from nbtext.classifiers.registry import classifier_class
 from nbtext.counts.categories import are_in, is_category
+from nbtext.decision import log_posterior, minimum_error
 from nbtext.drift import Profile
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels
@@ -20,7 +21,7 @@ from nbtext.model.given_smoothing import GivenSmoothing
 from nbtext.typicality import Typicality
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -61,7 +62,10 @@ def learn(counts: CorpusCounts, parameters: Mapping[str, Any], documents: Counte
     them. Raises `UsageError` if the limits leave no term of those there are.
     """
     learnt = terms_and_smoothing(counts, parameters)
-    training = Training(counts.statistics, learnt.selected, learnt.smoothing, parameters, documents, counts.sample.documents, learnt.own)
+    choose = _chooser(counts.statistics, learnt, parameters)
+    training = Training(
+        counts.statistics, learnt.selected, learnt.smoothing, parameters, documents, counts.sample.documents, learnt.own, choose
+    )
     fitted = class_for(counts.statistics, parameters).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays())
     method = calibration_method(parameters)
@@ -70,11 +74,18 @@ def learn(counts: CorpusCounts, parameters: Mapping[str, Any], documents: Counte
     if method == "none" or not len(sample):
         return learnt
     unseen = fitted.unseen(training, sample)
+    by_its_terms = unseen
+    if choose is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
+        by_its_terms = fitted.unseen(replace(training, choose=None), sample)  # likelihoods over other terms cannot be compared
+    return _calibrated(_with_profile(learnt, fitted, by_its_terms), method, fitted, unseen)
+
+
+def _with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
+    """With what documents look like to the model that it did not learn."""
     per_token = fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown)
-    tokens, answers = unseen.lengths + unseen.unknown, unseen.scores.argmax(axis=1)
-    profile = Profile.of(tokens, unseen.unknown, None if per_token is None else per_token[0], answers, counts.statistics.n_classes)
-    learnt = replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile)
-    return _calibrated(learnt, method, fitted, unseen)
+    tokens, answers = unseen.lengths + unseen.unknown, minimum_error(log_posterior(unseen.scores))
+    profile = Profile.of(tokens, unseen.unknown, None if per_token is None else per_token[0], answers, unseen.scores.shape[1])
+    return replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile)
 
 
 def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) -> Learnt:
@@ -102,12 +113,15 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
 
 
 def needs_documents(parameters: Mapping[str, Any]) -> bool:
-    """Whether the classifier needs all documents; raises `UsageError` if it does not take the weighting or the shape of the prior."""
+    """Whether the classifier needs all documents; raises `UsageError` if it does not take the weighting, the shape of the prior or a class prior."""
     chosen = classifier_class(parameters["classifier"])
     for name, taken in (("weighting", chosen.WEIGHTINGS), ("prior_shape", chosen.PRIOR_SHAPES)):
         if parameters[name] not in taken:
             setting = f"--{name.replace('_', '-')} {parameters[name]}"
             raise UsageError(f"--classifier {parameters['classifier']} does not take {setting}", hint=f"it takes {', '.join(taken)}")
+    if not chosen.HAS_CLASS_PRIOR and parameters["class_prior"] not in ("empirical", "uniform"):
+        message = f"--classifier {parameters['classifier']} has no class prior, so --class-prior would change nothing"
+        raise UsageError(message, hint="leave it out, or take another classifier")
     if parameters["max_terms"] is not None and parameters["surface_forms"]:
         raise UsageError("--max-terms and --surface-forms exclude each other", hint="inflected words are without bound")
     if parameters["max_terms"] is not None and chosen.needs_documents(parameters):
@@ -136,14 +150,33 @@ def terms_and_smoothing(counts: CorpusCounts, parameters: Mapping[str, Any]) -> 
     selected = _within_document_limits(statistics, parameters["min_df"], parameters["max_df"])
     smoothing, own = _smoothing(counts, selected, parameters), own_pseudo_counts(statistics, parameters)
     if parameters["top"] is not None:
-        from nbtext.selection import rank
-
-        models = language_models(statistics, Learnt(selected, smoothing, own=own), parameters)
-        best = rank(models, class_prior(parameters["class_prior"], statistics), parameters["by"], parameters["top"]).terms
-        selected = np.zeros_like(selected)
-        selected[best] = True
+        selected = _top(statistics, Learnt(selected, smoothing, own=own), parameters)
         smoothing = _smoothing(counts, selected, parameters)
     return Learnt(selected, smoothing, own=own)
+
+
+def _top(statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> NDArray[np.bool_]:
+    from nbtext.selection import rank
+
+    models = language_models(statistics, learnt, parameters)
+    best = rank(models, class_prior(parameters["class_prior"], statistics), parameters["by"], parameters["top"]).terms
+    selected = np.zeros_like(learnt.selected)
+    selected[best] = True
+    return selected
+
+
+def _chooser(
+    statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]
+) -> Callable[[ClassStatistics], NDArray[np.bool_]] | None:
+    """Selects terms as training does, from fewer documents with the same limits and smoothing; None where labels have no part in it."""
+    if parameters["top"] is None:
+        return None
+    within = _within_document_limits(statistics, parameters["min_df"], parameters["max_df"])
+
+    def choose(fewer: ClassStatistics) -> NDArray[np.bool_]:
+        return _top(fewer, replace(learnt, selected=within & (np.diff(fewer.term_offsets) > 0)), parameters)
+
+    return choose
 
 
 def own_pseudo_counts(statistics: ClassStatistics, parameters: Mapping[str, Any]) -> OwnPseudoCounts:

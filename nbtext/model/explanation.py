@@ -24,6 +24,7 @@ from nbtext.model.counting import document_counter
 from nbtext.model.left_out import left_out_contributions
 from nbtext.model.located import WordLocator
 from nbtext.model.mistakes import runner_up
+from nbtext.model.ruled_out import RuledOut, ruled_out
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ class Explained(NamedTuple):
     abstained: str | None = None
     problem: DocumentError | None = None
     notice: str | None = None
-    """Why the answer is the class prior's alone, None where it is not."""
+    """Why the answer is that to an empty document, None where it is not."""
+    ruled_out: tuple[RuledOut, ...] = ()
+    """For a document that no class could have made: for each class one thing that rules it out."""
 
 
 class Explainer:
@@ -124,10 +127,15 @@ class Explainer:
             rivals = np.where(answers == self._against, rivals, self._against)
         matrix = self._counter.count([document.text for document in block.documents]).matrix()
         for row, document in enumerate(block.documents):
-            if document.problem is not None or answers[row] == NO_ANSWER:
-                yield Explained(document.id, None, None if document.problem else IMPOSSIBLE, document.problem)
+            alone = matrix.rows(np.array([row]))
+            if document.problem is not None:
+                yield Explained(document.id, None, problem=document.problem)
                 continue
-            found = self._of_document(block, row, matrix.rows(np.array([row])), (int(answers[row]), int(rivals[row])))
+            if answers[row] == NO_ANSWER:
+                located = self._locator.locate(self._text(document))
+                yield Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(self._model, located, alone, document.text))
+                continue
+            found = self._of_document(block, row, alone, (int(answers[row]), int(rivals[row])))
             lacking = None if block.lengths[row] else NO_KNOWN_TERMS if document.text.strip() else EMPTY
             yield Explained(document.id, found, notice=lacking)
 

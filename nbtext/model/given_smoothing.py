@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from nbtext.classifiers.registry import classifier_class
 from nbtext.corpus.named_numbers import read_named_numbers
 from nbtext.errors import PathError, UsageError
@@ -23,8 +21,6 @@ from nbtext.text.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from nbtext.counts.vocabulary import Vocabulary
 
@@ -59,7 +55,7 @@ class GivenSmoothing:
         return OwnPseudoCounts.of_terms(
             {
                 number: pseudo_count
-                for number, pseudo_count in zip(_ids(vocabulary, list(self.own)).tolist(), self.own.values(), strict=True)
+                for number, pseudo_count in zip(vocabulary.find_terms(list(self.own)).tolist(), self.own.values(), strict=True)
                 if number != UNKNOWN
             },
             self.others,
@@ -119,23 +115,6 @@ def _checked(word: str, term: Term, parameters: Mapping[str, Any]) -> Term:
         hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
         raise UsageError(f"--smoothing names {word!r}, which is {len(term)} terms", hint=hint)
     return term
-
-
-def _ids(vocabulary: Vocabulary, terms: list[Term]) -> NDArray[np.int64]:
-    """The number of each term, `UNKNOWN` for those not in the vocabulary, shape (n,)."""
-    found = np.full(len(terms), UNKNOWN, np.int64)
-    sizes = np.array([len(term) for term in terms], np.int64)
-    for size in np.unique(sizes).tolist():
-        rows = np.flatnonzero(sizes == size)
-        parts = np.array(vocabulary.find([part for row in rows.tolist() for part in terms[row]]), np.int64).reshape(-1, size)
-        begun = parts[:, 0]
-        for following in parts.T[1:]:
-            known = (begun != UNKNOWN) & (following != UNKNOWN)
-            longer = np.full(begun.size, UNKNOWN, np.int64)
-            longer[known] = vocabulary.find_pairs(begun[known], following[known])
-            begun = longer
-        found[rows] = begun
-    return found
 
 
 def _is_number(value: str) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from nbtext.errors import ModelError
+from nbtext.errors import ModelError, PathError
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.store.backup import keep_backup
 from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger, write_ledger
 from nbtext.store.lock import locked
-from nbtext.store.model_file import model_digest
+from nbtext.store.model_file import model_digest, write_model_content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -45,6 +45,14 @@ class HeldModel:
 
         A ledger that is there stays as it is if none is given; but it is not that of the new model.
         """
+        model.save(self.path, self._before(ledger))
+
+    def replace_content(self, content: bytes, ledger: Ledger | None = None) -> None:
+        """As `replace`, by the bytes of a model file."""
+        write_model_content(self.path, content, self._before(ledger))
+
+    def _before(self, ledger: Ledger | None) -> Callable[[Path, bytes], None]:
+        """What is to be done just before the model file is replaced."""
 
         def before(target: Path, digest: bytes) -> None:
             if ledger is not None:
@@ -52,7 +60,7 @@ class HeldModel:
             if self._backup:
                 keep_backup(target)
 
-        model.save(self.path, before)
+        return before
 
     def _present(self) -> tuple[bytes, Ledger]:
         """The digest of the model that is there, and its ledger; for no model if the ledger that is there is not its own."""
@@ -60,6 +68,22 @@ class HeldModel:
             return self._digest, self.ledger() or Ledger.empty()
         except ModelError:
             return NO_MODEL, Ledger.empty()
+
+
+def read_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
+    """A model and its ledger, None if there is none that can be used; of the same moment, also where another process is writing them.
+
+    Raises as `TextClassifier.load` does.
+    """
+    while True:
+        digest = model_digest(path) or NO_MODEL
+        model = TextClassifier.load(path)
+        try:
+            ledger = read_ledger(ledger_path(path), digest)
+        except (ModelError, PathError):
+            ledger = None
+        if (model_digest(path) or NO_MODEL) == digest:
+            return model, ledger
 
 
 @contextmanager

@@ -123,4 +123,5 @@ def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uin
     estimates that of all test documents, since a hash says nothing of its document (E. Cohen, H. Kaplan, 2007).
     """
     told = test_hashes if bound == LARGEST_HASH else test_hashes[test_hashes < np.uint64(bound)]
-    return told.size, int(np.isin(told, sample_hashes).sum())
+    found = np.isin(told, sample_hashes, kind="sort")  # numpy 2.0 fails where it thinks of a table for 64 bits
+    return told.size, int(found.sum())

@@ -47,7 +47,7 @@ def how_made(model: TextClassifier, model_path: str, *, corpus: Sequence[str], c
 
 
 def _own(n: int) -> str:
-    return f", {n:,} terms have their own" if n else ""
+    return f", {n:,} {'term has its' if n == 1 else 'terms have their'} own" if n else ""
 
 
 def _documents(n: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -99,6 +100,20 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Learnt:
         counts = counts + CorpusCounts(added.statistics, DocumentSample.of(added.documents, counts.sample.size))
     ledger = ledger.changed(batch.fingerprints[changed], batch.labels(changed))
     return Learnt(counts, ledger, int(new.sum()), int(moved.sum()), int(known.sum()), len(batch.documents) - rows.size)
+
+
+class Joined(NamedTuple):
+    """The ledger of models that were added up."""
+
+    ledger: Ledger
+    repeated: int
+    """Documents that more than one of the models had learnt, so that they count more than once."""
+
+
+def joined(ledgers: Sequence[Ledger]) -> Joined:
+    """The documents of some ledgers, at least one, each once; the last that holds a document has its label."""
+    _, times = np.unique(np.concatenate([ledger.fingerprints for ledger in ledgers]), return_counts=True)
+    return Joined(reduce(Ledger.joined, ledgers), int(np.count_nonzero(times > 1)))
 
 
 class Forgotten(NamedTuple):

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.categories import FORMS, category, is_category_of
+from nbtext.model.attributes import term_name
+from nbtext.text.key_table import unpair
 from nbtext.text.stemming import stemmer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nbtext.model.text_classifier import TextClassifier
 
 Forms = list[tuple[str, int]]
@@ -43,3 +47,16 @@ def surface_forms(model: TextClassifier) -> dict[int, Forms]:
 def most_frequent_forms(model: TextClassifier) -> dict[int, str]:
     """The most frequent of them for each such term, the first in the alphabet of equals."""
     return {term: forms[0][0] for term, forms in surface_forms(model).items()}
+
+
+def as_words(model: TextClassifier, terms: Sequence[int]) -> list[str]:
+    """Some terms with the most frequent word in place of each stem, n-grams word by word; what is no word, such as a category, as it is called."""
+    vocabulary, words = model.statistics.vocabulary, most_frequent_forms(model)
+
+    def as_word(number: int) -> str:
+        if number < vocabulary.n_single:
+            return words.get(number) or term_name(model, number)
+        left, last = unpair(vocabulary.pairs[number - vocabulary.n_single : number - vocabulary.n_single + 1])
+        return f"{as_word(int(left[0]))} {as_word(int(last[0]))}"
+
+    return [as_word(term) for term in terms]

@@ -9,6 +9,8 @@ import numpy as np
 from nbtext.language_model.credible_interval import credible_intervals
 from nbtext.model.counting import analyzers
 from nbtext.model.surface_forms import surface_forms
+from nbtext.text.analyzer import UNKNOWN
+from nbtext.text.char_ngrams import ANYTHING
 from nbtext.text.ngrams import with_ngrams
 
 if TYPE_CHECKING:
@@ -40,17 +42,26 @@ def term_details(model: TextClassifier, words: Sequence[str]) -> list[dict[str, 
 
 
 def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
-    """The terms of a text as its documents' texts are analysed, with their numbers, negative for those that the model does not know."""
-    if model.reading["format"] == "svmlight":
-        return {word: model.statistics.vocabulary.find([word])[0]}
+    """The terms of a text as its documents' texts are analysed, with their numbers, negative for those that the model does not know.
+
+    A name of counted features or of a character n-gram is the term as it stands. So is a stem, or an n-gram of stems, that the model prints and
+    that is no stem of itself ("hors" becomes "hor"); in its place only those terms come along that the model knows.
+    """
+    word, vocabulary = word.encode("utf-8", "replace").decode(), model.statistics.vocabulary  # an argument may be bytes that are no text
+    if model.reading["format"] == "svmlight" or (ANYTHING in word and model.parameters["char_ngrams"] is not None):
+        return {word: vocabulary.find([word])[0]}
     names = _Names()
-    numbers = _sequence(model, word, model.statistics.vocabulary)
-    return {names.found[name]: number for name, number in zip(_sequence(model, word, names), numbers, strict=True)}
+    numbers = _sequence(model, word, vocabulary)
+    analysed = {names.found[name]: number for name, number in zip(_sequence(model, word, names), numbers, strict=True)}
+    as_it_stands = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
+    if as_it_stands == UNKNOWN or as_it_stands in numbers:
+        return analysed
+    return {word: as_it_stands, **{name: number for name, number in analysed.items() if number != UNKNOWN}}
 
 
 def _sequence(model: TextClassifier, text: str, vocabulary: TermIds) -> list[int]:
     """Words and their n-grams in order. Both vocabularies give as many, for an unknown n-gram has its place."""
-    words = analyzers(model.parameters, model.stop_list, vocabulary)[0].sequence([text.encode("utf-8", "replace")])
+    words = analyzers(model.parameters, model.stop_list, vocabulary)[0].sequence([text.encode()])
     terms: list[int] = with_ngrams(words, model.parameters["ngrams"], vocabulary.find_pairs).terms.tolist()
     return terms
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +17,12 @@ from nbtext.counts.weighted_sums import CELLS_AT_ONCE
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.change import require_additive, without
-from nbtext.model.counting import DocumentCounter, count_corpus, count_documents, document_counter
+from nbtext.model.counting import DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.model.description import describe, warnings
 from nbtext.model.estimation import Learnt, classifier, language_models, learn, needs_documents
 from nbtext.model.given_smoothing import looked_up
 from nbtext.model.labelled_texts import all_utf8, labelled_texts
+from nbtext.model.scikit_learn import Classes, ForScikitLearn
 from nbtext.model.scored_texts import ScoredTexts
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.versions import versions
@@ -41,8 +42,11 @@ if TYPE_CHECKING:
 
     Text = str | bytes | Mapping[str, object]
 
+MADE_OF_COUNTS = ("classifier", "language_models", "prior", "_counter")
+"""What is made of parameters, counts and what was learnt when it is asked for first."""
 
-class TextClassifier:
+
+class TextClassifier(ForScikitLearn):
     """Classifies texts by what the words of each class look like.
 
     Keyword arguments are the parameters of `nbtext.parameters.TRAINING`; a wrong one raises `UsageError` (a ValueError). With
@@ -154,7 +158,8 @@ class TextClassifier:
         if self.learnt.typicality is None or per_token is None:
             raise UsageError(
                 "the model does not know what is typical",
-                hint="train a multinomial one with smoothing, calibration and a sample of at least 50 documents",
+                hint="train --classifier multinomial on counts, or dirichlet-multinomial, with smoothing, calibration and a sample of at least 50 documents, "
+                "and without values beside the text",
             )
         return self.learnt.typicality.share_below(*per_token)
 
@@ -202,7 +207,7 @@ class TextClassifier:
     @property
     def classes_(self) -> list[str]:
         """The classes in the order of all arrays by class: sorted."""
-        return list(self.statistics.classes)
+        return Classes(self.statistics.classes)
 
     @property
     def counts(self) -> CorpusCounts:
@@ -255,7 +260,7 @@ class TextClassifier:
 
     @cached_property
     def _counter(self) -> DocumentCounter:
-        return document_counter(self.parameters, self.stop_list, self.statistics.vocabulary, self.reading)
+        return InTurn(partial(document_counter, self.parameters, self.stop_list, self.statistics.vocabulary, self.reading))
 
     @property
     def _attributes(self) -> Attributes:
@@ -279,6 +284,10 @@ class TextClassifier:
 
     def _replace(self, parameters: dict[str, Any], counts: CorpusCounts | None, learnt: Learnt | None) -> TextClassifier:
         self.parameters, self._counts, self._learnt = parameters, counts, learnt
-        for made_of_them in ("classifier", "language_models", "prior", "_counter"):
+        for made_of_them in MADE_OF_COUNTS:
             self.__dict__.pop(made_of_them, None)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What makes the model, for pickle and copy: what is made of it is made again, and a stemmer cannot be pickled."""
+        return {name: value for name, value in self.__dict__.items() if name not in MADE_OF_COUNTS}

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.report import records
-from nbtext.report.records import number
+from nbtext.report.records import finite, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,9 @@ class AnswerForm(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Heads of the columns of csv and table; tsv always has the first three."""
+        """Heads of the columns: of csv and table with those that options add; tsv always has the first three and no others."""
+        if self.output == "tsv":
+            return COLUMNS
         others = [f"{name}_{place}" for place in range(2, self.top_k + 1) for name in ("label", "probability")]
         return (*COLUMNS, *others, *(["expected_cost"] if self.costs else []))
 
@@ -55,10 +57,12 @@ def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
 
 
 def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
-    """Document, label, probability; without an answer the label is empty and the third says why. Then the columns that the form adds."""
+    """Document, label, probability; without an answer the label is empty and the third says why. Then the columns that the form adds, to all but tsv."""
     why_not = str(answer.problem or answer.abstained)
     safe = records.excel_safe if form.excel_safe else str
     first = (safe(answer.id), safe(answer.label or ""), why_not if answer.label is None else number(answer.probability))
+    if form.output == "tsv":
+        return first
     others = [text for ranked in answer.ranked[1:] for text in (safe(ranked.label), number(ranked.probability))]
     missing = [""] * (2 * max(form.top_k - 1, 0) - len(others))
     return (*first, *others, *missing, *([number(answer.expected_cost)] if form.costs else []))
@@ -74,7 +78,7 @@ def record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
             {
                 "label": label,
                 "probability": _rounded(probability),
-                **({"score": _finite(score), "log_odds": _finite(odds)} if form.scores else {}),
+                **({"score": finite(score), "log_odds": finite(odds)} if form.scores else {}),
             }
             for label, probability, score, odds in answer.ranked
         ]
@@ -86,8 +90,3 @@ def record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(number(value))
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity; a class that is impossible has no score."""
-    return value if value > float("-inf") else None

@@ -15,21 +15,28 @@ if TYPE_CHECKING:
 NAMES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}
 
 
-def print_history(runs: Sequence[Run]) -> None:
-    """Print the runs, oldest first, and what moved in the newest."""
+def print_history(runs: Sequence[Run], together: Run | None = None, others: int = 0) -> None:
+    """Print runs, oldest first, and what moved in the newest; or in all of them ``together``, leaving out so many of other models."""
     print_table(
         None,
         ("run", "documents", *NAMES.values()),
-        ((run.time, f"{run.documents:,}", *(_distance(run.figures[name]) for name in NAMES)) for run in runs),
+        [_row(run.time, run) for run in runs] + ([] if together is None else [_row("together", together)]),
         numeric=range(1, 2 + len(NAMES)),
     )
     print_blank()
-    newest = runs[-1]
-    moved = [f"{title} ({_change(newest.figures[name])})" for name, title in NAMES.items() if newest.figures[name].beyond_chance]
-    print_lines({
+    judged = runs[-1] if together is None else together
+    moved = [f"{title} ({_change(judged.figures[name])})" for name, title in NAMES.items() if judged.figures[name].beyond_chance]
+    lines = {
         "distance": "between the means, in standard deviations of training documents; of answers the share that differs; * more than chance",
-        "newest": f"moved: {', '.join(moved)}" if moved else "nothing moved",
-    })  # fmt: skip
+        "newest" if together is None else "together": f"moved: {', '.join(moved)}" if moved else "nothing moved",
+    }
+    if others:
+        lines["left out"] = f"{others:,} {'run' if others == 1 else 'runs'} of another model, or noted by an older nbtext"
+    print_lines(lines)
+
+
+def _row(name: str, run: Run) -> tuple[str, ...]:
+    return name, f"{run.documents:,}", *(_distance(run.figures[figure]) for figure in NAMES)
 
 
 def _distance(moved: Moved) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.model.explanation import Explanation
+    from nbtext.model.explanation import Explained, Explanation
+    from nbtext.model.ruled_out import RuledOut
 
 LEVELS = (0.1, 1 / 3, 2 / 3)
 """Parts of the strongest word's nats from which a word is shaded a little, more, and most."""
@@ -36,6 +37,19 @@ def calibration_lines(of: Explanation) -> list[str]:
         lines[-1] = "Calibration changes nothing."
     lines.append(f"So {of.label} has the probability {of.probability:.6g} and {of.against} has {of.against_probability:.6g}.")
     return lines
+
+
+def causes(explained: Explained) -> list[tuple[str, str]]:
+    """The classes of a document that none could have made, each with what rules it out in words."""
+    return [(cause.label, _cause(cause)) for cause in explained.ruled_out]
+
+
+def _cause(cause: RuledOut) -> str:
+    if cause.by == "word":
+        return f"{cause.name}, the term {cause.term}" if cause.name != cause.term else str(cause.name)
+    if cause.by == "attribute":
+        return f"{cause.name}={cause.value}"
+    return "the class prior" if cause.by == "prior" else "a term that all its training documents have and this one lacks"
 
 
 def level(nats: float, strongest: float) -> int:

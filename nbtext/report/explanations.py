@@ -7,11 +7,13 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.report import records
+from nbtext.report.records import finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nbtext.model.explanation import Explained
+    from nbtext.model.ruled_out import RuledOut
 
 KINDS = ("prior", "word", "attribute", "rest", "log-odds", "calibrated", "none")
 """What a line of TSV may say: the last but two is the sum of those before it."""
@@ -59,7 +61,8 @@ def record(explained: Explained) -> dict[str, Any]:
     of = explained.explanation
     if of is None:
         why = {"abstained": explained.abstained, "error": explained.problem}
-        return {"id": explained.id, "label": None, **{name: str(text) for name, text in why.items() if text is not None}}
+        causes = {"ruled_out": [_cause(cause) for cause in explained.ruled_out]} if explained.ruled_out else {}
+        return {"id": explained.id, "label": None, **{name: str(text) for name, text in why.items() if text is not None}, **causes}
     steps = of.calibration
     return {
         "id": of.id,
@@ -67,8 +70,8 @@ def record(explained: Explained) -> dict[str, Any]:
         "probability": of.probability,
         "against": of.against,
         "against_probability": of.against_probability,
-        "log_odds": _finite(of.log_odds),
-        "prior": _finite(of.prior),
+        "log_odds": finite(of.log_odds),
+        "prior": finite(of.prior),
         "words": [
             {
                 "word": word.word,
@@ -82,21 +85,23 @@ def record(explained: Explained) -> dict[str, Any]:
         ],
         "attributes": [{"name": each.name, "value": each.value, **_nats(each.nats, of.against)} for each in of.attributes],
         "adds_up": of.rest is None,
-        **({} if of.rest is None else {"rest": _finite(of.rest)}),
+        **({} if of.rest is None else {"rest": finite(of.rest)}),
         "calibration": {
-            "on_scale": _finite(steps.on_scale),
+            "on_scale": finite(steps.on_scale),
             "temperature": steps.temperature,
             "curve": steps.on_curve,
-            "log_odds": _finite(steps.log_odds),
+            "log_odds": finite(steps.log_odds),
         },
         **({"notice": explained.notice} if explained.notice else {}),
         "text": of.text,
     }
 
 
+def _cause(cause: RuledOut) -> dict[str, Any]:
+    """What rules a class out, with the keys that apply."""
+    named = {"name" if cause.value is not None else "word": cause.name, "term": cause.term, "value": cause.value}
+    return {"class": cause.label, "by": cause.by, **{name: text for name, text in named.items() if text is not None}}
+
+
 def _nats(value: float, against: str) -> dict[str, Any]:
-    return {"nats": _finite(value), **({} if isfinite(value) else {"rules_out": against})}
-
-
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
+    return {"nats": finite(value), **({} if isfinite(value) else {"rules_out": against})}

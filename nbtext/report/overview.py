@@ -28,7 +28,8 @@ def print_overview(summary: Mapping[str, Any]) -> None:
     auto = "by evidence" if training["classifier"] in BY_EVIDENCE and training["weighting"] == "counts" else "automatic"
     per_term = isinstance(training["smoothing"], dict)
     chosen = "given" if per_term else {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
-    own = f"; {summary['terms_with_own_smoothing']:,} terms have their own" if per_term and training["estimate"] != "ml" else ""
+    n_own = summary["terms_with_own_smoothing"]
+    own = f"; {n_own:,} {'term has its' if n_own == 1 else 'terms have their'} own" if per_term and training["estimate"] != "ml" else ""
     print_lines({
         "classes": f"{len(summary['classes']):,}",
         "documents": f"{summary['documents']:,}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.report.visible import escaped_json, visible_on_terminal
@@ -44,6 +45,15 @@ def excel_safe(text: str) -> str:
 def json_line(record: Mapping[str, Any]) -> str:
     """One JSON object on a line; control characters and bytes that are no text are written with escapes."""
     return escaped_json(json.dumps(record, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON can have it: infinity, and what is no number, become None.
+
+    >>> finite(-1.5), finite(float("inf")), finite(float("-inf"))
+    (-1.5, None, None)
+    """
+    return value if isfinite(value) else None
 
 
 def number(value: float | None) -> str:

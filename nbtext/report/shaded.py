@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from nbtext.report.explained_parts import calibration_lines, level, pieces, signed, strongest, strongest_first
+from nbtext.report.explained_parts import calibration_lines, causes, level, pieces, signed, strongest, strongest_first
 from nbtext.report.tables import print_blank, print_drawn, print_lines, print_table
 from nbtext.report.visible import visible
 
@@ -36,6 +36,9 @@ def print_explanations(stream: Iterable[Explained], top: int) -> None:
             _print(explained.explanation, top)
         else:
             print_lines({"document": explained.id, "no answer": str(explained.problem or explained.abstained)})
+            if explained.ruled_out:
+                print_blank()
+                print_table(None, ("class", "ruled out by"), causes(explained))
 
 
 def _print(of: Explanation, top: int) -> None:

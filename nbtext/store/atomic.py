@@ -37,10 +37,19 @@ def check_replaceable(path: str) -> Path:
         raise PathError(f"is {kind}", where=path, hint="give the name of a file")
     folder = target.parent
     if not folder.is_dir():
-        raise PathError("the folder does not exist", where=str(folder), hint="make it first")
+        raise PathError("the folder does not exist", where=_folder(path), hint="make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PathError("cannot write into the folder", where=str(folder), hint="check its permissions")
+        raise PathError("cannot write into the folder", where=_folder(path), hint="check its permissions")
     return target
+
+
+def as_given(path: str) -> str:
+    """Where a file lies, for people: the path itself, or what it leads to if it is a symbolic link."""
+    return os.path.realpath(path) if Path(path).is_symlink() else path
+
+
+def _folder(path: str) -> str:
+    return str(Path(as_given(path)).parent)
 
 
 def replace_file(path: str, write: Callable[[IO[bytes]], None], before: Callable[[Path], None] | None = None) -> None:
@@ -55,7 +64,7 @@ def replace_file(path: str, write: Callable[[IO[bytes]], None], before: Callable
     try:
         descriptor, temporary = _locked_temporary(target)
     except OSError as problem:
-        raise PathError(reason(problem), where=str(target.parent)) from None
+        raise PathError(reason(problem), where=_folder(path)) from None
     try:
         with Path(temporary).open("w+b") as file:
             write(file)

@@ -86,6 +86,12 @@ class Ledger:
         mine = np.array([number[label] for label in self.labels], np.int64)[self.numbers]
         return _merged(self.fingerprints, mine, fingerprints, np.array([number[label] for label in labels], np.int64), names)
 
+    def joined(self, other: Ledger) -> Ledger:
+        """The documents of both; one that is in both under its label in the other."""
+        names = tuple(sorted({*self.labels, *other.labels}))
+        mine, others = self.over(names), other.over(names)
+        return _merged(mine.fingerprints, mine.numbers, others.fingerprints, others.numbers, names)
+
     def relabelled(self, old: str, new: str) -> Ledger:
         """The ledger in which the documents of one label have another."""
         if old not in self.labels:

@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtext.errors import LockedError, PathError, reason
+from nbtext.errors import LockedError, NbtextError, PathError, reason
+from nbtext.store.atomic import as_given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,11 @@ def locked(path: str, timeout: float) -> Iterator[None]:
     Raises `LockedError` if another process holds it all the time, `PathError` if there can be no lock file.
     """
     place = os.path.realpath(path) + SUFFIX
-    descriptor = _acquired(place, time.monotonic() + timeout, timeout)
+    try:
+        descriptor = _acquired(place, time.monotonic() + timeout, timeout)
+    except NbtextError as problem:
+        problem.where = as_given(path) + SUFFIX
+        raise
     try:
         yield
     finally:

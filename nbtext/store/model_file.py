@@ -1,5 +1,7 @@
 """The container: a joblib file with a checked header in front, read without unpickling anything.
 
+Its bytes::
+
     80 04                     pickle: protocol 4
     42 <u32 length>           pickle: push this many bytes, which are the header:
         magic                 8 bytes
@@ -129,6 +131,27 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     except ModelError as problem:
         problem.where = path
         raise
+
+
+def model_content(path: str) -> bytes:
+    """The bytes of a whole, undamaged model file; raises as `read_model_file` does."""
+    try:
+        content = _read(path)
+        _parse(content)
+    except ModelError as problem:
+        problem.where = path
+        raise
+    return content
+
+
+def digest_in(content: bytes) -> bytes:
+    """The digest that the bytes of a model file give of themselves."""
+    return content[_DIGEST]
+
+
+def write_model_content(path: str, content: bytes, before: Callable[[Path, bytes], None]) -> None:
+    """Write the bytes of a model file as they are, atomically; ``before`` as in `write_model_file`. Raises `PathError` if it cannot be written."""
+    replace_file(path, lambda file: file.writelines((content,)), lambda target: before(target, digest_in(content)))
 
 
 def model_digest(path: str) -> bytes | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.report.explained_parts import calibration_lines, level, pieces, signed, strongest, strongest_first
+from nbtext.report.explained_parts import calibration_lines, causes, level, pieces, signed, strongest, strongest_first
 from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH
 from nbtext.report.page.figures import counted, percent
 from nbtext.report.page.layout import note, scrolling
@@ -37,9 +37,14 @@ def explanations_page(stream: Iterable[Explained], top: int) -> str:
 
 def _document(explained: Explained, anchor: str, top: int) -> Markup:
     of = explained.explanation
-    content = [element("p", "No answer: ", str(explained.problem or explained.abstained))] if of is None else _content(of, top)
+    content = _no_answer(explained) if of is None else _content(of, top)
     heading = element("h2", shortened(explained.id, 160), id=anchor, class_="data")
     return element("section", heading, *content, aria_labelledby=anchor, class_="document")
+
+
+def _no_answer(explained: Explained) -> list[Markup]:
+    ruled_out = [element("li", label(of_class), " is ruled out by ", cause, ".") for of_class, cause in causes(explained)]
+    return [element("p", "No answer: ", str(explained.problem or explained.abstained)), *([element("ul", *ruled_out)] if ruled_out else [])]
 
 
 def _content(of: Explanation, top: int) -> list[Markup]:

@@ -1,0 +1,283 @@
+"""`nbtext promote`: the pair of model and ledger that takes the place of another, what is refused, and processes that are killed while they do it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nbtext.errors import ModelError, NbtextError
+from nbtext.model.promotion import promote
+from nbtext.store.ledger import ledger_path, read_ledger
+from nbtext.store.lock import locked
+from nbtext.store.model_file import model_content, model_digest
+from tests.process import HOUSE, PETS, TIME_LIMIT, corpus, error_line, nbtext, succeeded
+from tests.test_updaters import DYING
+
+MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}
+ONCE = ["--once"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def prepared(folder: Path, old: list[str] | None, new: list[str]) -> Path:
+    """Corpora; a model of the pets, unless ``old`` is None; and as ``new`` one of more."""
+    corpus(folder, {**{f"pets/{name}": text for name, text in PETS.items()}, **MORE})
+    if old is not None:
+        succeeded(nbtext("train", "pets", *old, cwd=folder))
+    succeeded(nbtext("train", "pets", "more", *new, "-m", "new", cwd=folder))
+    return folder
+
+
+@pytest.fixture
+def once(tmp_path: Path) -> Path:
+    return prepared(tmp_path, ONCE, ONCE)
+
+
+def learnt(folder: Path, *corpora: str) -> str:
+    """What an update with documents says."""
+    return nbtext("update", *corpora, "--once", "-v", cwd=folder).notes[0]
+
+
+def test_the_pair_is_in_its_place_and_gone_from_where_it_was(once: Path) -> None:
+    old, new = (once / "nbtext.joblib").read_bytes(), (once / "new").read_bytes()
+    done = nbtext("promote", "new", "--backup", "-v", cwd=once)
+    assert (done.status, done.out, len(done.notes)) == (0, b"", 1)
+    assert done.notes[0].startswith("nbtext: nbtext.joblib: 3 classes, 6 documents, ")
+    found = contents(once)
+    assert sorted(found) == ["nbtext.joblib", "nbtext.joblib.1", "nbtext.joblib.ledger"]
+    assert (found["nbtext.joblib"], found["nbtext.joblib.1"]) == (new, old)
+    assert learnt(once, "pets", "more").endswith("known already: 6, repeated: 0")
+
+
+def test_the_model_before_still_has_its_ledger_and_can_be_promoted_back(once: Path) -> None:
+    old, new = (once / "nbtext.joblib").read_bytes(), (once / "new").read_bytes()
+    succeeded(nbtext("promote", "new", "--backup", cwd=once))
+    line = error_line(nbtext("promote", "nbtext.joblib.1", "--backup", cwd=once), 2)
+    assert line == "nbtext: nbtext.joblib.1: is where --backup keeps the model that is replaced; leave out --backup"
+    succeeded(nbtext("promote", "nbtext.joblib.1", cwd=once))
+    assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.ledger"]
+    assert (once / "nbtext.joblib").read_bytes() == old
+    assert learnt(once, "pets", "more") == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+    assert (once / "nbtext.joblib").read_bytes() == new
+
+
+@pytest.mark.parametrize("new", [[], ONCE], ids=["plain", "once"])
+def test_where_there_is_no_model_yet(tmp_path: Path, new: list[str]) -> None:
+    prepared(tmp_path, None, new)
+    wanted = (tmp_path / "new").read_bytes()
+    succeeded(nbtext("promote", "new", "--backup", cwd=tmp_path))
+    assert sorted(contents(tmp_path)) == ["nbtext.joblib", *(["nbtext.joblib.ledger"] if new else [])]
+    assert (tmp_path / "nbtext.joblib").read_bytes() == wanted
+    if new:
+        assert learnt(tmp_path, "pets").endswith("known already: 4, repeated: 0")
+
+
+def test_a_model_without_a_ledger_gets_that_of_the_new_one(tmp_path: Path) -> None:
+    prepared(tmp_path, [], ONCE)
+    succeeded(nbtext("promote", "new", cwd=tmp_path))
+    assert learnt(tmp_path, "pets", "more").endswith("known already: 6, repeated: 0")
+
+
+def test_a_new_model_without_a_ledger_does_not_orphan_one(tmp_path: Path) -> None:
+    prepared(tmp_path, ONCE, [])
+    before = contents(tmp_path)
+    line = error_line(nbtext("promote", "new", cwd=tmp_path), 2)
+    why = "has no ledger of documents learnt once, but nbtext.joblib has one"
+    assert line == f"nbtext: new: {why}; train it with nbtext train --once, or remove nbtext.joblib.ledger"
+    assert contents(tmp_path) == before
+    (tmp_path / "nbtext.joblib.ledger").unlink()
+    succeeded(nbtext("promote", "new", cwd=tmp_path))
+    assert contents(tmp_path) == {"nbtext.joblib": before["new"]}
+
+
+def test_what_is_refused_changes_nothing(once: Path) -> None:
+    whole = contents(once)
+    for name, damaged, message in (
+        ("new", whole["new"][:-1], "new: the model is damaged"),
+        ("new", whole["new"][:-1] + bytes([whole["new"][-1] ^ 1]), "new: the model is damaged: its checksum is wrong"),
+        ("new", b"x", "new: not an nbtext model"),
+        ("new.ledger", whole["new.ledger"][:-1], "new.ledger: the ledger is damaged"),
+        ("new.ledger", whole["nbtext.joblib.ledger"], "new.ledger: the ledger belongs to another model"),
+    ):
+        (once / name).write_bytes(damaged)
+        before = contents(once)
+        assert message in error_line(nbtext("promote", "new", "--backup", cwd=once), 3)
+        assert contents(once) == before
+        (once / name).write_bytes(whole[name])
+    (once / "nbtext.joblib.1").mkdir()
+    (once / "nbtext.joblib.1" / "x").touch()
+    assert "cannot keep a backup" in error_line(nbtext("promote", "new", "--backup", cwd=once), 4)
+    assert {name: content for name, content in contents(once).items() if name != "nbtext.joblib.ledger"} == {
+        name: content for name, content in whole.items() if name != "nbtext.joblib.ledger"
+    }
+    assert learnt(once, "pets").endswith("known already: 4, repeated: 0")  # by the ledger that knows both
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["none"], 3, "none: there is no model"),
+        (["no/none"], 3, "no/none: there is no model"),
+        (["pets"], 3, "pets: cannot read the model: is a directory"),
+        (["nbtext.joblib"], 2, "nbtext.joblib: is the model itself; name the file of another model"),
+        (["./pets/../nbtext.joblib"], 2, "is the model itself"),
+        (["link", "-m", "new"], 2, "link: is the model itself"),
+        (["new", "-m", "pets"], 4, "pets: is a directory"),
+        (["new", "-m", "no/model"], 4, "no: the folder does not exist"),
+        (["x.ledger", "-m", "x"], 2, "x.ledger: has a name that belongs to x; give it another one"),
+        (["x.lock", "-m", "x"], 2, "x.lock: has a name that belongs to x"),
+        ([], 2, "Missing argument 'NEW'"),
+        (["new", "--lock-timeout", "-1"], 2, "--lock-timeout"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_told_in_one_line(once: Path, arguments: list[str], status: int, message: str) -> None:
+    (once / "link").symlink_to("new")
+    for name in ("x.ledger", "x.lock"):
+        (once / name).write_bytes((once / "new").read_bytes())
+    before = contents(once)
+    assert message in error_line(nbtext("promote", *arguments, cwd=once), status)
+    assert contents(once) == before
+
+
+def test_permissions_stay_and_links_are_followed(once: Path) -> None:
+    for name in ("real", "made"):
+        (once / name).mkdir()
+    for name, place in (("nbtext.joblib", "real/model"), ("new", "made/new")):
+        (once / name).rename(once / place)
+        (once / f"{name}.ledger").rename(once / f"{place}.ledger")
+        (once / name).symlink_to(place)
+    (once / "real/model").chmod(0o640)
+    (once / "made/new").chmod(0o600)
+    wanted = (once / "new").read_bytes()
+    succeeded(nbtext("promote", "new", "--backup", cwd=once))
+    assert (once / "nbtext.joblib").is_symlink()
+    assert sorted(path.name for path in (once / "real").iterdir()) == ["model", "model.1", "model.ledger"]
+    assert (once / "real/model").read_bytes() == wanted
+    assert (once / "real/model").stat().st_mode & 0o777 == 0o640
+    assert list((once / "made").iterdir()) == []
+    succeeded(nbtext("train", "pets", "--once", "-m", "new", cwd=once))
+    assert sorted(path.name for path in (once / "made").iterdir()) == ["new", "new.ledger"]
+
+
+def test_from_another_file_system(once: Path) -> None:
+    import tempfile
+
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or not os.access(shared, os.W_OK) or shared.stat().st_dev == once.stat().st_dev:
+        pytest.skip("there is no second file system")
+    with tempfile.TemporaryDirectory(dir=shared) as folder:
+        elsewhere = Path(folder)
+        for name in ("new", "new.ledger"):
+            (elsewhere / name).write_bytes((once / name).read_bytes())
+        succeeded(nbtext("promote", elsewhere / "new", cwd=once))
+        assert list(elsewhere.iterdir()) == []
+    assert (once / "nbtext.joblib").read_bytes() == (once / "new").read_bytes()
+    assert learnt(once, "more").endswith("known already: 2, repeated: 0")
+
+
+def test_an_equal_model_is_taken_away_and_the_backup_stays(once: Path) -> None:
+    succeeded(nbtext("train", "pets", "more", "--once", "-m", "again", cwd=once))
+    succeeded(nbtext("promote", "new", "--backup", cwd=once))
+    before = contents(once)
+    succeeded(nbtext("promote", "again", "--backup", cwd=once))
+    assert contents(once) == {name: content for name, content in before.items() if not name.startswith("again")}
+
+
+def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
+    prepared(tmp_path, None, ONCE)
+    succeeded(nbtext("train", "pets", "more", cwd=tmp_path))
+    assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "new").read_bytes()
+    succeeded(nbtext("promote", "new", cwd=tmp_path))
+    assert learnt(tmp_path, "pets").endswith("known already: 4, repeated: 0")
+    corpus(tmp_path, {"other/cats/1": "another text", "other/dogs/1": "and another"})
+    for name, row in (("nbtext.joblib", "pets"), ("new", "other")):  # ledgers that differ beside equal models
+        succeeded(nbtext("train", row, "--once", "-m", name, cwd=tmp_path))
+        succeeded(nbtext("update", "other" if row == "pets" else "pets", "-q", cwd=tmp_path, env={"NBTEXT_MODEL": name}))
+    assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "new").read_bytes()
+    succeeded(nbtext("promote", "new", cwd=tmp_path))
+    assert learnt(tmp_path, "other").endswith("known already: 2, repeated: 0")
+
+
+@pytest.mark.parametrize("held", ["nbtext.joblib", "new"])
+def test_both_models_are_locked(once: Path, held: str) -> None:
+    before = contents(once)
+    with locked(str(once / held), 0):
+        line = error_line(nbtext("promote", "new", "--lock-timeout", "0.1", cwd=once), 5)
+        assert f"{held}.lock: another process is writing the model" in line
+    assert contents(once) == before
+
+
+def test_a_new_model_that_is_replaced_while_it_is_read(once: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def and_then_replaced(path: str) -> bytes:
+        content = model_content(path)
+        Path(path).write_bytes((once / "nbtext.joblib").read_bytes())
+        return content
+
+    monkeypatch.setattr("nbtext.model.promotion.model_content", and_then_replaced)
+    before = (once / "nbtext.joblib").read_bytes()
+    with pytest.raises(ModelError, match=r"new: was replaced while it was read; run it again"):
+        promote(str(once / "new"), str(once / "nbtext.joblib"), lock_timeout=0)
+    assert (once / "nbtext.joblib").read_bytes() == before == (once / "new").read_bytes()
+
+
+def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(once: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, new = Path.unlink, (once / "new").read_bytes()
+
+    def unlink(path: Path, **how: bool) -> None:
+        if path.name == "new":
+            raise PermissionError(13, "Permission denied")
+        real(path, **how)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    with pytest.raises(NbtextError, match=r"nbtext.joblib: written, but .*new cannot be removed: permission denied"):
+        promote(str(once / "new"), str(once / "nbtext.joblib"), lock_timeout=0, backup=True)
+    monkeypatch.undo()
+    assert (once / "nbtext.joblib").read_bytes() == new == (once / "new").read_bytes()
+    succeeded(nbtext("promote", "new", "--backup", cwd=once))
+    assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.1", "nbtext.joblib.ledger"]
+
+
+@pytest.mark.parametrize("old", [None, [], ONCE], ids=["first", "plain", "once"])
+def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_finishes(tmp_path: Path, old: list[str] | None) -> None:
+    prepared(tmp_path, old, ONCE)
+    before = contents(tmp_path)
+    outcomes = set()
+    for die_at in range(1, 100):
+        for name in contents(tmp_path):
+            (tmp_path / name).unlink()
+        for name, content in before.items():
+            (tmp_path / name).write_bytes(content)
+        code = [sys.executable, "-c", DYING, str(die_at), "promote", "new", "--backup"]
+        with subprocess.Popen(code, cwd=tmp_path, env={**os.environ, **HOUSE}) as child:
+            status = child.wait(TIME_LIMIT)
+        found = contents(tmp_path)
+        present = found.get("nbtext.joblib")
+        assert present in (before.get("nbtext.joblib"), before["new"])
+        if present is not None:
+            model = str(tmp_path / "nbtext.joblib")
+            known = read_ledger(ledger_path(model), model_digest(model) or b"")
+            assert len(known or ()) == (6 if present == before["new"] else 4 if old else 0)
+        assert found.get("new", present) == before["new"]
+        outcomes.add((status, present == before["new"], "new" in found))
+        if "new" in found:
+            succeeded(nbtext("promote", "new", "--backup", cwd=tmp_path))
+        left = contents(tmp_path)
+        assert left["nbtext.joblib"] == before["new"]
+        assert left.get("nbtext.joblib.1") == before.get("nbtext.joblib")
+        assert set(left) - {"new.lock", "nbtext.joblib.lock"} == {
+            "nbtext.joblib",
+            "nbtext.joblib.ledger",
+            *(["nbtext.joblib.1"] if old is not None else []),
+        }
+        assert learnt(tmp_path, "pets", "more").endswith("known already: 6, repeated: 0")
+        if status == 0:
+            break
+    killed = -signal.SIGKILL
+    assert outcomes == {(killed, False, True), (killed, True, True), (killed, True, False), (0, True, False)}

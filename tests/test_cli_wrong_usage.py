@@ -1,0 +1,87 @@
+"""What is said of options and commands that there are not, and of numbers that are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+
+from nbtext.cli.main import COMMANDS, Commands
+from tests.process import error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["clasify"], "No such command 'clasify' (did you mean 'classify'?); see nbtext --help"),
+        (["cross-valdate", "corpus"], "No such command 'cross-valdate' (did you mean 'cross-validate'?); see nbtext --help"),
+        (["select"], "No such command 'select' (did you mean 'select-features'?); see nbtext --help"),
+        (["inspekt"], "No such command 'inspekt' (did you mean 'inspect'?); see nbtext --help"),
+        (["xyzzy"], "No such command 'xyzzy'; see nbtext --help"),
+        ([""], "No such command ''; see nbtext --help"),
+        (["--versio"], "No such option '--versio' (did you mean '--version'?); see nbtext --help"),
+        (["train", "pets", "--stemer", "none"], "No such option '--stemer' (did you mean '--stemmer'?); see nbtext train --help"),
+        (["evaluate", "--mdel", "x"], "No such option '--mdel' (did you mean '--model'?); see nbtext evaluate --help"),
+        (["train", "--ngram"], "No such option '--ngram' (did you mean '--ngrams'?); see nbtext train --help"),
+        (["train", "--xyzzy"], "No such option '--xyzzy'; see nbtext train --help"),
+        (["classify", "-Z"], "No such option '-Z'; see nbtext classify --help"),
+    ],
+)
+def test_a_mistyped_name_is_told_with_those_that_are_near(arguments: list[str], said: str) -> None:
+    assert error_line(nbtext(*arguments), 2) == f"nbtext: {said}"
+
+
+@pytest.mark.parametrize("option", ["-m", "--model"])
+def test_an_option_without_its_value_points_to_the_help_of_its_command(option: str) -> None:
+    assert error_line(nbtext("classify", option), 2) == f"nbtext: Option '{option}' requires an argument; see nbtext classify --help"
+
+
+def test_an_option_of_nbtext_without_its_value_points_to_its_own_help() -> None:
+    assert error_line(nbtext("--log-format"), 2) == "nbtext: Option '--log-format' requires an argument; see nbtext --help"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["classify", "x", "-j", "x"], "--jobs must be a whole number from 0, not 'x'; see nbtext classify --help"),
+        (["classify", "x", "--jobs", "-1"], "--jobs must be a whole number from 0, not '-1'; see nbtext classify --help"),
+        (["classify", "x", "--top-k", "1.5"], "--top-k must be a whole number from 1, not '1.5'; see nbtext classify --help"),
+        (
+            ["classify", "x", "--min-probability", "2"],
+            "--min-probability must be a number from 0 to 1, not '2'; see nbtext classify --help",
+        ),
+        (
+            ["classify", "x", "--min-probability", "nan"],
+            "--min-probability must be a number from 0 to 1, not 'nan'; see nbtext classify --help",
+        ),
+        (["generate", "-n", "0"], "--number must be a whole number from 1, not '0'; see nbtext generate --help"),
+        (["update", "x", "--lock-timeout", "soon"], "--lock-timeout must be a number from 0, not 'soon'; see nbtext update --help"),
+    ],
+)
+def test_a_number_that_is_none_is_told_with_what_is_wanted(arguments: list[str], said: str) -> None:
+    assert error_line(nbtext(*arguments), 2) == f"nbtext: {said}"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_that_takes_a_number_says_what_it_wants(command: str) -> None:
+    context = click.Context(click.Command("nbtext"))
+    found = Commands().get_command(context, command)
+    assert found is not None
+    for parameter in found.params:
+        if isinstance(parameter.type, (click.IntRange, click.FloatRange)):
+            convert: Any = parameter.type.convert
+            for wrong in ("x", "-1"):
+                with pytest.raises(
+                    click.UsageError, match=rf"^{max(parameter.opts, key=len)} must be a .*number from \d+.*, not '{wrong}'$"
+                ):
+                    convert(wrong, parameter, context)
+
+
+def test_ends_of_ranges_are_numbers_that_are_taken(pets: Path) -> None:
+    for value in ("0", "1"):
+        succeeded(nbtext("classify", "pets/cats/1", "--min-probability", value, "--jobs", "1", cwd=pets))
+    succeeded(nbtext("generate", "--seed", "123456789012345678901234567890", cwd=pets))

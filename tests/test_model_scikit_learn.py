@@ -1,0 +1,130 @@
+"""`TextClassifier` among scikit-learn's tools."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import f1_score, make_scorer, roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.validation import check_is_fitted
+
+from nbtext import TextClassifier
+from nbtext.errors import UsageError
+from tests.process import SERVICE_DESK, run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Corpus = tuple[list[str], list[str]]
+
+
+def read(part: str) -> Corpus:
+    files = sorted((SERVICE_DESK / part).glob("*/*"))
+    return [file.read_text(encoding="utf-8") for file in files], [file.parent.name for file in files]
+
+
+@pytest.fixture(scope="module")
+def desk() -> Corpus:
+    return read("train")
+
+
+@pytest.fixture(scope="module")
+def two_classes(desk: Corpus) -> Corpus:
+    pairs = [(text, label) for text, label in zip(*desk, strict=True) if label in {"taxes-and-fees", "waste-collection"}]
+    return [text for text, _ in pairs], [label for _, label in pairs]
+
+
+def folds() -> StratifiedKFold:
+    return StratifiedKFold(3, shuffle=True, random_state=0)
+
+
+def lower(texts: Sequence[str]) -> list[str]:
+    return [text.lower().replace("the", "") for text in texts]
+
+
+def test_it_is_a_classifier_that_is_fitted_or_not(desk: Corpus) -> None:
+    model = TextClassifier()
+    assert is_classifier(model)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    check_is_fitted(model.fit(*desk))
+    with pytest.raises(NotFittedError):
+        check_is_fitted(clone(model))
+
+
+def test_cross_val_score_is_the_mean_of_folds_done_by_hand(desk: Corpus) -> None:
+    texts, labels = np.array(desk[0], object), np.array(desk[1])
+    wanted = []
+    for train, test in folds().split(texts, labels):
+        model = TextClassifier().fit(texts[train].tolist(), labels[train].tolist())
+        wanted.append(np.mean(np.array(model.predict(texts[test].tolist())) == labels[test]))
+    for given in (desk, (texts, labels)):
+        assert cross_val_score(TextClassifier(), *given, cv=folds()).tolist() == pytest.approx(wanted)
+
+
+def test_cross_val_predict_gives_labels_and_for_probabilities_numbers_that_are_no_labels(desk: Corpus) -> None:
+    found = cross_val_predict(TextClassifier(), *desk, cv=folds())
+    assert found.shape == (len(desk[0]),)
+    assert np.mean(found == np.array(desk[1])) > 0.4
+    with pytest.raises(UsageError, match="cannot be a label"):
+        cross_val_predict(TextClassifier(), *desk, cv=folds(), method="predict_proba")
+
+
+def test_a_grid_search_over_the_smoothing(desk: Corpus) -> None:
+    search = GridSearchCV(TextClassifier(), {"smoothing": [0.01, 0.5, 50.0]}, cv=folds(), scoring="neg_log_loss").fit(*desk)
+    by_hand = [cross_val_score(TextClassifier(smoothing=a), *desk, cv=folds(), scoring="neg_log_loss").mean() for a in (0.01, 0.5, 50.0)]
+    assert search.cv_results_["mean_test_score"].tolist() == pytest.approx(by_hand)
+    assert search.best_params_ == {"smoothing": (0.01, 0.5, 50.0)[int(np.argmax(by_hand))]}
+    assert search.best_estimator_.statistics == TextClassifier().fit(*desk).statistics
+    assert search.score(*desk) < 0
+
+
+def test_a_pipeline_that_cleans_texts_before(desk: Corpus) -> None:
+    pipeline = Pipeline([("clean", FunctionTransformer(lower)), ("classify", TextClassifier())])
+    pipeline.fit(*desk)
+    model = TextClassifier().fit(lower(desk[0]), desk[1])
+    np.testing.assert_array_equal(pipeline.predict_proba(desk[0]), model.predict_proba(lower(desk[0])))
+    assert pipeline.predict(desk[0]) == model.predict(lower(desk[0]))
+    assert pipeline.score(*desk) == model.score(lower(desk[0]), desk[1])
+    assert pipeline.classes_ == model.classes_
+    search = GridSearchCV(pipeline, {"classify__smoothing": [0.1, 1.0], "classify__ngrams": [1, 2]}, cv=folds()).fit(*desk)
+    assert len(search.cv_results_["params"]) == 4
+    assert "TextClassifier" in repr(pipeline)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "f1_macro", make_scorer(f1_score, pos_label="taxes-and-fees")], ids=str)
+def test_scorers_of_two_classes(two_classes: Corpus, scoring: object) -> None:
+    assert cross_val_score(TextClassifier(), *two_classes, cv=folds(), scoring=scoring).min() > 0.5
+
+
+def test_the_area_under_the_curve_is_that_of_the_second_class(two_classes: Corpus) -> None:
+    texts, labels = np.array(two_classes[0], object), np.array(two_classes[1])
+    wanted = []
+    for train, test in folds().split(texts, labels):
+        model = TextClassifier().fit(texts[train], labels[train])
+        wanted.append(roc_auc_score(labels[test] == "waste-collection", model.predict_proba(texts[test])[:, 1]))
+    assert cross_val_score(TextClassifier(), texts, labels, cv=folds(), scoring="roc_auc").tolist() == pytest.approx(wanted)
+
+
+def test_labels_of_an_array_are_plain_ones_in_the_model(desk: Corpus) -> None:
+    model = TextClassifier().fit(np.array(desk[0], object), np.array(desk[1]))
+    assert {type(label) for label in model.classes_} == {str}
+    assert {type(label) for label in model.predict(desk[0])} == {str}
+    assert model.classes_ == sorted(set(desk[1]))
+    one: Any = desk[1][0]
+    assert (model.classes_ == one).tolist() == [label == one for label in model.classes_]
+
+
+def test_nothing_of_nbtext_imports_scikit_learn_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "sklearn.py").write_text("raise SystemExit('imported')")
+    code = "from nbtext import TextClassifier; TextClassifier().fit(['purr', 'bark'], ['cat', 'dog']).score(['purr'], ['cat'])"
+    done = run([sys.executable, "-c", code], env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parent.parent}"})
+    assert (done.status, done.out, done.err) == (0, b"", b"")

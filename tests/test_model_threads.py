@@ -1,0 +1,132 @@
+"""One model, asked by several threads, and by a process forked while one of them was asking."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.counts.document_term import Postings
+from nbtext.model.counting import InTurn
+from tests.process import SERVICE_DESK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+THREADS = 8
+FILES = sorted(SERVICE_DESK.glob("*/*/*"))
+TEXTS, LABELS = [file.read_bytes() for file in FILES], [file.parent.name for file in FILES]
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("switching")
+@pytest.mark.parametrize("setting", [{"char_ngrams": "3"}, {"ngrams": 2, "categorical": "colour"}], ids=str)
+def test_threads_that_share_a_model_get_the_answers_that_one_gets(setting: dict[str, Any]) -> None:
+    texts: list[Any] = (
+        [{"text": text.decode(), "colour": str(place % 3)} for place, text in enumerate(TEXTS)] if "categorical" in setting else TEXTS
+    )
+    model = TextClassifier(**setting, sample=0).fit(texts, LABELS)
+    alone = [model.predict_proba([text])[0] for text in texts]
+    for _ in range(2):
+        asked = TextClassifier(**setting, sample=0).fit(texts, LABELS)  # it has met nothing yet
+        together = threading.Barrier(THREADS)
+
+        def ask(_: int, asked: TextClassifier = asked, together: threading.Barrier = together) -> list[Any]:
+            together.wait()
+            return [asked.predict_proba([text])[0] for text in texts]
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            for answers in pool.map(ask, range(THREADS)):
+                np.testing.assert_array_equal(answers, alone)
+
+
+class Counter:
+    """Counts nothing, tells how many are in it at once, and waits while it is told to."""
+
+    def __init__(self) -> None:
+        self.inside, self.most = 0, 0
+        self.entered, self.leave = threading.Event(), threading.Event()
+        self.leave.set()
+
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        self.entered.set()
+        self.leave.wait()
+        self.inside -= 1
+        empty = np.empty(0, np.int64)
+        return Postings(empty, empty, empty, np.zeros(len(texts), np.int64))
+
+
+@pytest.mark.usefixtures("switching")
+def test_no_two_threads_count_at_once() -> None:
+    counter = Counter()
+    shared = InTurn(lambda: counter)
+
+    def count(_: int) -> None:
+        for _ in range(2000):
+            shared.count([b"purr"])
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(count, range(THREADS)))
+    assert counter.most == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_process_forked_while_a_thread_counts_begins_anew() -> None:
+    made: list[Counter] = []
+
+    def make() -> Counter:
+        made.append(Counter())
+        return made[-1]
+
+    shared = InTurn(make)
+    made[0].leave.clear()
+    thread = threading.Thread(target=shared.count, args=([b"purr"],))
+    thread.start()
+    made[0].entered.wait()
+    child = os.fork()
+    if child == 0:
+        waiting = threading.Thread(target=shared.count, args=([b"bark"],), daemon=True)
+        try:
+            waiting.start()
+            waiting.join(10)
+        finally:
+            os._exit(3 if waiting.is_alive() else len(made))
+    made[0].leave.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    assert len(made) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_process_forked_while_nobody_counts_goes_on_with_what_is_known() -> None:
+    made: list[Counter] = []
+
+    def make() -> Counter:
+        made.append(Counter())
+        return made[-1]
+
+    shared = InTurn(make)
+    shared.count([b"purr"])
+    child = os.fork()
+    if child == 0:
+        try:
+            shared.count([b"bark"])
+        finally:
+            os._exit(len(made))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
