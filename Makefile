@@ -24,7 +24,7 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 unit: $(VENV)/.ready
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
 # Each line is printed, then run.
 demo: $(VENV)/.ready
@@ -49,8 +49,11 @@ corpora-given:
 bench: corpora-given $(BENCH)/.ready
 	$(BENCH)/bin/python bench/run.py "$(CORPORA)" --write
 
+# The site goes to build/docs. The pictures of pages are made anew only if they are not up to date, which needs Chromium.
 docs: $(VENV)/.ready
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/pictures.py
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 
 clean:
 	rm -rf $(VENV) $(BENCH) build

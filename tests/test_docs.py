@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from nbtext.cli.main import COMMANDS
 from nbtext.parameters import READING, TRAINING
-from tests.process import HOUSE, REPOSITORY, run
+from tests.process import HOUSE, REPOSITORY, corpus, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PAGES = [
     path
@@ -19,19 +24,45 @@ PAGES = [
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+PROSE = "text"
+"""Blocks that are not run: what a file holds, or how an output is made up. No commands."""
+RUN = {"console", "python", "json", "crontab"}
+DIRECTIVE = re.compile(r"^\{\w+\}")
+"""Blocks for the site alone; `tests/test_docs_site.py` builds it."""
+
+STAND_INS = {
+    "mail/bills/1": "Subject: invoice\n\npay by May\n",
+    "mail/family/1": "Subject: sunday\n\nlunch\n",
+    "new-mail/1": "Subject: invoice\n\n",
+    "20news-bydate-train/sci.space/1": "From: a\n\norbit\n",
+    "20_newsgroups/sci.space/1": "From: a\n\norbit\n",
+    "SMSSpamCollection": "ham\tsee you\nspam\twin\n",
+    "banking77/train.csv": "text,category\nlost card,lost_or_stolen_card\n",
+    "germeval2018.training.txt": "ein Satz\tOTHER\tOTHER\n",
+    "ag_news_csv/train.csv": '"3","title","shares fall"\n',
+    "aclImdb/train/pos/0_9.txt": "splendid",
+    "aclImdb/train/neg/0_1.txt": "dull",
+}
+"""In the place of what a reader has: mail, and the public corpora, in their formats."""
+
+
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
-    """A directory as a reader has it: the corpora, and nbtext on the path."""
-    (tmp_path / "corpora").symlink_to(REPOSITORY / "corpora")
-    program = tmp_path / ".bin" / "nbtext"
-    program.parent.mkdir()
+    """A directory as a reader has it: the repository with an environment made, mail, the public corpora, and nbtext on the path."""
+    for name in ("corpora", "tests", "Makefile"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    (tmp_path / "pyproject.toml").write_bytes((REPOSITORY / "pyproject.toml").read_bytes())
+    corpus(tmp_path, STAND_INS)
+    program = tmp_path / ".venv" / "bin" / "nbtext"
+    program.parent.mkdir(parents=True)
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m nbtext "$@"\n')
     program.chmod(0o755)
+    (tmp_path / ".venv" / ".ready").touch()
     return tmp_path
 
 
 def said(command: str, desk: Path) -> list[str]:
-    path = f"{desk / '.bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
+    path = f"{desk / '.venv/bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
     done = run(["bash", "-e", "-o", "pipefail", "-c", command], cwd=desk, env={**HOUSE, "PATH": path})
     assert done.status == 0, (command, done)
     return (done.out + done.err).decode().splitlines()
@@ -54,22 +85,57 @@ def test_fits() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_what_the_page_shows_is_what_one_gets(page: Path, desk: Path) -> None:
+def test_what_the_page_shows_is_what_one_gets(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(desk)  # what a block of Python reads and writes is there too
     names: dict[str, object] = {}
     for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
             exec(compile(block, str(page), "exec"), names)
-        if kind != "console":
-            continue
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, *expected = part.rstrip("\n").split("\n")
-            while command.endswith("\\"):
-                command += "\n" + expected.pop(0)
-            if "<<'END'" in command:
-                end = expected.index("END") + 1
-                command, expected = "\n".join([command, *expected[:end]]), expected[end:]
-            found = said(command, desk)
-            assert not expected or fits(expected, found), (command, found)
+        elif kind == "json":
+            json.loads(block)
+        elif kind == "crontab":
+            for line in block.splitlines():
+                said(command_of(line).replace("/srv/desk", str(desk)), desk)
+        elif kind == "console":
+            for command, expected in commands(block):
+                found = said(command, desk)
+                assert not expected or fits(expected, found), (command, found)
+
+
+def commands(block: str) -> Iterator[tuple[str, list[str]]]:
+    """The commands of a block, each with the lines that follow it."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, *expected = part.rstrip("\n").split("\n")
+        while command.endswith("\\"):
+            command += "\n" + expected.pop(0)
+        if "<<'END'" in command:
+            end = expected.index("END") + 1
+            command, expected = "\n".join([command, *expected[:end]]), expected[end:]
+        yield command, expected
+
+
+def command_of(line: str) -> str:
+    """What cron runs: all behind five fields, % after a backslash being %; see crontab(5)."""
+    fields = line.split(maxsplit=5)
+    assert len(fields) == 6, line
+    assert all(re.fullmatch(r"[\d*,/-]+", field) for field in fields[:5]), line
+    return re.sub(r"(?<!\\)%.*", "", fields[5]).replace("\\%", "%")
+
+
+def test_command_of() -> None:
+    assert command_of('15 2 * * 1-5  cd /srv && x "$(date +\\%F)"%in') == 'cd /srv && x "$(date +%F)"'
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_every_block_of_a_page_is_run_but_for_those_without_commands(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    kinds = re.findall(r"^```(.*)$", text, re.MULTILINE)
+    assert len(kinds) % 2 == 0
+    assert not any(kinds[1::2]), "a block ends with three backquotes and nothing else"
+    assert {kind for kind in kinds[::2] if not DIRECTIVE.match(kind)} <= {*RUN, PROSE}
+    if page.name != "reference.md":  # made from the helps, whose examples tests/test_cli_help.py runs
+        for kind, block in BLOCK.findall(text):
+            assert kind != PROSE or not re.search(r"^(?:\$ |nbtext |make |python |pip |sh )", block, re.MULTILINE), block
 
 
 def test_the_reference_is_up_to_date() -> None:

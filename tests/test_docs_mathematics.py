@@ -1,0 +1,279 @@
+"""docs/mathematics.md: every formula has its row, every row a function that is there, and every section an example that computes it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from dataclasses import is_dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tests.process import REPOSITORY
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+PAGE = (REPOSITORY / "docs/mathematics.md").read_text(encoding="utf-8")
+
+SECTIONS = (
+    "Symbols",
+    "Class prior",
+    "Language model",
+    "Evidence and the choice of the prior",
+    "Classifiers",
+    "Posterior and decision",
+    "Mutual information and other measures of terms",
+    "Single documents",
+    "Calibration",
+    "Figures of an evaluation",
+    "Resampling",
+)
+"""In the order of lecture notes. What else the page has comes after them."""
+
+SYMBOLS = (
+    *(
+        "k = 1..K",
+        "j = 1..V",
+        "d",
+        "D_k, D",
+        "m_jk",
+        "N_k",
+        "d_jk",
+        "df_j",
+        "n_jd",
+        "n_d",
+        "x_jd",
+        "π_k",
+        "φ_jk",
+        "θ_jk",
+        "α_j, α_0",
+        "A, A_j",
+        "μ",
+    ),
+    *("s, b_j", r"\|θ\|", "s", "w_jk, w_k0", "r_jk", "μ_k, Σ_k", "s_k", r"p(C_k \| d)", "λ_ij", "T", "I_j"),
+)
+
+FORMULAS = {
+    "class prior, maximum likelihood (`empirical`)": "classifiers.class_prior.class_prior",
+    "class prior, smoothed (`smoothed:A`)": "classifiers.class_prior.class_prior",
+    "class prior, uniform (`uniform`)": "classifiers.class_prior.class_prior",
+    "class prior, given (a file)": "classifiers.class_prior.class_prior",
+    "maximum likelihood (`ml`)": "language_model.dirichlet.maximum_likelihood",
+    "maximum a posteriori (`map`)": "language_model.dirichlet.maximum_a_posteriori",
+    "posterior mean, predictive (`mean`)": "language_model.dirichlet.posterior_mean",
+    "symmetric prior": "language_model.dirichlet.LanguageModels.pseudo_counts",
+    "background prior": "language_model.dirichlet.LanguageModels.pseudo_counts",
+    "m-estimate": "language_model.dirichlet.LanguageModels.pseudo_counts",
+    "asymmetric prior": "language_model.pseudo_counts.OwnPseudoCounts.of",
+    "credible interval": "language_model.credible_interval.credible_intervals",
+    "Bernoulli and Beta, posterior mean": "classifiers.bernoulli.beta_mean",
+    "Bernoulli and Beta, MAP": "classifiers.bernoulli.beta_mode",
+    "perplexity": "language_model.perplexity.perplexity",
+    "generation of a document": "model.generation.DocumentGenerator",
+    "draw of terms": "language_model.sampling.Categorical.draw",
+    "draw of a length": "language_model.sampling.draw_length",
+    "draw from a Dirichlet-multinomial": "language_model.sampling.draw_polya",
+    "draw of φ_k (`--draw`)": "language_model.sampling.draw_dirichlet",
+    "draw of θ_jk (`--draw`)": "language_model.sampling.draw_beta",
+    "evidence of a class": "language_model.criteria.log_evidence_of_classes",
+    "evidence of all classes, given the strength": "language_model.evidence.log_evidence",
+    "evidence of the labels": "language_model.criteria.log_evidence_of_labels",
+    "α by evidence (`auto`)": "language_model.evidence.most_evident_strength",
+    "α by leave-one-document-out (`leave-one-out`)": "language_model.left_out_likelihood.smoothing_by_leave_one_out",
+    "log-likelihood of the corpus": "language_model.criteria.maximum_likelihood_fit",
+    "number of parameters": "language_model.criteria.maximum_likelihood_fit",
+    "ψ": "language_model.evidence.psi",
+    "AIC": "language_model.criteria.Fit.aic",
+    "BIC": "language_model.criteria.Fit.bic",
+    "linear score": "classifiers.base.LinearClassifier.joint_log_likelihood",
+    "multinomial": "classifiers.multinomial.MultinomialNaiveBayes",
+    "Bernoulli": "classifiers.bernoulli.BernoulliNaiveBayes.joint_log_likelihood",
+    "Bernoulli, weights": "classifiers.bernoulli.BernoulliNaiveBayes.weights",
+    "Bernoulli, bias": "classifiers.bernoulli.BernoulliNaiveBayes.bias",
+    "complement": "classifiers.complement.ComplementNaiveBayes.weights",
+    "complement, counts of all other classes": "classifiers.complement.ComplementNaiveBayes.probability",
+    "complement, normalised weights (tf-idf)": "classifiers.complement.ComplementNaiveBayes.scale",
+    "complement, on the scale of log-probabilities": "classifiers.complement.log_shares",
+    "weighting `log`": "counts.weighting.log_counts",
+    "inverse document frequency": "counts.weighting.inverse_document_frequency",
+    "unit length": "counts.weighting.unit_length",
+    "weighting `tfidf`": "counts.weighting.weighted",
+    "`auto` where there is no evidence": "classifiers.weighted.WeightedCountsClassifier.smoothing",
+    "Dirichlet-multinomial (DCM)": "classifiers.dirichlet_multinomial.DirichletMultinomialNaiveBayes.joint_log_likelihood",
+    "DCM, mean": "classifiers.dirichlet_multinomial.DirichletMultinomialNaiveBayes.language_models",
+    "log Γ(x + n) − log Γ(x)": "language_model.polya.log_rise",
+    "DCM, statistics within documents": "language_model.polya.repetitions",
+    "DCM, concentration": "language_model.polya.likeliest_concentration",
+    "attributes": "classifiers.attributed.AttributedClassifier.joint_log_likelihood",
+    "categorical attribute": "classifiers.categorical.CategoricalAttribute.add_log_likelihood",
+    "count attribute, Poisson": "classifiers.poisson.PoissonAttributes.add_log_likelihood",
+    "number attribute, Gaussian": "classifiers.normal.NormalAttributes.add_log_likelihood",
+    "Gaussian discriminant": "classifiers.discriminant.GaussianDiscriminantAnalysis.joint_log_likelihood",
+    "linear boundary, shared covariance": "classifiers.gaussian.GaussianClasses.boundary",
+    "quadratic boundary, separate covariances": "classifiers.gaussian.GaussianClasses.log_density",
+    "covariance, full, diagonal, spherical": "classifiers.covariance.second_moments",
+    "covariance, shrunk": "classifiers.covariance.covariances",
+    "numbers beside the text, as features": "classifiers.discriminant.StandardNumbers.features",
+    "latent features": "counts.latent.LatentSpace.features",
+    "logistic": "classifiers.logistic.LogisticRegression.weights",
+    "log-count ratio": "classifiers.logistic.log_count_ratio",
+    "logistic, fit": "classifiers.logistic_fit.minimise",
+    "posterior of K classes": "decision.log_posterior",
+    "posterior of two classes": "decision.log_posterior",
+    "log odds": "decision.log_odds",
+    "minimum error": "decision.minimum_error",
+    "minimum risk": "decision.minimum_risk",
+    "abstaining": "decision.minimum_risk",
+    "likelihood-ratio threshold": "decision.likelihood_ratio_threshold",
+    "`impossible`": "decision.minimum_error",
+    "mutual information": "selection.mutual_information",
+    "presence": "selection.presence",
+    "χ²": "selection.chi2",
+    "log odds of a term": "selection.log_odds",
+    "the class it speaks for": "selection.rank",
+    "leave-one-out": "language_model.leave_one_out.leave_one_out",
+    "typicality": "typicality.Typicality.share_below",
+    "drift of a figure": "drift.Spread.distance",
+    "drift of several runs": "drift.Spread.together",
+    "drift of answers": "drift.shares_apart",
+    "temperature": "calibration.Calibration.log_posterior",
+    "isotonic": "calibration.isotonic",
+    "accuracy, micro recall": "metrics.outcomes.accuracy",
+    "log loss": "metrics.judged.log_posterior_of",
+    "Brier score": "metrics.judged.brier_score",
+    "calibration error": "metrics.reliability.expected_calibration_error",
+    "choice among settings": "model_selection.search.best_first",
+    "k-fold cross-validation": "model_selection.cross_validation.cross_validate",
+}
+"""Rows that must be there, and the function that computes each."""
+
+CODE = re.compile(r"`([^`\n]+)`")
+DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+
+class Row(NamedTuple):
+    """A row of a table that ends in code: what it is of, and the dotted names in it."""
+
+    name: str
+    formula: str
+    paths: tuple[str, ...]
+
+
+class Place(NamedTuple):
+    """Where a dotted name leads."""
+
+    module: ModuleType
+    owner: object
+    """What has the last part of the name: the module, or a class in it."""
+    last: str
+
+
+def sections() -> dict[str, str]:
+    heading, *bodies = re.split(r"^## (.*)\n", PAGE, flags=re.MULTILINE)
+    assert heading.startswith("# ")
+    return dict(zip(bodies[::2], bodies[1::2], strict=True))
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """The tables of a text as rows of cells, the header first."""
+    found = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    return [[[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines()] for table in found]
+
+
+def dotted(text: str) -> tuple[str, ...]:
+    return tuple(code for code in CODE.findall(text) if DOTTED.fullmatch(code))
+
+
+def rows(kind: str) -> list[Row]:
+    """The rows of all tables that have a column of that name."""
+    return [
+        Row(cells[0], cells[1], dotted(cells[header.index(kind)])) for header, _, *body in tables(PAGE) if kind in header for cells in body
+    ]
+
+
+def place(path: str) -> Place:
+    """Where a path below nbtext leads; raises `ImportError` or `AttributeError` if that is nowhere."""
+    parts = ["nbtext", *path.split(".")]
+    n = len(parts)
+    while n > 1 and not spec_exists(".".join(parts[:n])):
+        n -= 1
+    module = import_module(".".join(parts[:n]))
+    owner: object = module
+    for part in parts[n:-1]:
+        owner = getattr(owner, part)
+    return Place(module, owner, parts[-1])
+
+
+@functools.cache
+def spec_exists(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # the parent is a module, not a package
+        return False
+
+
+def fields(owner: object) -> tuple[str, ...]:
+    return tuple(owner.__dataclass_fields__) if is_dataclass(owner) else getattr(owner, "_fields", ())
+
+
+PATHS = sorted(set(dotted(PAGE)))
+
+
+def test_the_page_names_many_functions() -> None:
+    assert len(PATHS) > 120
+    assert dotted("`a.b`, `nbtext/a.py`, `--smoothing 0.1`, `log`, `a.b.c2`") == ("a.b", "a.b.c2")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_is_named_is_there_where_it_is_defined_and_says_what_it_is(path: str) -> None:
+    module, owner, last = place(path)
+    if last in fields(owner):
+        return
+    assert last in vars(owner), f"{path} is defined elsewhere"
+    found = inspect.getattr_static(owner, last)
+    if isinstance(found, (classmethod, staticmethod)):
+        found = found.__func__
+    if isinstance(found, property):
+        found = found.fget
+    if isinstance(found, functools.cached_property):
+        found = found.func
+    if inspect.isfunction(found) or inspect.isclass(found):
+        assert found.__module__ == module.__name__, f"{path} is defined in {found.__module__}"
+        assert found.__doc__, f"{path} has no docstring"
+
+
+@pytest.mark.parametrize("path", ["decision.no_such_function", "no_such_module.function", "language_model.dirichlet.LanguageModels.gone"])
+def test_what_is_not_there_would_be_found_out(path: str) -> None:
+    with pytest.raises((ImportError, AttributeError, AssertionError)):
+        test_what_is_named_is_there_where_it_is_defined_and_says_what_it_is(path)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_every_formula_has_a_row_that_names_its_function(name: str) -> None:
+    named = [row for row in rows("function") if row.name == name]
+    assert any(FORMULAS[name] in row.paths and row.formula for row in named), f"no row of {name} names {FORMULAS[name]}"
+
+
+def test_every_row_has_a_formula_and_a_function() -> None:
+    found = rows("function")
+    assert len(found) >= len(FORMULAS)
+    assert [row.name for row in found if not row.paths or not row.formula] == []
+
+
+@pytest.mark.parametrize("symbol", SYMBOLS)
+def test_every_symbol_is_tied_to_the_code(symbol: str) -> None:
+    assert [bool(row.formula and row.paths) for row in rows("in the code") if row.name == symbol] == [True]
+
+
+def test_the_sections_come_in_the_order_of_lecture_notes() -> None:
+    assert tuple(sections())[: len(SECTIONS)] == SECTIONS
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_section_computes_an_example(section: str) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", sections()[section], re.MULTILINE | re.DOTALL)
+    assert any("assert " in block for block in blocks)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import browser
+from tests.process import HOUSE, REPOSITORY, run
+from tests.test_structure import FLOOR, ROOMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DOCS = REPOSITORY / "docs"
+NARROW, WIDE = 390, 1300
+LOOKED_AT = ("index", "tutorial", "mathematics", "explaining", "faq", "code/counts", "_modules/nbtext/language_model/dirichlet")
+
+pytestmark = pytest.mark.xdist_group("site")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages; Sphinx fails at a link that leads nowhere and at a page that the navigation does not have."""
+    folder = tmp_path_factory.mktemp("site")
+    source = folder / "nbtext" / "docs"
+    source.parent.mkdir()
+    for name in ("nbtext", "bench", "corpora", "CHANGELOG.md"):
+        (source.parent / name).symlink_to(REPOSITORY / name)
+    shutil.copytree(DOCS, source, ignore=shutil.ignore_patterns("code", "__pycache__"))  # the build writes the pages of the code
+    options: list[str | Path] = ["--fail-on-warning", "--keep-going", "--quiet", "-d", folder / "doctrees"]
+    done = run(
+        [sys.executable, "-m", "sphinx", *options, source, folder / "pages"],
+        env={**HOUSE, "PYTHONWARNINGS": "default::DeprecationWarning:nbtext"},
+        patience=300,
+    )
+    assert (done.status, done.notes) == (0, []), done
+    return folder / "pages"
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[browser.Browser]:
+    if browser.found() is None:
+        pytest.skip(f"no browser on this machine: none of {', '.join(browser.NAMES)}")
+    with browser.Browser(str(browser.found())) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_a_page_is_shown_without_network(reader: browser.Browser, site: Path, name: str, width: int) -> None:
+    page = site / f"{name}.html"
+    reader.open(page, width=width)
+    assert reader.log == []
+    assert all(request.startswith((site.as_uri(), "data:")) for request in reader.requests)
+    assert reader.value("document.documentElement.scrollWidth") <= width
+    assert reader.value("Array.from(document.images).every(image => image.complete && image.naturalWidth > 0)")
+
+
+def test_formulas_have_subscripts_and_lead_to_their_functions(site: Path) -> None:
+    page = (site / "mathematics.html").read_text(encoding="utf-8")
+    assert "φ<sub>jk</sub>" in page
+    assert not re.search(r"\b[mφαπθ]_[a-z0-9]", re.sub(r"(?s)<(pre|code|title|script)\b.*?</\1>|<[^>]*>", "", page))
+    assert re.search(r'href="code/language_model.html#nbtext.language_model.evidence.log_evidence"', page)
+    assert 'id="nbtext.language_model.evidence.log_evidence"' in (site / "code" / "language_model.html").read_text(encoding="utf-8")
+
+
+def test_links_to_pages_are_called_by_their_titles(site: Path) -> None:
+    for page in site.glob("*.html"):
+        assert not re.search(r'<a class="reference internal"[^>]*>(<[^>]*>)*[\w/-]+\.md<', page.read_text(encoding="utf-8")), page
+
+
+def test_the_table_of_rooms_is_that_of_the_house() -> None:
+    found = runpy.run_path(str(DOCS / "rooms.py"))["rooms"]()
+    floors = [FLOOR[room.names[0]] for room in found]
+    assert floors == sorted(floors)
+    assert {name for room in found for name in room.names} == {name for floor in ROOMS for name in floor} - {"__main__"}
+    assert all(room.guide for room in found)
+
+
+def test_the_pictures_show_what_is_printed() -> None:
+    done = run([sys.executable, DOCS / "pictures.py", "--check"], env=HOUSE)
+    assert done.status == 0, done
+
+
+def test_every_picture_is_on_a_page() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "README.md", *DOCS.glob("*.md")))
+    for path in (DOCS / "pictures").iterdir():
+        assert f"pictures/{path.name})" in pages
