@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, error_line, nbtext, succeeded
+from tests.process import HOUSE, SERVICE_DESK, error_line, nbtext, run, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,3 +133,15 @@ def test_where_there_is_no_cluster(tmp_path: Path) -> None:
     assert "does not answer" in error_line(nbtext(*train, "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 4)
     assert "of counts alone" in error_line(nbtext(*train, "--scheduler", "tcp://127.0.0.1:1", "--classifier", "logistic", cwd=tmp_path), 2)
     assert "standard input" in error_line(nbtext("train", "-", *train[2:], "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 2)
+
+
+def test_what_the_cluster_logs_is_not_told(cluster: Cluster) -> None:
+    """Dask gives some of its loggers a level and a handler of their own, and its client warns of each worker that went."""
+    code = (
+        "import logging, sys\n"
+        "from nbtext.parallel.cluster import cluster\n"
+        "with cluster(sys.argv[1]):\n"
+        "    for name in ('distributed', 'distributed.client', 'distributed.comm.tcp', 'tornado.application'):\n"
+        "        logging.getLogger(name).warning('a worker went')\n"
+    )
+    succeeded(run([sys.executable, "-c", code, cluster.address], env=HOUSE))

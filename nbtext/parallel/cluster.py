@@ -21,6 +21,9 @@ PATIENCE = 30
 AHEAD = 2
 """Tasks for each thread of the workers that are handed out at once: one is done while the result of the other travels."""
 
+QUIET = ("distributed", "asyncio", "tornado")
+"""Packages that log what nbtext itself tells of, or what is no trouble, such as a worker that went and whose work another does."""
+
 
 @contextmanager
 def cluster(scheduler: str) -> Iterator[Cluster]:
@@ -33,8 +36,8 @@ def cluster(scheduler: str) -> Iterator[Cluster]:
         import distributed
     except ImportError:
         raise UsageError("--backend dask needs the package distributed", hint="pip install 'nbtext[dask]'") from None
-    for name in ("distributed", "asyncio", "tornado"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised
+    for name in {*QUIET, *(name for name in logging.root.manager.loggerDict if name.startswith(QUIET))}:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised; some below them have a level of their own
     connect: Any = distributed.Client
     try:
         client = connect(scheduler, timeout=PATIENCE, set_as_default=False)
