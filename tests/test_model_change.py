@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.counts.never_learnt import NeverLearntError
 from nbtext.errors import UsageError
-from nbtext.model.change import NeverLearntError, merged, pruned, relabelled
+from nbtext.model.change import merged, pruned, relabelled
 from tests.building import plain
 from tests.changing import ADDITIVE, NOT_ADDITIVE, Corpus, corpora, documents, fitted, parted, saved
 

@@ -98,7 +98,7 @@ def corpus_for(model: TextClassifier, model_path: str, paths: Sequence[str], opt
     """
     from nbtext.cli.corpus import Corpus, on_error, reading_of, require_distinct
     from nbtext.corpus.reading import resolved
-    from nbtext.model.change import require_additive
+    from nbtext.model.estimation import require_additive
     from nbtext.store import check_replaceable
 
     require_additive(model.parameters)
@@ -125,7 +125,8 @@ def other_stemmer(model: TextClassifier) -> str | None:
 
 def require_counted_alike(counted_by: TextClassifier, now: TextClassifier, path: str) -> None:
     """Raise `ModelError` if the model was replaced, since documents were counted, by one that counts otherwise."""
-    from nbtext.model.change import counting_difference, require_additive
+    from nbtext.model.change import counting_difference
+    from nbtext.model.estimation import require_additive
 
     difference = counting_difference(counted_by, now)
     if difference is not None:

@@ -42,8 +42,8 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     """
     from nbtext.cli.changing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
     from nbtext.cli.corpus import corpus_paths
+    from nbtext.counts.never_learnt import NeverLearntError
     from nbtext.model import TextClassifier
-    from nbtext.model.change import NeverLearntError
 
     say = messages(options)
     paths = corpus_paths(corpus, options)
@@ -67,7 +67,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
 
 
 def _forget(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages) -> None:
-    from nbtext.model.change import without
+    from nbtext.counts.never_learnt import without
     from nbtext.model.once import forgotten
 
     counts = without(model.counts, batch.statistics, batch.documents)

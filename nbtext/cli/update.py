@@ -85,7 +85,7 @@ def _learn_all(model: TextClassifier, file: HeldModel, counts: CorpusCounts, say
 
 
 def _learn_once(model: TextClassifier, file: HeldModel, batch: Batch, names: list[str], say: Messages) -> None:
-    from nbtext.model.change import NeverLearntError
+    from nbtext.counts.never_learnt import NeverLearntError
     from nbtext.model.once import learnt_once
     from nbtext.store.ledger import Ledger
 

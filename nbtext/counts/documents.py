@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.document_term import Postings
-    from nbtext.counts.numbering import Numbers
+    from nbtext.counts.statistics import Numbers
 
 MOST_ENTRIES = 1 << 21
 """Entries that a sample has at most: 4,096 documents of 512 distinct terms. It is the sample of fewer documents where they are longer."""

@@ -1,4 +1,4 @@
-"""Which document cannot be taken away because it was never counted."""
+"""Documents taken away from counts, and which of them cannot be because it was never counted."""
 
 from __future__ import annotations
 
@@ -7,14 +7,54 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.documents import MOST_TERMS
+from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.documents import MOST_TERMS, DocumentSample
 from nbtext.counts.subsets import Subsets
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
-    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+
+
+class NeverLearntError(UsageError):
+    """A document is to be taken away that was never learnt; ``number`` says which of those given, from 0."""
+
+    def __init__(self, number: int, label: str) -> None:
+        super().__init__(f"document {number + 1} was never learnt as {label!r}", hint="nothing is forgotten")
+        self.number, self.label = number, label
+
+    def naming(self, name: str) -> NeverLearntError:
+        """The same with the name of the document."""
+        self.message, self.where = f"was never learnt as {self.label!r}", name
+        return self
+
+
+def without(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
+    """The counts less some documents, given with their statistics.
+
+    Raises `NeverLearntError` if one was never counted, as far as the counts tell, and `UsageError` if nothing would be left.
+    """
+    rest = taken_away(counts, statistics, documents)
+    if not rest.statistics.n_documents:
+        raise UsageError("the model has learnt no other documents, so nothing would be left of it", hint="remove its file instead")
+    return rest
+
+
+def taken_away(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
+    """As `without`, but nothing may be left."""
+    row = missing_from_sample(counts, statistics, documents)
+    if row is None:
+        gone = CorpusCounts(statistics, DocumentSample(documents, len(documents)))
+        if counts.is_closed:
+            gone = gone.over(counts.statistics.vocabulary)
+        try:
+            return counts - gone
+        except UsageError:
+            row = first_impossible(counts, gone.statistics, gone.sample.documents)
+            if row is None:
+                raise
+    raise NeverLearntError(row, statistics.classes[documents.classes[row]])
 
 
 def missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:

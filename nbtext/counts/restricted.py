@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.counts.numbering import Numbers
+from nbtext.counts.statistics import Numbers
 from nbtext.ragged import offsets
 from nbtext.text.key_table import unpair
 

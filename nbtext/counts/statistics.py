@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from nbtext.attributes import NO_ATTRIBUTES
 from nbtext.counts import categories
-from nbtext.counts.numbering import Combined, Frozen, Numbers
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.key_table import pair, unpair
@@ -23,6 +22,17 @@ if TYPE_CHECKING:
     from nbtext.attributes import Attributes
     from nbtext.counts.moments import Moments
     from nbtext.counts.vocabulary import Vocabulary
+
+
+class Numbers(NamedTuple):
+    """For each old number of a term or class the new one, −1 for one that is gone."""
+
+    terms: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+    def after(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Numbers:
+        """The new numbers where ``terms`` and ``classes`` gave the old ones, or −1."""
+        return Numbers(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +195,21 @@ class ClassStatistics:
         table = np.zeros((terms.size, self.n_classes), cells.dtype)
         table[np.repeat(np.arange(terms.size), sizes), self.cell_classes[place]] = cells[place]
         return table
+
+
+class Frozen(NamedTuple):
+    """Statistics, and where the terms and classes that were counted stand in them."""
+
+    statistics: ClassStatistics
+    numbers: Numbers
+
+
+class Combined(NamedTuple):
+    """Statistics made of two, and where the terms and classes of each stand in them."""
+
+    statistics: ClassStatistics
+    of_first: Numbers
+    of_second: Numbers
 
 
 _ARRAYS = ("class_documents", "term_offsets", "cell_classes", "cell_counts", "cell_documents")

@@ -9,8 +9,7 @@ import numpy as np
 
 from nbtext.attributes import NO_ATTRIBUTES
 from nbtext.counts.document_term import run_starts
-from nbtext.counts.numbering import Frozen
-from nbtext.counts.statistics import from_cells
+from nbtext.counts.statistics import Frozen, from_cells
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.text.key_table import KeyTable, pair, unpair
 

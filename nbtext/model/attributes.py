@@ -49,11 +49,6 @@ def attributes_overview(model: TextClassifier) -> dict[str, dict[str, Any]]:
     return found
 
 
-def without_values(model: TextClassifier) -> list[str]:
-    """The attributes of which no training document has a value."""
-    return [name for name, of in attributes_overview(model).items() if not of["documents"]]
-
-
 def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
     if not model.statistics.attributes.names:
         return ()

@@ -1,4 +1,4 @@
-"""What becomes of a trained model without training it again: documents taken away, models added up, classes renamed, terms left out.
+"""What becomes of a trained model without training it again: models added up, classes renamed, terms left out.
 
 All of it is arithmetic on whole numbers, so a changed model is the one that training on the documents that are left would have made; only the
 sample stays a sample: a document that it had no room for does not come back when another leaves it.
@@ -10,73 +10,21 @@ from copy import copy
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.attributes import KINDS
-from nbtext.counts.corpus_counts import CorpusCounts
-from nbtext.counts.documents import DocumentSample
-from nbtext.counts.never_learnt import first_impossible, missing_from_sample
 from nbtext.errors import UsageError
 from nbtext.model.counting import check_label
-from nbtext.model.estimation import needs_documents
+from nbtext.model.estimation import require_additive
 from nbtext.parameters import COUNTING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.text_classifier import TextClassifier
 
 SIMILAR = 0.6
 """How like a class's name a wrong one must be to be taken for it, from 0 to 1."""
-
-
-class NeverLearntError(UsageError):
-    """A document is to be taken away that was never learnt; ``number`` says which of those given, from 0."""
-
-    def __init__(self, number: int, label: str) -> None:
-        super().__init__(f"document {number + 1} was never learnt as {label!r}", hint="nothing is forgotten")
-        self.number, self.label = number, label
-
-    def naming(self, name: str) -> NeverLearntError:
-        """The same with the name of the document."""
-        self.message, self.where = f"was never learnt as {self.label!r}", name
-        return self
-
-
-def require_additive(parameters: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for a classifier that needs all documents at once: counts of its documents are not all that it was made from."""
-    if needs_documents(parameters):
-        kind = "--classifier {classifier} --weighting {weighting}".format_map(parameters)
-        raise UsageError(f"a model of {kind} cannot be changed exactly", hint="train it again on all documents")
-
-
-def without(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
-    """The counts less some documents, given with their statistics.
-
-    Raises `NeverLearntError` if one was never counted, as far as the counts tell, and `UsageError` if nothing would be left.
-    """
-    rest = taken_away(counts, statistics, documents)
-    if not rest.statistics.n_documents:
-        raise UsageError("the model has learnt no other documents, so nothing would be left of it", hint="remove its file instead")
-    return rest
-
-
-def taken_away(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
-    """As `without`, but nothing may be left."""
-    row = missing_from_sample(counts, statistics, documents)
-    if row is None:
-        gone = CorpusCounts(statistics, DocumentSample(documents, len(documents)))
-        if counts.is_closed:
-            gone = gone.over(counts.statistics.vocabulary)
-        try:
-            return counts - gone
-        except UsageError:
-            row = first_impossible(counts, gone.statistics, gone.sample.documents)
-            if row is None:
-                raise
-    raise NeverLearntError(row, statistics.classes[documents.classes[row]])
 
 
 def merged(models: Sequence[TextClassifier], names: Sequence[str]) -> TextClassifier:

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.numbering import Frozen
-    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.statistics import ClassStatistics, Frozen
 
 
 DEFAULT_READING = checked(READING, {})

@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbtext.counts.categories import is_category_of
 from nbtext.model.alike import alike
 from nbtext.parameters import TRAINING
 
 if TYPE_CHECKING:
-    from nbtext.model.text_classifier import TextClassifier
+    from collections.abc import Mapping
+
+    from nbtext.classifiers.base import Classifier
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.model.estimation import Learnt
 
 
-def describe(model: TextClassifier) -> str:
-    """Its size and smoothing."""
-    statistics = model.statistics
+def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
+    """Return the size and the smoothing of a model in one line."""
     attributes = f", {len(statistics.attributes.names):,} attributes" if statistics.attributes.names else ""
-    n_own = len(model.learnt.own)
+    n_own = len(learnt.own)
     own = f", {n_own:,} {'term with its own' if n_own == 1 else 'terms with their own'}" if n_own else ""
     return (
         f"{statistics.n_classes:,} classes, {statistics.n_documents:,} documents, {int(statistics.class_tokens.sum()):,} tokens, "
-        f"{np.count_nonzero(model.learnt.selected):,} terms{attributes}, smoothing {model.learnt.smoothing:.3g}{own}"
+        f"{np.count_nonzero(learnt.selected):,} terms{attributes}, smoothing {learnt.smoothing:.3g}{own}"
     )
 
 
-def warnings(model: TextClassifier) -> list[str]:
-    """What makes it less useful than one may think."""
+def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> list[str]:
+    """List what makes a model less useful than its user may think."""
     found = []
-    if model.statistics.n_classes == 1:
-        found.append(f"there is only one class, {model.classes_[0]}; every answer will be that")
-    if model.statistics.attributes.names:
-        from nbtext.model.attributes import without_values
-
-        if empty := without_values(model):
+    if statistics.n_classes == 1:
+        found.append(f"there is only one class, {statistics.classes[0]}; every answer will be that")
+    if statistics.attributes.names:
+        if empty := _without_values(statistics):
             found.append(f"no document has a value of {', '.join(empty)}")
-    elif not model.learnt.selected.any():
+    elif not learnt.selected.any():
         found.append("the documents hold no terms; every answer will be the same")
-    if similar := alike(model.classes_):
+    if similar := alike(statistics.classes):
         found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
-    classifier = model.parameters["classifier"]
-    idle = [each.option for each in TRAINING if each.only_for not in (None, classifier) and model.parameters[each.name] != each.default]
+    chosen = parameters["classifier"]
+    idle = [each.option for each in TRAINING if each.only_for not in (None, chosen) and parameters[each.name] != each.default]
     if idle:
-        found.append(f"--classifier {classifier} makes no use of {', '.join(idle)}")
-    return [*found, *model.classifier.warnings()]
+        found.append(f"--classifier {chosen} makes no use of {', '.join(idle)}")
+    return [*found, *classifier.warnings()]
+
+
+def _without_values(statistics: ClassStatistics) -> list[str]:
+    """List the attributes of which no training document has a value."""
+    names = statistics.attributes
+    empty = [name for name in names.categorical if not is_category_of(statistics.vocabulary, name).any()]
+    if statistics.moments is not None:
+        documents = statistics.moments.documents.sum(axis=0).tolist()
+        empty += [name for name, n in zip(names.numbers, documents, strict=True) if not n]
+    return empty

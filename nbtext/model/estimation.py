@@ -131,6 +131,13 @@ def needs_documents(parameters: Mapping[str, Any]) -> bool:
     return chosen.needs_documents(parameters)
 
 
+def require_additive(parameters: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for a classifier that needs all documents at once: counts of its documents are not all that it was made from."""
+    if needs_documents(parameters):
+        kind = "--classifier {classifier} --weighting {weighting}".format_map(parameters)
+        raise UsageError(f"a model of {kind} cannot be changed exactly", hint="train it again on all documents")
+
+
 def needs_sample(parameters: Mapping[str, Any]) -> bool:
     """Whether anything is learnt from the sample."""
     from_sample = classifier_class(parameters["classifier"]).LEARNS_FROM_SAMPLE or parameters["smoothing"] == "leave-one-out"

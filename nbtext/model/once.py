@@ -10,8 +10,8 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
+from nbtext.counts.never_learnt import NeverLearntError, taken_away, without
 from nbtext.counts.under_labels import Recounted, documents_under
-from nbtext.model.change import NeverLearntError, taken_away, without
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger
 
 if TYPE_CHECKING:

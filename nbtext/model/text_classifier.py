@@ -13,13 +13,13 @@ from nbtext.classifiers.class_prior import class_prior
 from nbtext.counts.bounded import settled
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
+from nbtext.counts.never_learnt import without
 from nbtext.counts.weighted_sums import CELLS_AT_ONCE
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.change import require_additive, without
 from nbtext.model.counting import DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.model.description import describe, warnings
-from nbtext.model.estimation import Learnt, classifier, language_models, learn, needs_documents
+from nbtext.model.estimation import Learnt, classifier, language_models, learn, needs_documents, require_additive
 from nbtext.model.given_smoothing import looked_up
 from nbtext.model.labelled_texts import all_utf8, labelled_texts
 from nbtext.model.scikit_learn import Classes, ForScikitLearn
@@ -193,11 +193,11 @@ class TextClassifier(ForScikitLearn):
 
     def describe(self) -> str:
         """The model in one line."""
-        return describe(self)
+        return describe(self.statistics, self.learnt)
 
     def warnings(self) -> list[str]:
         """What makes the model less useful than one may think."""
-        return warnings(self)
+        return warnings(self.classifier, self.statistics, self.learnt, self.parameters)
 
     @property
     def documents_at_once(self) -> int:
