@@ -52,6 +52,10 @@ COMMANDS = (
     "completion",
 )
 INTERNAL_ERROR = NbtextError.exit_status
+THREADS_OF_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Variables of OpenBLAS, OpenMP, MKL and Accelerate, set before numpy is imported. The classifier `gaussian` multiplies dense matrices, and
+several threads round otherwise than one, so the bytes of its model would depend on the machine. Threads also make numpy start later, and on
+a busy machine they wait for each other: there two took eight times as long as one for 60,000 x 110 numbers."""
 
 
 class Commands(click.Group):
@@ -103,7 +107,7 @@ def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
 
 def main() -> NoReturn:
     """Run the command line and end the process with the exit status of the contract."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads for dense algebra, of which there is none
+    os.environ.update(dict.fromkeys(THREADS_OF_BLAS, "1"))
     gc.set_threshold(100_000)  # many strings, few cycles
     status = run(sys.argv[1:])
     with contextlib.suppress(OSError, ValueError, AttributeError):
