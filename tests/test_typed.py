@@ -1,0 +1,35 @@
+"""What a type checker learns about nbtext in the code of its users (PEP 561)."""
+
+from __future__ import annotations
+
+import sys
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import REPOSITORY, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+USER = """\
+from nbtext import TextClassifier
+
+labels: list[str | None] = TextClassifier(smoothing=1).fit(["it purrs", "it barks"], ["cat", "dog"]).predict(["purring"])
+wrong: list[int] = TextClassifier().classes_
+"""
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert files("nbtext").joinpath("py.typed").is_file()
+
+
+@pytest.mark.exhaustive
+def test_mypy_checks_a_users_file_by_the_types_of_nbtext(tmp_path: Path) -> None:
+    """The wrong line shows that the types are seen at all: of a package without the marker everything is Any."""
+    (tmp_path / "user.py").write_text(USER)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "cache", "user.py"]
+    done = run(command, cwd=tmp_path, env={"PYTHONPATH": str(REPOSITORY)})
+    (line,) = done.text.splitlines()
+    assert line.startswith("user.py:4: error: Incompatible types in assignment")
