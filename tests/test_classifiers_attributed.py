@@ -1,4 +1,4 @@
-"""Attributes beside text, or without one: textbook numbers, scikit-learn and scipy as oracles, and what holds of every model."""
+"""Attributes beside text, or without one: scikit-learn and scipy as oracles, and what holds of every model."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from nbtext import TextClassifier
-from nbtext.classifiers.attributed import AttributedClassifier
 from nbtext.classifiers.discriminant import GaussianDiscriminantAnalysis
 from nbtext.errors import ModelError, UsageError
+from tests.textbook import DATING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Row = dict[str, Any]
-
-DATING = [
-    ("t", "d", "l", "+"), ("s", "d", "l", "+"), ("t", "b", "l", "-"), ("t", "r", "l", "-"),
-    ("s", "b", "l", "-"), ("t", "b", "w", "+"), ("t", "d", "w", "+"), ("s", "b", "w", "+"),
-]  # fmt: skip
-"""Height, hair and eyes of eight people and whether they are liked: V. Honavar's notes (Penn State), naive Bayes."""
 
 LOOKS = "height,hair,eye"
 
@@ -45,24 +39,6 @@ def dating(**parameters: Any) -> TextClassifier:
 def joint(model: TextClassifier, row: Row) -> list[float]:
     found: list[float] = np.exp(model.joint_log_likelihood([row]))[0].tolist()
     return found
-
-
-def test_the_dating_table_of_the_notes() -> None:
-    model = dating(estimate="ml")
-    assert model.classes_ == ["+", "-"]
-    assert model.prior.tolist() == [5 / 8, 3 / 8]
-    classifier = model.classifier
-    assert isinstance(classifier, AttributedClassifier)
-    name = model.statistics.vocabulary.term
-    found = {
-        name(term)[1:].replace("\x1f", "="): attribute.values.probability(np.array([term]))[0].tolist()
-        for attribute in classifier.categorical
-        for term in np.flatnonzero(attribute.values.selected).tolist()
-    }
-    assert found["hair=d"] == [3 / 5, 0]
-    assert found["eye=l"] == [2 / 5, 1]
-    assert joint(model, person("t", "b", "l")) == pytest.approx([0.06, 1 / 6])
-    assert model.predict([person("t", "b", "l")]) == ["-"]
 
 
 def test_under_maximum_likelihood_a_value_never_seen_rules_both_classes_out_and_smoothing_mends_it() -> None:

@@ -1,4 +1,4 @@
-"""Bernoulli naive Bayes: the textbook's example, the slow twin, scikit-learn, and scipy's Beta distribution."""
+"""Bernoulli naive Bayes: the slow twin, scikit-learn, and scipy's Beta distribution."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nbtext.parameters import TRAINING, checked
 from tests import oracle, strategies
 from tests.building import matrix_of, statistics_of
 from tests.process import error_line, nbtext
-from tests.textbook import CHINA, CHINA_ASKED
+from tests.textbook import CHINA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,20 +42,6 @@ def fitted(corpus: list[oracle.Labelled], smoothing: float = 1.0, over: list[str
 
 def scores(model: BernoulliNaiveBayes, documents: list[list[str]]) -> Floats:
     return model.joint_log_likelihood(matrix_of(documents, model.training.statistics.vocabulary))[0]
-
-
-def test_china_and_japan_are_answered_as_in_example_13_2() -> None:
-    model = fitted(CHINA)
-    terms = ["chinese", "japan", "tokyo", "beijing", "shanghai", "macao"]
-    theta = model.probability(np.array(model.training.statistics.vocabulary.find(terms)))
-    assert theta.T.tolist() == [
-        pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3], rel=1e-12),
-        pytest.approx([4 / 5, 1 / 5, 1 / 5, 2 / 5, 2 / 5, 2 / 5], rel=1e-12),
-    ]
-    joint = np.exp(scores(model, [CHINA_ASKED])[0])
-    assert joint == pytest.approx([1 / 4 * (2 / 3) ** 6, 3 / 4 * 4 / 5 * (1 / 5) ** 2 * (3 / 5) ** 3], rel=1e-12)
-    assert joint == pytest.approx([0.022, 0.005], abs=5e-4)
-    assert model.training.statistics.classes[int(joint.argmax())] == "no"
 
 
 def coins(counts: oracle.Counts, smoothing: float) -> dict[tuple[str, str], Fraction]:

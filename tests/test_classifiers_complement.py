@@ -1,4 +1,4 @@
-"""Complement naive Bayes: the textbook's example from the other side, scikit-learn, and what holds of two classes."""
+"""Complement naive Bayes: scikit-learn, and what holds of two classes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nbtext.model.counting import count_documents
 from nbtext.parameters import TRAINING, WEIGHTINGS, checked
 from tests import strategies
 from tests.building import matrix_of
-from tests.textbook import CHINA, CHINA_ASKED
+from tests.textbook import CHINA
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,13 +44,6 @@ def training(corpus: list[Labelled], smoothing: float = 1.0, over: set[str] | No
 
 def scores(model: ComplementNaiveBayes | MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
     return model.joint_log_likelihood(matrix_of(documents, model.counts.vocabulary))[0]
-
-
-def test_china_and_japan_from_the_other_side_of_example_13_1() -> None:
-    model = ComplementNaiveBayes.estimate(training(CHINA))
-    assert model.counts.classes == ("no", "yes")
-    not_yes, not_no = (2 / 9) ** 3 * (2 / 9) ** 2, (3 / 7) ** 3 * (1 / 14) ** 2
-    assert np.exp(-scores(model, [CHINA_ASKED])[0]) == pytest.approx([not_no, not_yes], rel=1e-12)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)

@@ -1,4 +1,4 @@
-"""Multinomial naive Bayes: the textbook's example, the slow twin, and scikit-learn."""
+"""Multinomial naive Bayes: the slow twin, and scikit-learn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbtext.decision import log_posterior, minimum_error
 from nbtext.language_model.dirichlet import ESTIMATES
 from tests import oracle, strategies
 from tests.building import language_models, matrix_of, statistics_of
-from tests.textbook import CHINA, CHINA_ASKED
+from tests.textbook import CHINA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,17 +38,6 @@ def fitted(
 
 def scores(model: MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
     return model.joint_log_likelihood(matrix_of(documents, model.language_models.statistics.vocabulary))[0]
-
-
-def test_china_and_japan_are_answered_as_in_example_13_1() -> None:
-    model = fitted(CHINA)
-    assert model.prior.tolist() == [1 / 4, 3 / 4]
-    joint = scores(model, [CHINA_ASKED])
-    assert np.exp(joint).tolist() == [
-        pytest.approx([1 / 4 * (2 / 9) ** 3 * 2 / 9 * 2 / 9, 3 / 4 * (3 / 7) ** 3 * 1 / 14 * 1 / 14], rel=1e-12)
-    ]
-    assert np.exp(joint)[0] == pytest.approx([0.0001, 0.0003], abs=5e-5)
-    assert [model.language_models.statistics.classes[k] for k in minimum_error(log_posterior(joint))] == ["yes"]
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)

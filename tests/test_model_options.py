@@ -13,7 +13,7 @@ from nbtext.errors import DocumentError, UsageError
 from nbtext.model.answers import IMPOSSIBLE, NO_KNOWN_TERMS, answers
 from nbtext.model.judging import judge
 from nbtext.model.overview import overview
-from tests.textbook import CHINA, CHINA_ASKED
+from tests.textbook import CHINA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,13 +30,6 @@ def terms(model: TextClassifier) -> list[str]:
 
 def fitted(**options: Any) -> TextClassifier:
     return TextClassifier(**{**PLAIN, **options}).fit(TEXTS, LABELS)
-
-
-def test_china_and_japan_by_way_of_the_whole() -> None:
-    model = fitted(calibration="none")
-    assert model.predict([" ".join(CHINA_ASKED)]) == ["yes"]
-    yes, no = 3 / 4 * (3 / 7) ** 3 * (1 / 14) ** 2, 1 / 4 * (2 / 9) ** 3 * (2 / 9) ** 2
-    assert model.predict_proba([" ".join(CHINA_ASKED)])[0] == pytest.approx([no / (yes + no), yes / (yes + no)], rel=1e-12)
 
 
 def test_top_keeps_the_best_terms_and_the_model_is_one_over_them_alone() -> None:

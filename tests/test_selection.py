@@ -1,4 +1,4 @@
-"""What makes a term informative: the textbook's table, the slow twin, scipy and scikit-learn."""
+"""What makes a term informative: the slow twin, scipy and scikit-learn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from nbtext.parameters import CRITERIA as NAMES
 from nbtext.selection import CELLS_AT_ONCE, CRITERIA, Ranking, rank
 from tests import oracle, strategies
 from tests.building import language_models, statistics_from_table, statistics_of
-from tests.textbook import POULTRY
 
 ALL = pytest.mark.parametrize("by", CRITERIA)
 Scores = dict[str, float]
@@ -31,24 +30,6 @@ def scores(corpus: list[oracle.Labelled], by: str, smoothing: float = 0.5, estim
     ranking = ranked(corpus, by, smoothing=smoothing, estimate=estimate)
     terms = oracle.count(corpus).terms
     return {terms[j]: score for j, score in zip(ranking.terms.tolist(), ranking.scores.tolist(), strict=True)}
-
-
-def poultry(by: str) -> Ranking:
-    """The ranking of the one term "export"; class 0 is poultry."""
-    documents = [POULTRY[k, True] + POULTRY[k, False] for k in ("poultry", "other")]
-    holding = [[POULTRY["poultry", True], POULTRY["other", True]]]
-    statistics = statistics_from_table(holding, documents, holding)
-    return rank(language_models(statistics), class_prior("empirical", statistics), by)
-
-
-def test_export_tells_as_much_of_poultry_as_in_example_13_3() -> None:
-    assert float(poultry("presence").scores[0]) == pytest.approx(0.0001105 * math.log(2), rel=5e-4)
-    assert poultry("presence").classes.tolist() == [0]
-
-
-def test_export_and_poultry_are_as_dependent_as_in_example_13_4() -> None:
-    assert float(poultry("chi2").scores[0]) == pytest.approx(284, abs=0.5)
-    assert poultry("chi2").classes.tolist() == [0]
 
 
 def test_criteria_are_the_ones_that_can_be_chosen() -> None:

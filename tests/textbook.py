@@ -1,4 +1,4 @@
-"""Worked examples of Manning, Raghavan, Schütze, Introduction to Information Retrieval (IIR)."""
+"""Small corpora that textbooks and lecture notes print; Manning, Raghavan, Schütze, Introduction to Information Retrieval is IIR."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ CHINA = [
     ("yes", ["chinese", "macao"]),
     ("no", ["tokyo", "japan", "chinese"]),
 ]
-"""Table 13.1: four documents, and whether they are about China."""
+"""IIR, table 13.1: four documents, and whether they are about China."""
 
 CHINA_ASKED = ["chinese", "chinese", "chinese", "tokyo", "japan"]
-"""The document that example 13.1 classifies."""
+"""The document that example 13.1 of IIR classifies."""
 
-POULTRY = {("poultry", True): 49, ("poultry", False): 141, ("other", True): 27_652, ("other", False): 774_106}
-"""Documents of Reuters-RCV1 by class and by whether they hold "export" (examples 13.3 and 13.4)."""
+DATING = [
+    ("t", "d", "l", "+"), ("s", "d", "l", "+"), ("t", "b", "l", "-"), ("t", "r", "l", "-"),
+    ("s", "b", "l", "-"), ("t", "b", "w", "+"), ("t", "d", "w", "+"), ("s", "b", "w", "+"),
+]  # fmt: skip
+"""Height, hair and eyes of eight people and whether they are liked: V. Honavar's notes (Penn State), naive Bayes."""

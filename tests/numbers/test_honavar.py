@@ -1,0 +1,32 @@
+"""V. Honavar, Data Science for Researchers and Scholars (Penn State), notes on naive Bayes: eight people and whether they are liked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nbtext.classifiers.attributed import AttributedClassifier
+from tests.numbers.published import fitted, joint
+from tests.textbook import DATING
+
+COLUMNS = ("height", "hair", "eye")
+TABLE = [(label, dict(zip(COLUMNS, values, strict=True))) for *values, label in DATING]
+ASKED = dict(zip(COLUMNS, ("t", "b", "l"), strict=True))
+
+
+def test_the_table_of_eight_people() -> None:
+    model = fitted(TABLE, categorical=",".join(COLUMNS), estimate="ml")
+    assert dict(zip(model.classes_, model.prior.tolist(), strict=True)) == {"+": 5 / 8, "-": 3 / 8}
+    classifier = model.classifier
+    assert isinstance(classifier, AttributedClassifier)
+    _, hair, eye = (
+        {
+            model.statistics.vocabulary.term(term).rpartition("\x1f")[2]: of.values.probability(np.array([term]))[0].tolist()
+            for term in np.flatnonzero(of.values.selected).tolist()
+        }
+        for of in classifier.categorical
+    )
+    assert hair["d"] == [3 / 5, 0]
+    assert eye["l"] == [2 / 5, 1]
+    assert joint(model, ASKED) == pytest.approx({"+": 0.06, "-": 1 / 6})
+    assert model.predict([ASKED]) == ["-"]
