@@ -138,6 +138,14 @@ def test_every_block_of_a_page_is_run_but_for_those_without_commands(page: Path)
             assert kind != PROSE or not re.search(r"^(?:\$ |nbtext |make |python |pip |sh )", block, re.MULTILINE), block
 
 
+def test_the_files_that_contributing_names_are_there() -> None:
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = {name for name in re.findall(r"[\w./-]+/[\w./-]*\w", text) if re.match(r"(?:nbtext|tests|docs|bench|corpora)/", name)}
+    patterns = {name for name in named if "NAME" in name or name.endswith("_")}
+    assert len(named - patterns) > 30
+    assert {name for name in named - patterns if not (REPOSITORY / name).exists()} == set()
+
+
 def test_the_reference_is_up_to_date() -> None:
     done = run([sys.executable, REPOSITORY / "docs/reference.py", "--check"], env={**HOUSE, "COLUMNS": "40"})
     assert done.status == 0, done
