@@ -61,6 +61,22 @@ def test_categories_are_those_of_scikit_learn(alpha: float) -> None:
     np.testing.assert_allclose(model.predict_proba([person(*row[:3]) for row in DATING]), oracle.predict_proba(coded), rtol=1e-12)
 
 
+@pytest.mark.parametrize("beside", [{}, {"text": "the"}], ids=["no text", "stop words only"])
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial", "gaussian"])
+@pytest.mark.parametrize(("estimate", "added"), [("mean", 1), ("map", 1), ("ml", 0)])
+def test_one_attribute_without_any_term_beside_it(classifier: str, estimate: str, added: int, beside: Row) -> None:
+    """By hand: 185 ham "no", 15 ham "yes" and 20 spam "yes". "yes" is spam: 20 of 35 without smoothing."""
+    rows = [{"reply": "no", **beside}] * 185 + [{"reply": "yes", **beside}] * 35
+    model = TextClassifier(categorical="reply", classifier=classifier, estimate=estimate, smoothing=1, calibration="none")
+    model.fit(rows, ["ham"] * 200 + ["spam"] * 20)
+    ham, spam = 200 / 220 * (15 + added) / (200 + 2 * added), 20 / 220 * (20 + added) / (20 + 2 * added)
+    assert model.predict_proba([{"reply": "yes"}])[0] == pytest.approx([ham / (ham + spam), spam / (ham + spam)], rel=1e-12)
+    assert isinstance(model.classifier, AttributedClassifier)
+    values = model.classifier.categorical[0].values
+    assert values.class_tokens.tolist() == [200, 20]
+    assert values.probability(np.flatnonzero(values.selected)).sum(axis=0) == pytest.approx([1, 1])
+
+
 def test_missing_and_unknown_values_say_nothing() -> None:
     model = dating()
     assert model.predict_proba([{}])[0].tolist() == pytest.approx(model.prior.tolist())

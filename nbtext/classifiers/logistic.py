@@ -249,9 +249,7 @@ def _problem(training: _Whole) -> Problem:
 
 def _scales(statistics: ClassStatistics, selected: NDArray[np.bool_], smoothing: float) -> Floats:
     """1 + |r_jk|, shape (n_selected, n_classes)."""
-    terms = np.flatnonzero(selected)
-    cells = selected[statistics.cell_terms]
-    totals = np.bincount(statistics.cell_classes[cells], statistics.cell_counts[cells], statistics.n_classes)
+    terms, totals = np.flatnonzero(selected), statistics.tokens_of(selected)
     scales = np.empty((terms.size, statistics.n_classes), np.float32)
     step = max(CELLS_AT_ONCE // statistics.n_classes, 1)
     for begin in range(0, terms.size, step):

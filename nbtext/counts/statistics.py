@@ -78,12 +78,7 @@ class ClassStatistics:
     @cached_property
     def class_tokens(self) -> NDArray[Any]:
         """N_k, tokens of the texts of each class, shape (n_classes,)."""
-        tokens = np.zeros(self.n_classes, self.cell_counts.dtype)
-        np.add.at(tokens, self.cell_classes, self.cell_counts)
-        if categories.are_in(self.vocabulary):  # a document has one value of each, so these are not many
-            cells = np.flatnonzero(categories.is_category(self.vocabulary)[self.cell_terms])
-            np.subtract.at(tokens, self.cell_classes[cells], self.cell_counts[cells])
-        return tokens
+        return self.tokens_of(~categories.is_category(self.vocabulary))
 
     @cached_property
     def cell_terms(self) -> NDArray[np.int64]:
@@ -99,6 +94,13 @@ class ClassStatistics:
     def term_documents(self) -> NDArray[np.int64]:
         """Documents that hold each term, shape (n_terms,)."""
         return self._over_classes(self.cell_documents)
+
+    def tokens_of(self, selected: NDArray[np.bool_]) -> NDArray[Any]:
+        """Sum the counts of the selected terms in each class, shape (n_classes,); ``selected`` is of shape (n_terms,)."""
+        cells = slice(None) if selected.all() else selected[self.cell_terms]
+        tokens = np.zeros(self.n_classes, self.cell_counts.dtype)
+        np.add.at(tokens, self.cell_classes[cells], self.cell_counts[cells])
+        return tokens
 
     def counts_of(self, terms: NDArray[np.int64]) -> NDArray[Any]:
         """m_jk of some terms, dense, shape (n, n_classes)."""

@@ -84,13 +84,7 @@ class LanguageModels:
     @cached_property
     def class_tokens(self) -> Floats:
         """N_k, tokens of selected terms in each class, shape (n_classes,)."""
-        statistics = self.statistics
-        if self.n_selected == statistics.n_terms:
-            return statistics.class_tokens.astype(np.float64)
-        cells = self.selected[statistics.cell_terms]
-        tokens = np.zeros(statistics.n_classes, statistics.cell_counts.dtype)
-        np.add.at(tokens, statistics.cell_classes[cells], statistics.cell_counts[cells])
-        return tokens.astype(np.float64)
+        return self.statistics.tokens_of(self.selected).astype(np.float64)
 
     @cached_property
     def pseudo_tokens(self) -> float:

@@ -53,8 +53,7 @@ def left_out_tokens(
     left = without_themselves(statistics, selected, documents)
     matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
     counts = (statistics.counts_in(matrix.terms, own) - matrix.counts).astype(np.float64)
-    cells = selected[statistics.cell_terms]
-    tokens = np.bincount(statistics.cell_classes[cells], statistics.cell_counts[cells], statistics.n_classes).astype(np.float64)
+    tokens = statistics.tokens_of(selected).astype(np.float64)
     class_tokens = tokens[documents.classes] - left.lengths
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
