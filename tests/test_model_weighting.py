@@ -104,6 +104,14 @@ def test_counts_and_presence_add(settings: dict[str, Any], tmp_path: Path) -> No
     assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
 
 
+@pytest.mark.parametrize("weighting", ["log", "tfidf"])
+@pytest.mark.parametrize("classifier", ["multinomial", "complement"])
+def test_a_model_without_any_term_can_be_loaded(classifier: str, weighting: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "m")
+    TextClassifier(classifier=classifier, weighting=weighting).fit(["", "", ""], ["a", "a", "b"]).save(path)
+    assert TextClassifier.load(path).predict(["a word"]) == ["a"]
+
+
 def test_one_class_and_no_terms() -> None:
     for weighting in ("counts", "tfidf"):
         one = TextClassifier(classifier="complement", weighting=weighting).fit(["fish and chips", "chips"], ["food", "food"])

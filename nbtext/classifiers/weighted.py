@@ -70,11 +70,12 @@ class WeightedCountsClassifier(LinearClassifier):
     def restored(cls, training: Training, arrays: Mapping[str, NDArray[np.float64]]) -> Self:
         """The model that kept these arrays; raises `ModelError` if none could have."""
         needed = {KEPT} if cls.needs_documents(training.parameters) else set()
-        if set(arrays) != needed:
+        if set(arrays) - needed:
             raise ModelError("the model is malformed: its weighted counts do not fit its weighting")
         if not needed:
             return cls.estimate(training)
-        cells, whole = arrays[KEPT].astype(np.float64), training.statistics.cell_counts
+        kept = arrays.get(KEPT, np.empty(0))  # a file leaves empty arrays out
+        cells, whole = kept.astype(np.float64), training.statistics.cell_counts
         if cells.shape != whole.shape or not np.all((cells >= 0) & (cells <= whole)):  # log(1 + n) and weights of unit length are below n
             raise ModelError("the model is malformed: its weighted counts do not fit its counts")
         return cls.of_counts(training, replace(training.statistics, cell_counts=cells))
