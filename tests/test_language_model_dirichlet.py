@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext import TextClassifier
 from nbtext.language_model.dirichlet import ESTIMATES, LanguageModels, maximum_a_posteriori, maximum_likelihood, posterior_mean
 from tests import oracle, strategies
 from tests.building import language_models, statistics_of
@@ -95,6 +96,13 @@ def test_a_background_prior_is_an_m_estimate() -> None:
     found = probabilities(language_models(statistics_of(CHINA), smoothing=4, shape="background"))
     assert found["yes", "chinese"] == pytest.approx(float((5 + 4 * Fraction(6, 11)) / (8 + 4)), rel=CLOSE)
     assert found["no", "macao"] == pytest.approx(float((0 + 4 * Fraction(1, 11)) / (3 + 4)), rel=CLOSE)
+
+
+def test_a_background_of_weights_below_one_sums_to_one_too() -> None:
+    model = TextClassifier(weighting="log", prior_shape="background", smoothing=1, calibration="none").fit(["ant", ""], ["a", "b"])
+    assert np.exp(model.joint_log_likelihood(["ant"]))[0] == pytest.approx(
+        [1 / 2, 1 / 2], rel=CLOSE
+    )  # the only term there is, in either class
 
 
 def test_an_unseen_term_is_impossible_under_maximum_likelihood_and_its_logarithm_is_minus_infinity() -> None:

@@ -108,7 +108,7 @@ class LanguageModels:
         """What the prior adds to the counts of some terms, shape (n, 1), and its sum over all selected terms."""
         if self.prior_shape == "symmetric":
             return self.own.of(terms, self.smoothing)[:, np.newaxis], self.pseudo_tokens
-        background = self.statistics.term_counts[terms] / max(self.class_tokens.sum(), 1.0)
+        background = share(self.statistics.term_counts[terms], self.class_tokens.sum())
         return self.smoothing * background[:, np.newaxis], self.pseudo_tokens
 
     def probability(self, terms: NDArray[np.int64]) -> Floats:
