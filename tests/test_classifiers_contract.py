@@ -16,6 +16,7 @@ from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
 from nbtext.counts.subsets import Subsets
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.counting import count_documents
+from nbtext.model.verify import verify
 from nbtext.model_selection.cross_validation import train_and_score
 from nbtext.parameters import CALIBRATIONS
 from tests.process import REPOSITORY, SERVICE_DESK, nbtext, succeeded
@@ -187,6 +188,12 @@ def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> No
     assert saved(loaded, tmp_path) == written
     np.testing.assert_array_equal(loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED))
     np.testing.assert_array_equal(loaded.predict_proba(ASKED), model.predict_proba(ASKED))
+
+
+@EVERY
+def test_its_probabilities_are_some(options: Options, tmp_path: Path) -> None:
+    saved(fitted(CORPUS, options), tmp_path)
+    assert [check for check in verify(str(tmp_path / "m")) if not check.passed] == []
 
 
 @EVERY

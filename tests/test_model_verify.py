@@ -11,6 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
+from nbtext.classifiers.complement import ComplementNaiveBayes
+from nbtext.classifiers.registry import classifier_class
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.model.verify import Check, verify
 from nbtext.store import read_model_file, write_model_file
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Arrays = dict[str, NDArray[Any]]
+    Floats = NDArray[np.float64]
 
 LABELS = [name.partition("/")[0] for name in PETS]
 NAMES = ["file", "contents", "n-grams", "sample", "attributes", "estimates", "answers"]
@@ -43,7 +47,8 @@ def failed(checks: list[Check]) -> dict[str, str]:
 @given(
     corpora,
     st.integers(1, 3),
-    st.sampled_from(["multinomial", "bernoulli", "complement"]),
+    st.sampled_from([(name, how) for name in ("multinomial", "bernoulli", "complement") for how in classifier_class(name).WEIGHTINGS]),
+    st.sampled_from(["symmetric", "background"]),
     st.sampled_from(["mean", "map", "ml"]),
     st.integers(0, 5),
 )
@@ -51,14 +56,23 @@ def test_honest_models_pass(
     tmp_path_factory: pytest.TempPathFactory,
     documents: list[tuple[str, list[str]]],
     ngrams: int,
-    classifier: str,
+    kind: tuple[str, str],
+    prior_shape: str,
     estimate: str,
     sample: int,
 ) -> None:
     path = str(tmp_path_factory.getbasetemp() / "honest")
-    if estimate == "ml" and classifier == "complement":
-        estimate = "mean"
-    model = TextClassifier(ngrams=ngrams, classifier=classifier, estimate=estimate, stop_words="none", stemmer="none", sample=sample)
+    classifier, weighting = kind
+    model = TextClassifier(
+        classifier=classifier,
+        weighting=weighting,
+        prior_shape="symmetric" if classifier == "bernoulli" else prior_shape,
+        estimate="mean" if classifier == "complement" else estimate,
+        ngrams=ngrams,
+        sample=sample,
+        stop_words="none",
+        stemmer="none",
+    )
     model.fit([" ".join(terms) for _, terms in documents], [label for label, _ in documents]).save(path)
     assert failed(verify(path)) == {}
 
@@ -156,6 +170,95 @@ def test_an_estimator_that_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest
     right = LanguageModels.probability
     monkeypatch.setattr(LanguageModels, "probability", lambda models, terms: right(models, terms) * (1 + 1e-3))
     assert "do not sum to 1" in failed(verify(path))["estimates"]
+
+
+def with_tokens_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a defect back: models over as many terms as there are took the tokens of the texts for their own, and categories are in no text."""
+    right: Callable[[LanguageModels], Floats] = LanguageModels.__dict__["class_tokens"].func
+
+    def wrong(models: LanguageModels) -> Floats:
+        of_texts: Floats = models.statistics.class_tokens.astype(np.float64)
+        return of_texts if models.selected.all() else right(models)
+
+    monkeypatch.setattr(LanguageModels, "class_tokens", property(wrong))
+
+
+@pytest.mark.parametrize(
+    ("estimate", "detail"),
+    [
+        ("mean", "a probability is not between 0 and 1 (φ, the values of 'reply')"),
+        ("map", "a probability is not between 0 and 1 (φ, the values of 'reply')"),
+        ("ml", "the probabilities of the terms of a class do not sum to 1 (φ, the values of 'reply')"),
+    ],
+)
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial", "gaussian"])
+def test_categories_with_the_tokens_of_texts_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, classifier: str, estimate: str, detail: str
+) -> None:
+    path = str(tmp_path / "m")
+    rows = [{"reply": "no"}] * 185 + [{"reply": "yes"}] * 35
+    model = TextClassifier(categorical="reply", classifier=classifier, estimate=estimate, calibration="none")
+    model.fit(rows, ["ham"] * 200 + ["spam"] * 20).save(path)
+    assert failed(verify(path)) == {}
+    with_tokens_of_texts(monkeypatch)
+    found = failed(verify(path))
+    assert found["estimates"] == detail
+    assert found.get("answers", "") == (
+        "a document of the sample is impossible in every class, also in its own" if estimate == "ml" else ""
+    )
+
+
+class Halved(LanguageModels):
+    """Language models that believe in half of each probability."""
+
+    def probability(self, terms: NDArray[np.int64]) -> Floats:
+        return super().probability(terms) / 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "detail"),
+    [
+        ({"classifier": "multinomial"}, "(φ, that a token of the class is the term)"),
+        (
+            {"classifier": "multinomial", "weighting": "binary"},
+            "(φ, that a token of the class is the term, each document counting a term once)",
+        ),
+        ({"classifier": "multinomial", "weighting": "tfidf"}, "(φ, the term's share of the tf-idf weights of the class)"),
+        ({"classifier": "dirichlet-multinomial"}, "(φ, that a token of the class is the term, on average over documents)"),
+    ],
+)
+def test_a_classifier_with_a_wrong_language_model_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: dict[str, str], detail: str
+) -> None:
+    path = saved(tmp_path, **parameters)
+    monkeypatch.setattr(f"nbtext.classifiers.{parameters['classifier'].replace('-', '_')}.LanguageModels", Halved)
+    assert failed(verify(path))["estimates"] == f"the probabilities of the terms of a class do not sum to 1 {detail}"
+
+
+def test_a_complement_that_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path, classifier="complement")
+    monkeypatch.setattr(ComplementNaiveBayes, "complement_tokens", property(lambda model: model.language_models.class_tokens))
+    found = "the probabilities of the terms of a class do not sum to 1 (θ, that a token of another class is the term)"
+    assert failed(verify(path))["estimates"] == found
+
+
+@pytest.mark.parametrize(
+    ("theta", "detail"),
+    [
+        (lambda holding, of_class: (holding + 0.1) / of_class, "the probabilities of a term and of its absence do not sum to 1"),
+        (lambda holding, of_class: holding / of_class, "a probability is 0 or 1 in spite of smoothing"),
+    ],
+)
+def test_coins_that_are_wrong_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theta: Callable[[Floats, Floats], Floats], detail: str
+) -> None:
+    path = saved(tmp_path, classifier="bernoulli")
+    assert failed(verify(path)) == {}
+    monkeypatch.setattr(
+        BernoulliNaiveBayes, "_estimate", lambda model, holding, _: theta(holding, model.training.statistics.class_documents)
+    )
+    with np.errstate(all="ignore"):
+        assert failed(verify(path))["estimates"] == f"{detail} (θ, that a document of the class holds the term)"
 
 
 def test_a_file_that_does_not_load(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from nbtext.classifiers.categorical import CategoricalAttribute
 from nbtext.classifiers.normal import NormalAttributes
 from nbtext.classifiers.poisson import PoissonAttributes
 from nbtext.classifiers.registry import classifier_class
+from nbtext.classifiers.term_probabilities import TermProbabilities
 from nbtext.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -119,6 +120,13 @@ class AttributedClassifier(Classifier):
     def of_texts(self) -> Classifier:
         """The classifier of the texts."""
         return self.text
+
+    def distributions(self) -> tuple[TermProbabilities, ...]:
+        """Return those of the texts, and of the values of each categorical attribute."""
+        return (
+            *self.text.distributions(),
+            *(TermProbabilities.of_models(of.values, f"the values of {of.name!r}") for of in self.categorical),
+        )
 
     def warnings(self) -> list[str]:
         """Those of the classifier of texts."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.classifiers.term_probabilities import TermProbabilities
     from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
@@ -122,6 +123,15 @@ class Classifier(ABC):
     def of_texts(self) -> Classifier:
         """The classifier of the texts alone, where there are attributes beside them."""
         return self
+
+    def term_probabilities(self) -> TermProbabilities | None:
+        """Return the probabilities of terms in each class that scores are made of; None for a model that has none of the class itself."""
+        return None
+
+    def distributions(self) -> tuple[TermProbabilities, ...]:
+        """Return all probabilities of terms that scores are made of."""
+        found = self.term_probabilities()
+        return () if found is None else (found,)
 
     def warnings(self) -> list[str]:
         """What makes the model less useful than one may think."""

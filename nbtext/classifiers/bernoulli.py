@@ -15,7 +15,9 @@ import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, Training
 from nbtext.classifiers.class_prior import class_prior
+from nbtext.classifiers.term_probabilities import TermProbabilities
 from nbtext.counts.weighted_sums import CELLS_AT_ONCE, add_weighted_sums
+from nbtext.language_model.credible_interval import beta_intervals
 from nbtext.language_model.dirichlet import share
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
 
     Floats = NDArray[np.float64]
+
+OF_DOCUMENTS = "that a document of the class holds the term"
 
 
 def beta_mean(successes: Floats, trials: Floats, a: Floats | float, b: Floats | float) -> Floats:
@@ -90,11 +94,27 @@ class BernoulliNaiveBayes(LinearClassifier):
         """1 − θ_jk of some terms, shape (n, n_classes), above 0 with whatever smoothing."""
         return self._estimate(self.training.statistics.class_documents - self._holding(terms), terms)
 
+    def intervals(self, terms: NDArray[np.int64]) -> Floats:
+        """Return the credible intervals of θ_jk, shape (n, n_classes, 2), as quantiles of Beta(n_1 + a, n_0 + b); nan under maximum likelihood."""
+        holding, parameters = self._holding(terms), self.training.parameters
+        if parameters["estimate"] == "ml":
+            return np.full((*holding.shape, 2), np.nan)
+        added = self._added(terms) + (parameters["estimate"] == "map")
+        return beta_intervals(holding + added, self.training.statistics.class_documents - holding + added)
+
+    def term_probabilities(self) -> TermProbabilities:
+        """Return θ_jk."""
+        counts = self.training.statistics.documents_of
+        return TermProbabilities("θ", OF_DOCUMENTS, self.training.selected, self.probability, counts, self.intervals, self.absence)
+
+    def _added(self, terms: NDArray[np.int64]) -> Floats:
+        return self.training.own.of(terms, self.training.smoothing)[:, np.newaxis]
+
     def _holding(self, terms: NDArray[np.int64]) -> Floats:
         return self.training.statistics.documents_of(terms).astype(np.float64)
 
     def _estimate(self, documents: Floats, terms: NDArray[np.int64]) -> Floats:
-        added = self.training.own.of(terms, self.training.smoothing)[:, np.newaxis]
+        added = self._added(terms)
         of_class = self.training.statistics.class_documents.astype(np.float64)
         if self.training.parameters["estimate"] == "map":
             return beta_mode(documents, of_class, added + 1, added + 1)

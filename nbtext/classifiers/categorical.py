@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class CategoricalAttribute:
     """φ of one attribute: a distribution over its values for each class."""
 
+    name: str
     values: LanguageModels
 
     @classmethod
@@ -37,7 +38,7 @@ class CategoricalAttribute:
         shape, estimate = parameters["prior_shape"], parameters["estimate"]
         if smoothing is None:
             smoothing = smoothing_by_evidence(statistics, terms, shape)
-        return cls(LanguageModels(statistics, terms, smoothing, shape, estimate))
+        return cls(name, LanguageModels(statistics, terms, smoothing, shape, estimate))
 
     def add_log_likelihood(self, scores: NDArray[np.float64], matrix: DocumentTermMatrix) -> NDArray[np.int64]:
         """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats, and return which documents have a value, shape (n_docs,).

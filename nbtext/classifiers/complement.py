@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from nbtext.classifiers.term_probabilities import TermProbabilities
 from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.dirichlet import LanguageModels, posterior_mean
@@ -115,10 +116,21 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         others: Floats = np.maximum(tokens.sum() - tokens, 0.0)
         return others
 
+    def distributions(self) -> tuple[TermProbabilities, ...]:
+        """Return θ_jk, which are of the other classes."""
+        selected = self.language_models.selected
+        return (TermProbabilities("θ", "that a token of another class is the term", selected, self.probability, self.other_counts),)
+
+    def other_counts(self, terms: NDArray[np.int64]) -> NDArray[Any]:
+        """Σ_{l≠k} m_jl of some terms, shape (n, n_classes)."""
+        others: NDArray[Any] = self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
+        return others
+
     def probability(self, terms: NDArray[np.int64]) -> Floats:
         """θ_jk of some selected terms, shape (n, n_classes)."""
-        others = self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
-        return posterior_mean(others.astype(np.float64), self.complement_tokens, *self.language_models.pseudo_counts(terms))
+        return posterior_mean(
+            self.other_counts(terms).astype(np.float64), self.complement_tokens, *self.language_models.pseudo_counts(terms)
+        )
 
     @cached_property
     def scale(self) -> Floats:

@@ -22,6 +22,7 @@ import numpy as np
 
 from nbtext.classifiers.base import Classifier, Training
 from nbtext.classifiers.class_prior import class_prior
+from nbtext.classifiers.term_probabilities import TermProbabilities
 from nbtext.counts.weighted_sums import add_weighted_sums
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.dirichlet import LanguageModels
@@ -90,6 +91,10 @@ class DirichletMultinomialNaiveBayes(Classifier):
             training.parameters["estimate"],
             training.own,
         )
+
+    def term_probabilities(self) -> TermProbabilities:
+        """Return the means φ_jk."""
+        return TermProbabilities.of_models(self.language_models, "that a token of the class is the term, on average over documents")
 
     @cached_property
     def log_prior(self) -> Floats:

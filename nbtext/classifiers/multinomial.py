@@ -14,6 +14,7 @@ import numpy as np
 
 from nbtext.classifiers.base import Training, Unseen
 from nbtext.classifiers.class_prior import class_prior, class_prior_without
+from nbtext.classifiers.term_probabilities import OF_TOKENS, TermProbabilities
 from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.leave_one_out import leave_one_out
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+
+OF_WEIGHTS = {
+    "binary": "that a token of the class is the term, each document counting a term once",
+    "log": "the term's share of the log weights of the class",
+    "tfidf": "the term's share of the tf-idf weights of the class",
+}
+"""What φ means, by weighting."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +75,10 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
     def known(self) -> NDArray[np.bool_]:
         """The selected terms, shape (n_terms,)."""
         return self.language_models.selected
+
+    def term_probabilities(self) -> TermProbabilities:
+        """Return φ_jk, on weighted counts of weights."""
+        return TermProbabilities.of_models(self.language_models, OF_WEIGHTS.get(self.weighting, OF_TOKENS))
 
     def likelihood_per_token(
         self, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]

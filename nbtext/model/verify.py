@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.term_probabilities import TermProbabilities
 from nbtext.counts.categories import FORMS, is_category_of
 from nbtext.counts.documents import MOST_TERMS
 from nbtext.counts.weighted_sums import CELLS_AT_ONCE
@@ -17,7 +18,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.text.key_table import pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -141,20 +142,50 @@ def _attributes(model: TextClassifier) -> str:
 
 
 def _estimates(model: TextClassifier) -> str:
-    """The prior and every class's language model are probabilities."""
+    """The class prior, the language models and all that the classifier scores by are probabilities."""
     _require(_are_distributions(model.prior), "the class prior does not sum to 1")
-    models, selected = model.language_models, np.flatnonzero(model.learnt.selected)
-    step = max(CELLS_AT_ONCE // model.statistics.n_classes, 1)
-    total = np.zeros(model.statistics.n_classes)
-    for begin in range(0, selected.size, step):
-        part = models.probability(selected[begin : begin + step])
-        _require(bool(np.isfinite(part).all()) and part.min() >= 0, "a term has a probability that is none")
+    smoothed = model.learnt.own.least(model.learnt.smoothing) + 1 > 1  # less is no smoothing to a classifier either
+    checked = np.zeros_like(model.learnt.selected)
+    for probabilities in (TermProbabilities.of_models(model.language_models), *model.classifier.distributions()):
+        try:
+            if probabilities.absence is None:
+                _sum_to_one(probabilities, model)
+            else:
+                _have_opposites(probabilities, probabilities.absence, model, smoothed=smoothed)
+        except DisagreementError as problem:
+            raise DisagreementError(f"{problem} ({probabilities.symbol}, {probabilities.meaning})") from None
+        checked |= probabilities.selected
+    n_terms, n_values = np.count_nonzero(model.learnt.selected), np.count_nonzero(checked & ~model.learnt.selected)
+    of_values = f" and {n_values:,} values of attributes" if n_values else ""
+    return f"probabilities of {model.statistics.n_classes:,} classes and of {n_terms:,} terms{of_values} sum to 1"
+
+
+def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None:
+    """Require that the terms of each class share one distribution."""
+    total, seen = np.zeros(model.statistics.n_classes), np.zeros(model.statistics.n_classes)
+    for terms in _parts(probabilities, model):
+        part = probabilities.probability(terms)
+        _require(np.all((part >= 0) & (part <= 1 + ROUNDING)), "a probability is not between 0 and 1")
         total += part.sum(axis=0)
-    without = (models.class_tokens == 0) & (models.pseudo_tokens == 0)  # such a class has seen no term and believes in none
-    _require(
-        (np.abs(total - 1) < ROUNDING)[~without].all() or not selected.size, "the terms of a class have probabilities that do not sum to 1"
-    )
-    return f"probabilities of {model.statistics.n_classes:,} classes and of {selected.size:,} terms sum to 1"
+        seen += probabilities.counts(terms).sum(axis=0)
+    without = (total == 0) & (seen == 0)  # without smoothing, a class that has seen none of the terms
+    _require(np.all(without | (np.abs(total - 1) < ROUNDING)), "the probabilities of the terms of a class do not sum to 1")
+
+
+def _have_opposites(
+    probabilities: TermProbabilities, absence: Callable[[Whole], NDArray[np.float64]], model: TextClassifier, *, smoothed: bool
+) -> None:
+    """Require that each term has a distribution of its own; with smoothing nothing in it is certain."""
+    for terms in _parts(probabilities, model):
+        sides = np.stack((probabilities.probability(terms), absence(terms)), axis=-1)
+        _require(_are_distributions(sides), "the probabilities of a term and of its absence do not sum to 1")
+        _require(not smoothed or np.all(sides > 0), "a probability is 0 or 1 in spite of smoothing")
+
+
+def _parts(probabilities: TermProbabilities, model: TextClassifier) -> Iterator[Whole]:
+    """The selected terms, as many at a time as fit in `CELLS_AT_ONCE`."""
+    selected, step = np.flatnonzero(probabilities.selected), max(CELLS_AT_ONCE // model.statistics.n_classes, 1)
+    return (selected[begin : begin + step] for begin in range(0, selected.size, step))
 
 
 def _answers(model: TextClassifier) -> str:
@@ -171,7 +202,7 @@ def _answers(model: TextClassifier) -> str:
         log_posterior = model.learnt.calibration.log_posterior(model.classifier.log_scale(scores, lengths)[possible], lengths[possible])
         _require(_are_distributions(np.exp(log_posterior)), "a document gets probabilities that do not sum to 1")
         impossible += int(np.count_nonzero(~possible))
-    _require(model.learnt.own.least(model.learnt.smoothing) == 0 or not impossible, "a document of the sample is impossible in every class")
+    _require(not impossible or model.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
     return f"probabilities of {matrix.n_documents - impossible:,} documents sum to 1" + (
         f", {impossible:,} impossible" if impossible else ""
     )
