@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scipy.stats import beta
 
 from nbtext import __version__
 from tests.process import corpus, error_line, nbtext, succeeded
+from tests.textbook import CHINA
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+LOG_2, LOG_3 = math.log(2), math.log(3)
 
 
 def test_the_overview(service_desk_model: Path) -> None:
@@ -105,6 +108,51 @@ def test_what_the_model_knows_of_words(pets: Path) -> None:
     assert f"{dogs['probability']:.3g}   {dogs['interval'][0]:.3g} to {dogs['interval'][1]:.3g}" in text
     assert "none: it is a stop word" in text
     assert "no training document holds it" in text
+
+
+CHINESE: dict[str, tuple[str, str, list[float], list[tuple[float, float]] | None]] = {
+    "multinomial": ("φ", "that a token of the class is the term", [2 / 9, 3 / 7], [(2, 7), (6, 8)]),
+    "multinomial --weighting binary": (
+        "φ", "that a token of the class is the term, each document counting a term once", [2 / 9, 4 / 12], [(2, 7), (4, 8)],
+    ),
+    "multinomial --weighting log": (
+        "φ", "the term's share of the log weights of the class", [(LOG_2 + 1) / (3 * LOG_2 + 6), (2 * LOG_3 + LOG_2 + 1) / (2 * LOG_3 + 4 * LOG_2 + 6)], None,
+    ),
+    "bernoulli": ("θ", "that a document of the class holds the term", [2 / 3, 4 / 5], [(2, 1), (4, 1)]),
+    "bernoulli --estimate map": ("θ", "that a document of the class holds the term", [2 / 3, 4 / 5], [(3, 2), (5, 2)]),
+    "bernoulli --estimate ml": ("θ", "that a document of the class holds the term", [1, 1], None),
+    "dirichlet-multinomial": ("φ", "that a token of the class is the term, on average over documents", [2 / 9, 4 / 12], [(2, 7), (4, 8)]),
+    **{
+        name: ("φ", f"that a token of the class is the term; {name} does not score by it", [2 / 9, 3 / 7], [(2, 7), (6, 8)])
+        for name in ("complement", "gaussian", "logistic")
+    },
+}  # fmt: skip
+"""What each classifier believes of "Chinese" in table 13.1 of IIR, with the pseudo-count 1: symbol, meaning, probability in "no" and "yes", the
+parameters of their Beta posteriors."""
+
+
+@pytest.mark.parametrize("classifier", CHINESE)
+def test_the_probability_is_that_which_the_classifier_scores_by(classifier: str, tmp_path: Path) -> None:
+    symbol, meaning, probability, posteriors = CHINESE[classifier]
+    (tmp_path / "china.csv").write_text("".join(f"{label},{' '.join(terms)}\n" for label, terms in CHINA))
+    smoothing = () if "ml" in classifier.split() else ("--smoothing", "1")
+    train = ("train", "china.csv", "--no-header", "--stemmer", "none", "--stop-words", "none", *smoothing)
+    assert nbtext(*train, "--classifier", *classifier.split(), cwd=tmp_path).status == 0
+    shown = nbtext("inspect", "--term", "Chinese", "--class", "yes", "-o", "json", cwd=tmp_path)
+    word = json.loads(succeeded(shown).out)["words"][0]
+    assert word["probability_of"] == {"symbol": symbol, "meaning": meaning}
+    classes = word["terms"][0]["classes"]
+    assert [classes[label]["probability"] for label in ("no", "yes")] == pytest.approx(probability)
+    intervals: list[Any] = [pytest.approx(beta.ppf([0.025, 0.975], *parameters)) for parameters in posteriors or []]
+    assert [classes[label]["interval"] for label in ("no", "yes")] == (intervals or [None, None])
+    of_class = json.loads(shown.out)["class_terms"]["yes"]
+    assert of_class["probability_of"] == word["probability_of"]
+    assert of_class["probability"][0] == {"term": "chinese", "value": pytest.approx(probability[1])}
+    lines = succeeded(nbtext("inspect", "--term", "Chinese", "--class", "yes", cwd=tmp_path)).text.splitlines()
+    assert f"probability  {symbol}, {meaning}" in lines
+    assert f"{symbol}     {meaning}" in lines
+    assert any(line.split()[:4] == ["most", "probable", symbol, "above"] for line in lines)
+    assert any(line.split()[:4] == ["yes", "5", "3", f"{probability[1]:.3g}"] for line in lines)
 
 
 def test_words_that_are_several_terms_and_terms_that_do_not_count(pets: Path) -> None:

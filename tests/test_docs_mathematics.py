@@ -70,6 +70,7 @@ FORMULAS = {
     "m-estimate": "language_model.dirichlet.LanguageModels.pseudo_counts",
     "asymmetric prior": "language_model.pseudo_counts.OwnPseudoCounts.of",
     "credible interval": "language_model.credible_interval.credible_intervals",
+    "credible interval, Bernoulli": "classifiers.bernoulli.BernoulliNaiveBayes.credible_intervals",
     "Bernoulli and Beta, posterior mean": "classifiers.bernoulli.beta_mean",
     "Bernoulli and Beta, MAP": "classifiers.bernoulli.beta_mode",
     "perplexity": "language_model.perplexity.perplexity",

@@ -38,6 +38,19 @@ def test_china_by_hand() -> None:
     assert found["mutual_information"][0]["value"] == pytest.approx(3 / 4 * 3 / 7 * math.log(3 / 7 / corpus))
 
 
+def test_china_by_coins() -> None:
+    """Example 13.2: θ is the share of documents that hold a term; mutual information stays that of the language models."""
+    found = class_details(trained(CHINA, smoothing=1, classifier="bernoulli"), ["yes"], 10)["yes"]
+    assert found["probability_of"] == {"symbol": "θ", "meaning": "that a document of the class holds the term"}
+    probability, lifts = ({of["term"]: of["value"] for of in found[name]} for name in ("probability", "lift"))
+    assert probability == pytest.approx(
+        {"chinese": 4 / 5, "beijing": 2 / 5, "macao": 2 / 5, "shanghai": 2 / 5, "japan": 1 / 5, "tokyo": 1 / 5}
+    )
+    assert lifts["chinese"] == pytest.approx(4 / 5 / (3 / 4 * 4 / 5 + 1 / 4 * 2 / 3))
+    assert lifts["japan"] == pytest.approx(1 / 5 / (3 / 4 * 1 / 5 + 1 / 4 * 2 / 3))
+    assert found["mutual_information"] == class_details(trained(CHINA, smoothing=1), ["yes"], 10)["yes"]["mutual_information"]
+
+
 @settings(max_examples=50)
 @given(strategies.corpora)
 def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
@@ -68,7 +81,7 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
 def test_lift_is_one_on_average_and_its_logarithm_is_in_mutual_information() -> None:
     model = trained(CHINA, smoothing=1)
     terms = np.arange(model.statistics.n_terms)
-    assert (lift(model.language_models, model.prior, terms) * model.prior).sum(axis=1) == pytest.approx(np.ones(terms.size))
+    assert (lift(model.language_models.probability(terms), model.prior) * model.prior).sum(axis=1) == pytest.approx(np.ones(terms.size))
 
 
 def test_a_term_that_is_possible_only_in_a_class_without_prior_has_infinite_lift() -> None:

@@ -94,7 +94,7 @@ class BernoulliNaiveBayes(LinearClassifier):
         """1 − θ_jk of some terms, shape (n, n_classes), above 0 with whatever smoothing."""
         return self._estimate(self.training.statistics.class_documents - self._holding(terms), terms)
 
-    def intervals(self, terms: NDArray[np.int64]) -> Floats:
+    def credible_intervals(self, terms: NDArray[np.int64]) -> Floats:
         """Return the credible intervals of θ_jk, shape (n, n_classes, 2), as quantiles of Beta(n_1 + a, n_0 + b); nan under maximum likelihood."""
         holding, parameters = self._holding(terms), self.training.parameters
         if parameters["estimate"] == "ml":
@@ -105,7 +105,7 @@ class BernoulliNaiveBayes(LinearClassifier):
     def term_probabilities(self) -> TermProbabilities:
         """Return θ_jk."""
         counts = self.training.statistics.documents_of
-        return TermProbabilities("θ", OF_DOCUMENTS, self.training.selected, self.probability, counts, self.intervals, self.absence)
+        return TermProbabilities("θ", OF_DOCUMENTS, self.training.selected, self.probability, counts, self.credible_intervals, self.absence)
 
     def _added(self, terms: NDArray[np.int64]) -> Floats:
         return self.training.own.of(terms, self.training.smoothing)[:, np.newaxis]

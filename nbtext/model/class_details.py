@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.errors import UsageError
+from nbtext.model.term_details import probability_of, term_probabilities
 from nbtext.selection import CELLS_AT_ONCE, mutual_information
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier
 
     Floats = NDArray[np.float64]
@@ -26,39 +26,42 @@ MEASURES = ("probability", "lift", "mutual_information")
 def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dict[str, dict[str, Any]]:
     """For each class its documents, tokens and prior, and by each of `MEASURES` its ``top`` terms with their values.
 
-    ``probability`` is φ_jk, ``lift`` what `lift` says, ``mutual_information`` the summand φ_jk π_k log(φ_jk / Σ_l φ_jl π_l) in nats, as far as it is
-    above 0. A value is None where it is infinite. Raises `UsageError` for a class that the model has not.
+    ``probability`` is what ``probability_of`` names, ``lift`` what `lift` makes of it. ``mutual_information`` is that by which training selects
+    terms, whatever the classifier: the summand φ_jk π_k log(φ_jk / Σ_l φ_jl π_l) of the language models, in nats, as far as it is above 0.
+    A value is None where it is infinite. Raises `UsageError` for a class that the model has not.
     """
     classes = np.array([number_of(model, label) for label in labels], np.int64)
     best: dict[str, list[Best]] = {name: [(np.empty(0, np.int64), np.empty((2, 0)))] * classes.size for name in MEASURES}
     models, prior, terms = model.language_models, model.prior, np.flatnonzero(model.language_models.selected)
+    probabilities = term_probabilities(model)
     step = max(CELLS_AT_ONCE // prior.size, 1)
     for begin in range(0, terms.size, step):
         part = terms[begin : begin + step]
-        probability = models.probability(part)[:, classes]
-        tables = (probability, lift(models, prior, part)[:, classes], mutual_information(models, prior, part)[0][:, classes])
+        probability = probabilities.probability(part)
+        tables = (probability[:, classes], lift(probability, prior)[:, classes], mutual_information(models, prior, part)[0][:, classes])
         for name, table in zip(MEASURES, tables, strict=True):
             for column in range(classes.size):
-                best[name][column] = _better(best[name][column], part, np.stack((table[:, column], probability[:, column])), top)
+                best[name][column] = _better(best[name][column], part, np.stack((table[:, column], probability[:, classes[column]])), top)
     statistics = model.statistics
     return {
         label: {
             "documents": int(statistics.class_documents[number]),
             "tokens": int(statistics.class_tokens[number]),
             "prior": float(prior[number]),
+            "probability_of": probability_of(probabilities),
             **{name: _listed(model, *best[name][column]) for name in MEASURES},
         }
         for column, (label, number) in enumerate(zip(labels, classes.tolist(), strict=True))
     }
 
 
-def lift(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Floats:
+def lift(probability: Floats, prior: Floats) -> Floats:
     """φ_jk / Σ_l φ_jl π_l: how much more probable a term is in a class than in the whole corpus, shape (n, n_classes); 1 where it is as in all.
 
-    The probability in the corpus is the class language models' own, not the share of the counts: against that, the rarest terms, of
-    which smoothing makes most, would come first. Source: M. Taddy, On estimation and selection for topic models (2012).
+    ``probability`` holds φ_jk, shape (n, n_classes), ``prior`` π_k. The probability in the corpus is the model's own, not the share of the counts:
+    against that, the rarest terms, of which smoothing makes most, would come first. Source: M. Taddy, On estimation and selection for topic
+    models (2012).
     """
-    probability = models.probability(terms)
     corpus = (probability * prior).sum(axis=1, keepdims=True)
     found: Floats = np.divide(probability, corpus, out=np.where(probability > 0, np.inf, 0.0), where=corpus > 0)
     return found

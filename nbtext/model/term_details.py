@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.language_model.credible_interval import credible_intervals
+from nbtext.classifiers.term_probabilities import OF_TOKENS, TermProbabilities
 from nbtext.model.counting import analyzers
 from nbtext.model.surface_forms import surface_forms
 from nbtext.text.analyzer import UNKNOWN
@@ -26,19 +26,34 @@ def term_details(model: TextClassifier, words: Sequence[str]) -> list[dict[str, 
     """For each word (or several, with what n-grams they make) its ``terms``, none for a stop word or what is no word.
 
     ``forms``: the words that a term stands for and how often each occurred, empty unless the model keeps them.
-    Of each class: ``count`` m_jk, ``documents`` that hold it, ``probability`` φ_jk of the class language models, whatever the classifier, and
-    its credible ``interval``. The last two are None for a term that training left out; a term that is not ``known`` has no classes.
+    Of each class: ``count`` m_jk, ``documents`` that hold it, ``probability`` and its credible ``interval``: those that ``probability_of``
+    names. The last two are None for a term that training left out; a term that is not ``known`` has no classes.
     """
-    forms = surface_forms(model)
+    forms, probabilities = surface_forms(model), term_probabilities(model)
     return [
         {
             "word": word,
+            "probability_of": probability_of(probabilities),
             "terms": [
-                {"term": name, "forms": dict(forms.get(term, [])), **_details(model, term)} for name, term in _terms_of(model, word).items()
+                {"term": name, "forms": dict(forms.get(term, [])), **_details(model, term, probabilities)}
+                for name, term in _terms_of(model, word).items()
             ],
         }
         for word in words
     ]
+
+
+def term_probabilities(model: TextClassifier) -> TermProbabilities:
+    """Return the probabilities by which the classifier scores terms; for one that has none of the class itself, those of the language models."""
+    found = model.classifier.of_texts.term_probabilities()
+    if found is not None:
+        return found
+    return TermProbabilities.of_models(model.language_models, f"{OF_TOKENS}; {model.parameters['classifier']} does not score by it")
+
+
+def probability_of(probabilities: TermProbabilities) -> dict[str, str]:
+    """Return what these are probabilities of, as plain values."""
+    return {"symbol": probabilities.symbol, "meaning": probabilities.meaning}
 
 
 def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
@@ -83,12 +98,13 @@ class _Names:
         return np.array(self.find(pairs), np.int64)
 
 
-def _details(model: TextClassifier, term: int) -> dict[str, Any]:
+def _details(model: TextClassifier, term: int, probabilities: TermProbabilities) -> dict[str, Any]:
     if term < 0:
         return {"known": False, "selected": False, "classes": {}}
-    statistics, models, terms = model.statistics, model.language_models, np.array([term])
-    selected = bool(models.selected[term])
-    probability, interval = models.probability(terms)[0], credible_intervals(models, terms)[0]
+    statistics, terms = model.statistics, np.array([term])
+    selected = bool(probabilities.selected[term])
+    probability = probabilities.probability(terms)[0]
+    interval = np.full((probability.size, 2), np.nan) if probabilities.intervals is None else probabilities.intervals(terms)[0]
     return {
         "known": True,
         "selected": selected,

@@ -189,7 +189,7 @@ def _parts(probabilities: TermProbabilities, model: TextClassifier) -> Iterator[
 
 
 def _answers(model: TextClassifier) -> str:
-    """Every document of the sample gets probabilities of classes, or none where maximum likelihood rules out every class."""
+    """Every document of the sample gets probabilities of classes; none only where the class prior rules classes out."""
     matrix, judgement = model.counts.sample.documents.matrix, model.learnt.judgement
     n_judged = 0 if judgement is None else judgement["documents"]
     _require(n_judged <= matrix.n_documents, "calibration was learnt from more documents than the sample holds")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from nbtext.report.tables import print_blank, print_table
+from nbtext.report.tables import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HEADS = {"probability": ("most probable", "φ"), "lift": ("above the corpus", "lift"), "mutual_information": ("most telling", "nats")}
+HEADS = {"probability": ("most probable", "{symbol}"), "lift": ("above the corpus", "lift"), "mutual_information": ("most telling", "nats")}
 
 
 def print_class_details(classes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -22,10 +22,13 @@ def print_class_details(classes: Mapping[str, Mapping[str, Any]]) -> None:
         rows = zip_longest(*columns, fillvalue=("", ""))
         print_table(
             f"{label}: {of['documents']:,} documents, {of['tokens']:,} tokens, prior {of['prior']:.4f}",
-            ("", *(head for heads in HEADS.values() for head in heads)),
+            ("", *(head.format_map(of["probability_of"]) for heads in HEADS.values() for head in heads)),
             ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in enumerate(rows, 1)),
             numeric=(0, 2, 4, 6),
         )
+    print_blank()
+    named = {of["probability_of"]["symbol"]: of["probability_of"]["meaning"] for of in classes.values()}
+    print_lines({**named, "nats": "of mutual information, by which select-features ranks: by the language models, whatever the classifier"})
 
 
 def _number(value: float | None) -> str:

@@ -16,7 +16,10 @@ def print_terms(words: Sequence[Mapping[str, Any]]) -> None:
         if number:
             print_blank()
         became = ", ".join(of_term["term"] for of_term in of_word["terms"])
-        print_lines({"word": of_word["word"], "terms": became or "none: it is a stop word, or no word at all"})
+        head = {"word": of_word["word"], "terms": became or "none: it is a stop word, or no word at all"}
+        if any(of_term["known"] for of_term in of_word["terms"]):
+            head["probability"] = "{symbol}, {meaning}".format_map(of_word["probability_of"])
+        print_lines(head)
         for of_term in of_word["terms"]:
             print_blank()
             _print_term(of_term)
