@@ -32,6 +32,15 @@ def test_what_a_browser_shows(markup: str, read: str) -> None:
     assert text_of_html(markup).split() == read.split()
 
 
+@pytest.mark.parametrize("zeros", [0, 1, 8, 9, 5000])
+@pytest.mark.parametrize(
+    ("number", "read"), [("65", "A"), ("0", "\ufffd"), ("128512", "\U0001f600"), ("1114112", "\ufffd"), ("9" * 4301, "\ufffd")]
+)
+def test_a_character_by_its_number_however_long(number: str, read: str, zeros: int) -> None:
+    """Python converts 4,300 digits at most; one page with more ended the run."""
+    assert text_of_html(f"<p title='&#{'0' * zeros}{number};'>a&#{'0' * zeros}{number};b&#{number}").split() == [f"a{read}b{read}"]
+
+
 def test_quotations_can_be_dropped() -> None:
     assert text_of_html("<p>new<blockquote>old<blockquote>older</blockquote></blockquote>end", drop_quotes=True).split() == ["new", "end"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.compression import unpacked_document
 from nbtext.corpus.decoding import to_utf8
-from nbtext.corpus.document import RawDocument
+from nbtext.corpus.document import RawDocument, problem_of
 from nbtext.corpus.files import files_below, is_directory, must_exist, read_file, too_large
 from nbtext.corpus.streams import standard_input
 from nbtext.errors import DocumentError, PathError, UsageError, reason
@@ -66,8 +66,8 @@ def document(path: str, label: str | None, problem: DocumentError | None, source
     if problem is None:
         try:
             return RawDocument(path, label, unpacked_document(path, read_file(path, source.limit), source.limit))
-        except DocumentError as unreadable:
-            problem = unreadable
+        except Exception as raised:  # noqa: BLE001 - one file never ends a run
+            problem = problem_of(raised)
     return RawDocument(path, label, b"", problem)
 
 
@@ -90,9 +90,9 @@ def _standard_input(source: Source) -> RawDocument:
         body = standard_input().read(limit + 1)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where="standard input") from None
+    if len(body) > limit:
+        return RawDocument("-", None, b"", too_large(limit))
     try:
-        if len(body) > limit:
-            raise too_large(limit)
         return RawDocument("-", None, unpacked_document("-", body, limit))
-    except DocumentError as problem:
-        return RawDocument("-", None, b"", problem)
+    except Exception as raised:  # noqa: BLE001 - as with a file
+        return RawDocument("-", None, b"", problem_of(raised))

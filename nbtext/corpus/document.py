@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from nbtext.errors import DocumentError
+from nbtext.errors import DocumentError, NbtextError
+
+_LONGEST_MESSAGE = 300
 
 
 class Document(NamedTuple):
@@ -42,3 +43,18 @@ class Notices:
     warnings: list[str] = field(default_factory=list)
     line_ends: int = 0
     """Lines that ended in the part of a file that was read, if it was a part."""
+
+
+def problem_of(raised: Exception) -> DocumentError:
+    """Return why one document cannot be read, given what reading or decoding it raised.
+
+    Re-raises what concerns the whole run: wrong settings, a path that cannot be read, memory that ran out. Any other exception is a defect of
+    nbtext, so the message names it.
+    """
+    if isinstance(raised, DocumentError):
+        return raised
+    if isinstance(raised, (NbtextError, OSError, MemoryError)):
+        raise raised
+    return DocumentError(
+        f"cannot be read: {type(raised).__name__}: {raised}"[:_LONGEST_MESSAGE], hint="this is a defect of nbtext; please report it"
+    )

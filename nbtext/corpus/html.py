@@ -15,6 +15,9 @@ _UNSEEN = frozenset({"script", "style", "template", "noscript"})
 
 _QUOTED = "blockquote"
 
+_LONG_NUMBER = re.compile("&#(?=[0-9]{9})0*([0-9]{1,8})[0-9]*")
+"""A character by its number, written with nine digits or more: Python converts a few thousand digits at most, and raises beyond."""
+
 _DECLARED = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:+-]+)", re.IGNORECASE)
 _DECLARED_WITHIN = 1024
 
@@ -68,6 +71,7 @@ def text_of_html(markup: str, *, drop_quotes: bool = False) -> str:
     ``drop_quotes`` leaves out what stands in a block quotation.
     """
     parser = _Text(drop_quotes=drop_quotes)
+    markup = _LONG_NUMBER.sub(r"&#\1", markup)  # eight digits without leading zeros are beyond Unicode, as more would be
     parser.feed(markup + "\n")  # after white space no "&" at the end waits for more
     return "".join(parser.pieces)
 

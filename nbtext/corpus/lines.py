@@ -5,10 +5,10 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.document import RawDocument
+from nbtext.corpus.document import RawDocument, problem_of
 from nbtext.corpus.files import too_large
 from nbtext.corpus.streams import lines
-from nbtext.errors import DocumentError, UsageError
+from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
 
 
 def each_line(path: str, source: Source, document: Callable[[str, bytes], RawDocument | None]) -> Iterator[RawDocument]:
-    """What ``document`` makes of the name ``path:line`` and of each line, ended by LF alone; a `DocumentError` of its becomes a problem."""
+    """What ``document`` makes of the name ``path:line`` and of each line, ended by LF alone; what it raises becomes the line's problem."""
     limit, shown = source.limit, source.shown(path)
     with source.opened(path) as stream:
         for number, line in lines(stream, limit):
@@ -34,7 +34,7 @@ def each_line(path: str, source: Source, document: Callable[[str, bytes], RawDoc
                 continue
             try:
                 made = document(name, line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
-            except DocumentError as problem:
-                made = RawDocument(name, None, b"", problem)
+            except Exception as raised:  # noqa: BLE001 - one line never ends a run
+                made = RawDocument(name, None, b"", problem_of(raised))
             if made is not None:
                 yield made

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.attributes import Attributes
 from nbtext.corpus.decoding import is_ascii_compatible, to_utf8
 from nbtext.corpus.directory import document
-from nbtext.corpus.document import Document
+from nbtext.corpus.document import Document, problem_of
 from nbtext.corpus.files import too_large
 from nbtext.corpus.formats import WITH_COLUMNS, reader, resolve_format, resolved
 from nbtext.corpus.source import Source
@@ -98,8 +98,8 @@ def _document(raw: RawDocument, source: Source, text_of: Decoder, limit: int) ->
             text, transcoded = text_of(body, "utf-8" if decoded else source.reading["encoding"])
             if values:
                 text = attributes.document(text, values)
-        except DocumentError as unreadable:
-            problem = unreadable
+        except Exception as raised:  # noqa: BLE001 - one document never ends a run
+            problem = problem_of(raised)
         else:
             source.notices.transcoded += transcoded
             return Document(identity, label, text, columns=columns)

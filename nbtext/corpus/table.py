@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbtext.attributes import NO_TEXT
 from nbtext.corpus.csv_records import RecordLines, RecordTooLarge
 from nbtext.corpus.decoding import to_utf8
-from nbtext.corpus.document import RawDocument
+from nbtext.corpus.document import RawDocument, problem_of
 from nbtext.corpus.files import MAX_DOCUMENT_BYTES, too_large
 from nbtext.corpus.streams import lines, opened
 from nbtext.errors import DocumentError, PathError, UsageError
@@ -146,9 +146,10 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int, later
         try:
             named = None if label is None else label_of(fields[label], layout.encoding)
             columns = tuple([_decoded(fields[place], layout.encoding) for place in others]) if others else ()
-            yield RawDocument(name, named, b"" if text is None else fields[text], columns=columns)
-        except DocumentError as problem:
-            yield RawDocument(name, None, b"", problem)
+            made = RawDocument(name, named, b"" if text is None else fields[text], columns=columns)
+        except Exception as raised:  # noqa: BLE001 - one row never ends a run
+            made = RawDocument(name, None, b"", problem_of(raised))
+        yield made
 
 
 def _position(name: str, header: Sequence[str], path: str, layout: Layout) -> int:

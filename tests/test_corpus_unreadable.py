@@ -1,0 +1,141 @@
+"""One document never ends a run: whatever reading it raises becomes its record."""
+
+from __future__ import annotations
+
+import codecs
+import random
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.corpus.document import Document, problem_of
+from nbtext.corpus.formats import READERS
+from nbtext.errors import DocumentError, PathError, UsageError
+from tests.fuzz.run import changed
+from tests.fuzz.targets import seeds
+from tests.process import HOUSE, nbtext, run
+from tests.reading import documents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KINDS = ("text", "html", "mail")
+NUMBER = b"<p>&#" + b"9" * 4301 + b"; moon"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("file_format", READERS)
+def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str, tmp_path: Path) -> None:
+    folders = {"dir": "a", "maildir": "cur"}
+    beginnings = (seeds(file_format) if file_format not in folders else []) + (seeds(kind) if kind != "text" else [b"a text"])
+    for name in ("cur", "new", "tmp", "a"):
+        (tmp_path / name).mkdir()
+    file = tmp_path / folders.get(file_format, ".") / "fuzzed"
+    path = tmp_path if file_format in folders else file
+
+    @settings(max_examples=40)
+    @given(st.integers(0, 2**32).map(lambda number: changed(beginnings, random.Random(number))), st.booleans())
+    def of_inputs(content: bytes, labelled: bool) -> None:
+        file.write_bytes(content)
+        try:
+            found = documents(path, labelled=labelled and file_format != "lines", format=file_format, document=kind)
+        except PathError as problem:
+            assert file_format in ("csv", "mbox") or "UTF-16" in str(problem) or "damaged" in str(problem) or "cut short" in str(problem)  # noqa: PT017
+            return
+        assert all(isinstance(document, Document) and isinstance(document.problem, DocumentError | None) for document in found)
+        assert len(found) == 1 or file_format not in folders
+
+    of_inputs()
+
+
+class Broken(Exception):  # noqa: N818 - stands for any exception that nobody thought of
+    """What a decoder raises that has a defect."""
+
+
+def codec(raised: BaseException) -> str:
+    """The name of an encoding whose decoder raises for every text with a question mark in it, and is ASCII else."""
+
+    def decode(body: bytes, errors: str = "strict") -> tuple[str, int]:
+        if b"?" in bytes(body):
+            raise raised
+        return codecs.ascii_decode(body, errors)
+
+    name = f"nbtext_{type(raised).__name__.lower()}"
+    codecs.register(lambda wanted: codecs.CodecInfo(codecs.ascii_encode, decode, name=name) if wanted == name else None)
+    return name
+
+
+FILES = {
+    "csv": b'label,text\na,moon\na,"sun?"\nb,star\n',
+    "tsv": b"a\tmoon\na?\tsun\nb\tstar\n",
+    "jsonl": b'{"label":"a","text":"moon"}\n{"label":"a","text":"sun?"}\n{"label":"b","text":"star"}\n',
+    "fasttext": b"__label__a moon\n__label__a? sun\n__label__b star\n",
+    "svmlight": b"a moon:1\na? sun:1\nb star:1\n",
+}
+
+
+@pytest.mark.parametrize("file_format", FILES)
+def test_whatever_a_decoder_raises_is_the_problem_of_its_document(file_format: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(FILES[file_format])
+    columns = {"text_column": "text", "label_column": "label"} if file_format in ("csv", "jsonl") else {}
+    found = documents(file, format=file_format, encoding=codec(Broken("division of the moon")), **columns)
+    assert [(document.label, document.problem is None) for document in found if document.label] in (
+        [("a", True), ("b", True)],
+        [("a", True), ("a", False), ("b", True)],
+    )
+    (problem,) = [str(document.problem) for document in found if document.problem is not None]
+    assert "Broken: division of the moon" in problem
+    assert "report" in problem
+
+
+@pytest.mark.parametrize("raised", [MemoryError(), OSError(5, "Input/output error"), UsageError("no such encoding"), KeyboardInterrupt()])
+def test_what_concerns_the_whole_run_ends_it(raised: BaseException, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"sun?")
+    with pytest.raises(type(raised)):
+        documents(tmp_path / "a.txt", labelled=False, format="lines", encoding=codec(raised))
+
+
+def test_a_problem_has_one_short_message() -> None:
+    unreadable = DocumentError("empty")
+    assert problem_of(unreadable) is unreadable
+    assert len(problem_of(Broken("x" * 10_000)).message) == 300
+
+
+def test_a_command_goes_on_after_a_document_whose_decoder_has_a_defect(tmp_path: Path) -> None:
+    """The decoder is a real one of Python's registry, put there before the command runs."""
+    for label, text in (("a", b"moon"), ("b", b"star"), ("a", b"sun?")):
+        (tmp_path / "c" / label).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "c" / label / text.strip(b"?").decode()).write_bytes(text)
+    code = (
+        "import codecs, sys\n"
+        "def decode(body, errors='strict'):\n"
+        "    if b'?' in bytes(body): raise ZeroDivisionError('of the moon')\n"
+        "    return codecs.ascii_decode(body, errors)\n"
+        "codecs.register(lambda name: codecs.CodecInfo(codecs.ascii_encode, decode, name=name) if name == 'broken' else None)\n"
+        "from nbtext.cli.main import run\n"
+        "sys.exit(run(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", code]
+    trained = run([*command, "train", "c", "-m", "m", "--encoding", "broken"], cwd=tmp_path, env=HOUSE)
+    assert (trained.status, trained.out) == (1, b"")
+    (note,) = trained.notes
+    assert note.startswith("nbtext: c/a/sun: cannot be read: ZeroDivisionError: ")
+    assert note.endswith("of the moon); this is a defect of nbtext; please report it")
+    answered = run([*command, "classify", "-m", "m", "c/a/moon", "c/a/sun", "c/b/star"], cwd=tmp_path, env=HOUSE)
+    assert answered.status == 1
+    assert [row[:2] for row in answered.rows] == [["c/a/moon", "a"], ["c/a/sun", ""], ["c/b/star", "b"]]
+    assert "ZeroDivisionError" in answered.rows[1][2]
+
+
+@pytest.mark.parametrize("options", [("--document", "html"), ("--document", "mail")])
+def test_a_character_of_4301_digits_is_text(options: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/1").write_bytes(b"Content-Type: text/html\n\n" + NUMBER if "mail" in options else NUMBER)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/1").write_bytes(b"\n\nsun")
+    assert nbtext("train", tmp_path, "-m", "m", "--quiet", *options, cwd=tmp_path).status == 0
+    assert nbtext("classify", tmp_path / "a/1", "-m", "m", cwd=tmp_path).rows[0][1] == "a"
