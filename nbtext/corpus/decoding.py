@@ -23,15 +23,12 @@ _STRUCTURE = '\r\n\t,;|"'
 def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     """The text as valid UTF-8, and whether it had to be taken for Windows-1252.
 
-    ``auto`` believes a byte order mark, then tries UTF-8, then falls back; a named encoding is strict. Raises `DocumentError` for what is
-    not text in the encoding.
+    ``auto`` tries UTF-8, then falls back; a named encoding is strict. Raises `DocumentError` for what is not text in the encoding. Byte order
+    marks have no meaning here: see `by_mark`.
     """
     if encoding != "auto":
         return _strict(body, encoding), False
     if not body.isascii():
-        for mark, name in _MARKS:
-            if body.startswith(mark):
-                return _strict(body[len(mark) :] if name == "utf-8" else body, name), False
         try:
             body.decode()
         except UnicodeDecodeError:
@@ -39,6 +36,18 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
             return body.decode("cp1252", "replace").encode(), True
     _refuse_binary(body)
     return body, False
+
+
+def by_mark(body: bytes, encoding: str) -> tuple[bytes, str]:
+    """Return the bytes of a file, and its encoding; with ``auto`` a byte order mark at the beginning names it.
+
+    Only where a file, or a part of a mail, begins: in a row of a table, the same bytes are text.
+    """
+    if encoding == "auto":
+        for mark, name in _MARKS:
+            if body.startswith(mark):
+                return (body[len(mark) :] if name == "utf-8" else body), name
+    return body, encoding
 
 
 def from_charset(body: bytes, charset: str | None, encoding: str) -> tuple[bytes, bool]:

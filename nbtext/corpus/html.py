@@ -79,7 +79,7 @@ def text_of_html(markup: str, *, drop_quotes: bool = False) -> str:
 def text_of_html_document(body: bytes, encoding: str) -> tuple[bytes, bool]:
     """The text of a document as UTF-8, and whether it had to be taken for Windows-1252.
 
-    ``auto`` is by the encoding that the document itself declares, else as for any text. Raises `DocumentError` for what is not text.
+    ``auto`` is by the encoding that a meta element declares, else as for any text. Raises `DocumentError` for what is not text.
     """
     declared = _DECLARED.search(body, 0, _DECLARED_WITHIN) if encoding == "auto" else None
     charset = declared[1].decode("ascii", "replace").lower() if declared and b"\0" not in body[:_DECLARED_WITHIN] else None

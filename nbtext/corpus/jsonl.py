@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import NO_TEXT
@@ -95,7 +96,7 @@ def _text(record: dict[str, Any], key: str) -> bytes:
 def parsed(line: bytes, encoding: str) -> tuple[dict[str, Any], bool]:
     """The object on a line, and whether the line had to be taken for Windows-1252; raises `DocumentError` if there is none."""
     try:
-        body, transcoded = to_utf8(line, encoding)
+        body, transcoded = to_utf8(line.removeprefix(BOM_UTF8), encoding)  # each line is a JSON text; RFC 8259 (8.1) allows one
         record = _DECODER.decode(body.decode())
     except RecursionError:
         raise DocumentError("JSON nested too deeply") from None

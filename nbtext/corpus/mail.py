@@ -10,7 +10,7 @@ import re
 from binascii import a2b_base64, a2b_qp
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import from_charset, to_utf8
+from nbtext.corpus.decoding import by_mark, from_charset, to_utf8
 from nbtext.corpus.html import text_of_html
 from nbtext.corpus.replies import without_quotes, without_signature
 from nbtext.errors import DocumentError
@@ -61,7 +61,7 @@ def text_of_mail(body: bytes, headers: Sequence[str], wanted: MailText = MailTex
         for found, value in plain.headers
         if found == name.encode()
     ]
-    parts.append(_shortened(from_charset(plain.body, plain.charset, wanted.encoding), wanted))
+    parts.append(_shortened(_decoded(plain.body, plain.charset, wanted), wanted))
     return _joined(parts)
 
 
@@ -169,10 +169,15 @@ def _charset(part: Message) -> str | None:
 
 
 def _part(leaf: _Leaf, wanted: MailText) -> _TextAndGuessed:
-    body, guessed = from_charset(leaf.content, leaf.charset, wanted.encoding)
+    body, guessed = _decoded(leaf.content, leaf.charset, wanted)
     if leaf.kind == "text/html":
         body = text_of_html(body.decode("utf-8", "replace"), drop_quotes=wanted.drop_quotes).encode("utf-8", "replace")
     return _shortened((body, guessed), wanted)
+
+
+def _decoded(content: bytes, charset: str | None, wanted: MailText) -> _TextAndGuessed:
+    content, encoding = by_mark(content, wanted.encoding)
+    return from_charset(content, charset, encoding)
 
 
 def _shortened(text: _TextAndGuessed, wanted: MailText) -> _TextAndGuessed:

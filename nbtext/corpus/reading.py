@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbtext.attributes import Attributes
-from nbtext.corpus.decoding import is_ascii_compatible, to_utf8
+from nbtext.corpus.decoding import by_mark, is_ascii_compatible, to_utf8
 from nbtext.corpus.directory import document
 from nbtext.corpus.document import Document, problem_of
 from nbtext.corpus.files import too_large
@@ -69,11 +69,14 @@ def _decoder(reading: Mapping[str, Any]) -> Decoder:
         wanted = MailText(reading["encoding"], drop_quotes=reading["drop_quotes"], drop_signatures=reading["drop_signatures"])
         headers = reading["headers"].split(",")
         return lambda body, encoding: text_of_mail(body, headers, wanted._replace(encoding=encoding))
+    decoder: Decoder = to_utf8
     if reading["document"] == "html":
         from nbtext.corpus.html import text_of_html_document
 
-        return text_of_html_document
-    return to_utf8
+        decoder = text_of_html_document
+    if reading["format"] == "dir":  # each document is a file
+        return lambda body, encoding: decoder(*by_mark(body, encoding))
+    return decoder
 
 
 def _prepared(documents: Iterable[RawDocument], source: Source) -> Iterator[Document]:
