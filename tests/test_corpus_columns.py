@@ -74,9 +74,9 @@ def test_columns_that_a_table_has_not(tmp_path: Path, column: str, reading: dict
 
 def test_short_rows_are_problems_with_their_line(tmp_path: Path) -> None:
     path = corpus(tmp_path, {"t.csv": "a,x,1\nb,y\nc,z,3\n"}) / "t.csv"
-    assert problems(path, "3") == {f"{path}:2": "the row has 2 columns, not 3 as the first; see --format"}
+    assert problems(path, "3") == {f"{path}:2": "expected 3 columns, found 2; check --delimiter"}
     assert [document.columns for document in read(path, "3")] == [("1",), (), ("3",)]
-    assert problems(path, "4")[f"{path}:1"] == "the row has 3 columns, not the 4 wanted; see --format"
+    assert problems(path, "4")[f"{path}:1"] == "expected at least 4 columns, found 3; check --delimiter and --text-column"
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv"])

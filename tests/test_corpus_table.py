@@ -87,12 +87,25 @@ def test_other_delimiters(tmp_path: Path, file_format: str, delimiter: str) -> N
 def test_rows_of_another_width_are_problems_with_their_line(tmp_path: Path, file_format: str, comma: str) -> None:
     path = table(tmp_path, "a,1\nb,2,3\nc\n\nd,4\n,5\n".replace(",", comma))
     assert problems(path, format=file_format) == {
-        f"{path}:2": "the row has 3 columns, not 2 as the first; see --format",
-        f"{path}:3": "the row has 1 column, not 2 as the first; see --format",
+        f"{path}:2": "expected 2 columns, found 3; check --delimiter",
+        f"{path}:3": "expected 2 columns, found 1; check --delimiter",
         f"{path}:6": "the label is empty",
     }
     assert [document.label for document in documents(path, format=file_format) if document.problem is None] == ["a", "d"]
-    assert problems(path, format=file_format, text_column="4")[f"{path}:1"] == "the row has 2 columns, not the 4 wanted; see --format"
+    assert problems(path, format=file_format, text_column="4")[f"{path}:1"] == (
+        "expected at least 4 columns, found 2; check --delimiter and --text-column"
+    )
+
+
+@pytest.mark.parametrize(("file_format", "comma"), [("csv", ","), ("tsv", "\t")])
+def test_a_first_row_that_lacks_columns_is_the_only_problem(tmp_path: Path, file_format: str, comma: str) -> None:
+    """All others were problems too: "the row has 2 columns, not the 2 wanted"."""
+    path = table(tmp_path, "a\nb,2\nc,3,4\n".replace(",", comma))
+    assert problems(path, format=file_format) == {f"{path}:1": "expected at least 2 columns, found 1; check --delimiter and --text-column"}
+    path = table(tmp_path, "a\nb,2\n".replace(",", comma))
+    assert problems(path, format=file_format, labelled=False, text_column="1", label_column="2") == {
+        f"{path}:2": "expected 1 column, found 2; check --delimiter"
+    }
 
 
 @pytest.mark.parametrize(("content", "line"), [('a,x\nb,"y\nz\n', 2), ('a,x\nb,"y"z\nc,d\n', 2), ('"', 1)])

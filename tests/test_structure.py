@@ -13,7 +13,7 @@ import pytest
 HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
-    ("errors", "parameter_checks", "ragged"),
+    ("errors", "parameter_checks", "plurals", "ragged"),
     ("parameters", "attributes"),
     ("corpus", "parallel"),
     ("text",),

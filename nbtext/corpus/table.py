@@ -16,6 +16,7 @@ from nbtext.corpus.document import RawDocument, problem_of
 from nbtext.corpus.files import MAX_DOCUMENT_BYTES, too_large
 from nbtext.corpus.streams import lines, opened
 from nbtext.errors import DocumentError, PathError, UsageError
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -132,14 +133,8 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int, later
         if fields == [b""] and last:
             continue  # an empty line between rows, or at the end
         width = width or len(fields)
-        if len(fields) != width or width <= last:
-            wanted = f"{width} as the first" if width > last else f"the {last + 1} wanted"
-            yield RawDocument(
-                name,
-                None,
-                b"",
-                DocumentError(f"the row has {len(fields)} column{'s' * (len(fields) != 1)}, not {wanted}", hint="see --format"),
-            )
+        if len(fields) <= last or len(fields) != width > last:
+            yield RawDocument(name, None, b"", _wrong_width(len(fields), width, last))
             continue
         if identity is not None:
             name = fields[identity].decode("utf-8", "surrogateescape") or name
@@ -150,6 +145,13 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int, later
         except Exception as raised:  # noqa: BLE001 - one row never ends a run
             made = RawDocument(name, None, b"", problem_of(raised))
         yield made
+
+
+def _wrong_width(found: int, width: int, last: int) -> DocumentError:
+    """Return the problem of a row: it has not as many columns as the first row, or, where that lacks some too, not those asked for."""
+    if width > last:
+        return DocumentError(f"expected {counted(width, 'column')}, found {found}", hint="check --delimiter")
+    return DocumentError(f"expected at least {counted(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
 
 
 def _position(name: str, header: Sequence[str], path: str, layout: Layout) -> int:
