@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import random
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +21,8 @@ from tests.reading import documents
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from _typeshed import ReadableBuffer as Buffer
 
 KINDS = ("text", "html", "mail")
 NUMBER = b"<p>&#" + b"9" * 4301 + b"; moon"
@@ -58,7 +60,7 @@ class Broken(Exception):  # noqa: N818 - stands for any exception that nobody th
 def codec(raised: BaseException) -> str:
     """The name of an encoding whose decoder raises for every text with a question mark in it, and is ASCII else."""
 
-    def decode(body: bytes, errors: str = "strict") -> tuple[str, int]:
+    def decode(body: Buffer, errors: str = "strict", /) -> tuple[str, int]:
         if b"?" in bytes(body):
             raise raised
         return codecs.ascii_decode(body, errors)
@@ -81,7 +83,7 @@ FILES = {
 def test_whatever_a_decoder_raises_is_the_problem_of_its_document(file_format: str, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(FILES[file_format])
-    columns = {"text_column": "text", "label_column": "label"} if file_format in ("csv", "jsonl") else {}
+    columns: dict[str, Any] = {"text_column": "text", "label_column": "label"} if file_format in ("csv", "jsonl") else {}
     found = documents(file, format=file_format, encoding=codec(Broken("division of the moon")), **columns)
     assert [(document.label, document.problem is None) for document in found if document.label] in (
         [("a", True), ("b", True)],

@@ -16,6 +16,7 @@ from nbtext.classifiers.class_prior import class_prior
 from nbtext.classifiers.gaussian import Boundary, GaussianClasses
 from nbtext.counts.latent import LatentSpace, latent_terms
 from nbtext.errors import ModelError, UsageError
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -184,7 +185,7 @@ def _check_size(parameters: Mapping[str, object], n_classes: int, n_features: in
     n_roots = n_classes if parameters["covariance"] == "separate" else 1
     if n_roots * (n_features**2 if parameters["covariance_shape"] == "full" else n_features) > MOST_ROOTS:
         raise UsageError(
-            f"{n_roots:,} covariances of {n_features:,} features are too many",
+            f"{counted(n_roots, 'covariance')} of {counted(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
             hint="use --covariance shared, another shape, or a smaller --latent",
         )
 

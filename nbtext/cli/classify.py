@@ -24,6 +24,7 @@ from nbtext.cli.options import (
 from nbtext.cli.ranges import Number, WholeNumber
 from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +81,6 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       tail -f log | nbtext classify --lines
     """
     from nbtext.cli.corpus import Corpus, on_error, reading_of
-    from nbtext.cli.messages import counted
     from nbtext.model import TextClassifier
     from nbtext.model.answers import answers_to, scored
     from nbtext.report.answers import write_answers
@@ -124,7 +124,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         _append_to_log(drift, options["drift"])
     documents.say_notices()
     if without_terms:
-        say.notice(f"no term that the model knows, so the answer is that to an empty document: {counted(without_terms)}")
+        say.notice(f"no term that the model knows, so the answer is that to an empty document: {counted(without_terms, 'document')}")
     return say.finish() or (options["exit_status_abstained"] or 0 if abstained else 0)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli.gates import finish, gate_options, gates
-from nbtext.cli.messages import SHOWN, counted
+from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import (
     corpus_argument,
     decision_options,
@@ -22,6 +22,7 @@ from nbtext.cli.options import (
 )
 from nbtext.cli.ranges import WholeNumber
 from nbtext.cli.suggestions import files
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from nbtext.cli.counting import Counted
@@ -136,7 +137,9 @@ def _warn_of_unknown(summary: dict[str, Any], say: Messages) -> None:
     if unknown := summary["unknown_labels"]:
         names = f"{', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}"
         documents = sum(summary["unknown_documents"].values())
-        say.warn(f"without another document of their class to learn from: {counted(documents)}, counted as mistakes; of {names}")
+        say.warn(
+            f"without another document of their class to learn from: {counted(documents, 'document')}, counted as mistakes; of {names}"
+        )
 
 
 def _folds(of_corpus: Counted, options: dict[str, Any], say: Messages) -> tuple[list[Folds], dict[str, Any]]:

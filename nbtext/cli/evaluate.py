@@ -10,7 +10,7 @@ import click
 
 from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.leaks import LeakWatch, tell_leaks, training_corpus_option
-from nbtext.cli.messages import SHOWN, counted
+from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import (
     corpus_argument,
     decision_options,
@@ -24,6 +24,7 @@ from nbtext.cli.options import (
     reading_options,
 )
 from nbtext.cli.suggestions import files
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -119,7 +120,7 @@ def _tell(say: Messages, summary: Mapping[str, Any], *, ranked: bool) -> None:
     unknown = summary["unknown_labels"]
     if unknown:
         names = f"{', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}"
-        documents = counted(sum(summary["unknown_documents"].values()))
+        documents = counted(sum(summary["unknown_documents"].values()), "document")
         say.warn(f"the model does not know the labels {names}: {documents}, counted as mistakes")
     if not ranked:
         say.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nbtext.attributes import NO_TEXT
-from nbtext.cli.messages import counted
 from nbtext.cli.suggestions import files
 from nbtext.errors import UsageError
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ def tell_leaks(say: Messages, summary: Mapping[str, Any]) -> None:
         if found:
             kinds = f"{leaks['exact']:,} with the same words, {leaks['near']:,} nearly"
             without = "there is no other" if leaks["without"] is None else f"accuracy without them {leaks['without']['accuracy']:.4f}"
-            say.warn(f"in the training corpus too: {found:,} of {counted(summary['n'])} ({kinds}); {without}")
+            say.warn(f"in the training corpus too: {found:,} of {counted(summary['n'], 'document')} ({kinds}); {without}")
     elif "sampled_leaks" in summary:
         _tell_sampled_leaks(say, summary)
 
@@ -91,4 +91,6 @@ def _tell_sampled_leaks(say: Messages, summary: Mapping[str, Any]) -> None:
     checked, found = summary["sampled_leaks"]["checked"], summary["sampled_leaks"]["found"]
     if found > checked * ACCIDENTAL:
         of_all = "" if checked == summary["n"] else " that the model's sample can tell about"
-        say.warn(f"in the training corpus too: {found:,} of {counted(checked)}{of_all}; --training CORPUS gives the figures without them")
+        say.warn(
+            f"in the training corpus too: {found:,} of {counted(checked, 'document')}{of_all}; --training CORPUS gives the figures without them"
+        )

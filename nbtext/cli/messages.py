@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError
+from nbtext.plurals import counted
 from nbtext.report.visible import escaped_json, visible
 
 if TYPE_CHECKING:
@@ -87,13 +88,8 @@ class Messages:
     def finish(self) -> int:
         """Count what was not shown; the exit status: 1 if a document could not be read."""
         if self.failed > self._shown:
-            say(f"could not be read besides: {counted(self.failed - self._shown)}")
+            say(f"could not be read besides: {counted(self.failed - self._shown, 'document')}")
         return 1 if self.failed else 0
-
-
-def counted(documents: int) -> str:
-    """The number with its noun."""
-    return f"{documents:,} {'document' if documents == 1 else 'documents'}"
 
 
 def say_problem(problem: NbtextError) -> None:

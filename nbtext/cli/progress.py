@@ -9,8 +9,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from nbtext.cli.messages import clear_progress, counted, log_is_json, set_progress, standard_error_is_terminal
+from nbtext.cli.messages import clear_progress, log_is_json, set_progress, standard_error_is_terminal
 from nbtext.corpus.streams import bytes_read
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -100,7 +101,7 @@ class Picture:
         set_progress(erase)
         self._read = bytes_read() - self._bytes_before if read is None else read
         share = self._share(documents)
-        text = f"{counted(documents)}, {documents / seconds:,.0f} per second"
+        text = f"{counted(documents, 'document')}, {documents / seconds:,.0f} per second"
         if share:
             text += f", {_clock(seconds * (1 - share) / share)} left"
         with contextlib.suppress(OSError):

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from nbtext.cli.messages import counted
 from nbtext.cli.options import (
     corpus_argument,
     excel_safe_option,
@@ -20,6 +19,7 @@ from nbtext.cli.options import (
 )
 from nbtext.cli.ranges import Number, WholeNumber
 from nbtext.errors import UsageError
+from nbtext.plurals import counted
 
 
 @click.command("suspects", short_help="Find documents of a corpus whose label may be wrong.")
@@ -76,5 +76,5 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
         form,
         safe_cells=safe,
     )
-    say.notice(f"more probable in another class than in their own: {counted(found.rows.size)} of {len(of_corpus.names):,}")
+    say.notice(f"more probable in another class than in their own: {counted(found.rows.size, 'document')} of {len(of_corpus.names):,}")
     return say.finish()

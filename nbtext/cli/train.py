@@ -9,7 +9,6 @@ import click
 
 from nbtext.cli.changing import writing_options
 from nbtext.cli.cluster import cluster_options, scheduler_of
-from nbtext.cli.messages import counted
 from nbtext.cli.options import (
     corpus_argument,
     given,
@@ -20,6 +19,7 @@ from nbtext.cli.options import (
     model_option,
     training_options,
 )
+from nbtext.plurals import counted
 
 
 @click.command("train", short_help="Learn classes from labelled documents.")
@@ -75,7 +75,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     write_anew(lambda: model, model_path, options, say, ledger)
     documents.say_notices()
     if missed := model.counts.missed:
-        say.notice(f"terms were left out to keep to --max-terms; counts of the others may be too low by {counted(missed)}")
+        say.notice(f"terms were left out to keep to --max-terms; counts of the others may be too low by {counted(missed, 'document')}")
     for warning in model.warnings():
         say.warn(warning)
     say.notice(f"{model_path}: {model.describe()}, {time.monotonic() - begin:.1f} s")

@@ -8,8 +8,8 @@ import click
 
 from nbtext.cli.changing import writing_options
 from nbtext.cli.cluster import cluster_options, scheduler_of
-from nbtext.cli.messages import counted
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
@@ -80,7 +80,7 @@ def _learn_all(model: TextClassifier, file: HeldModel, counts: CorpusCounts, say
     ledger = file.ledger_if_usable()
     file.replace(model.learn(model.counts + counts), ledger)
     if ledger is not None:
-        unknown = counted(counts.statistics.n_documents)
+        unknown = counted(counts.statistics.n_documents, "document")
         say.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {unknown}")
 
 
@@ -91,7 +91,9 @@ def _learn_once(model: TextClassifier, file: HeldModel, batch: Batch, names: lis
 
     ledger = file.ledger()
     if ledger is None:
-        say.warn(f"the model had no ledger, so {counted(model.statistics.n_documents)} that it learnt before may be learnt again")
+        say.warn(
+            f"the model had no ledger, so {counted(model.statistics.n_documents, 'document')} that it learnt before may be learnt again"
+        )
     try:
         learnt = learnt_once(model.counts, ledger or Ledger.empty(), batch)
     except NeverLearntError as problem:
@@ -101,6 +103,6 @@ def _learn_once(model: TextClassifier, file: HeldModel, batch: Batch, names: lis
     if learnt.new or learnt.moved:
         file.replace(model.learn(learnt.counts), learnt.ledger)
     say.notice(
-        f"learnt {counted(learnt.new)}; moved from another class: {learnt.moved:,}, "
+        f"learnt {counted(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
         f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"
     )

@@ -17,6 +17,7 @@ from nbtext.errors import UsageError
 from nbtext.model.counting import check_label
 from nbtext.model.estimation import require_additive
 from nbtext.parameters import COUNTING
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +79,7 @@ def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     documents = statistics.term_documents
     kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if statistics.n_terms and not kept.any():
-        raise UsageError(f"none of the {statistics.n_terms:,} terms is left", hint="lower --min-df or raise --max-df")
+        raise UsageError(f"none of the {counted(statistics.n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
     return copy(model).learn(replace(model.counts.restricted(kept), is_closed=True))
 
 

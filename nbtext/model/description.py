@@ -9,6 +9,7 @@ import numpy as np
 from nbtext.counts.categories import is_category_of
 from nbtext.model.alike import alike
 from nbtext.parameters import TRAINING
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
 def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
     """Return the size and the smoothing of a model in one line."""
-    attributes = f", {len(statistics.attributes.names):,} attributes" if statistics.attributes.names else ""
+    attributes = f", {counted(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
     n_own = len(learnt.own)
-    own = f", {n_own:,} {'term with its own' if n_own == 1 else 'terms with their own'}" if n_own else ""
+    own = f", {counted(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
     return (
-        f"{statistics.n_classes:,} classes, {statistics.n_documents:,} documents, {int(statistics.class_tokens.sum()):,} tokens, "
-        f"{np.count_nonzero(learnt.selected):,} terms{attributes}, smoothing {learnt.smoothing:.3g}{own}"
+        f"{counted(statistics.n_classes, 'class')}, {counted(statistics.n_documents, 'document')}, "
+        f"{counted(int(statistics.class_tokens.sum()), 'token')}, {counted(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}"
     )
 
 

@@ -18,6 +18,7 @@ from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
 from nbtext.model.given_smoothing import GivenSmoothing
+from nbtext.plurals import counted
 from nbtext.typicality import Typicality
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     documents = statistics.term_documents
     selected: NDArray[np.bool_] = here & (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if n_terms and not selected.any():
-        raise UsageError(f"none of the {n_terms} terms is left", hint="lower --min-df or raise --max-df")
+        raise UsageError(f"none of the {counted(n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
     return selected
 
 

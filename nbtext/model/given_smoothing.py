@@ -14,6 +14,7 @@ from nbtext.corpus.named_numbers import read_named_numbers
 from nbtext.errors import PathError, UsageError
 from nbtext.language_model.pseudo_counts import OwnPseudoCounts
 from nbtext.parameter_checks import ALL_OTHERS
+from nbtext.plurals import counted
 from nbtext.text.analyzer import UNKNOWN, Analyzer
 from nbtext.text.char_ngrams import ANYTHING
 from nbtext.text.stemming import stemmer
@@ -113,7 +114,7 @@ def _checked(word: str, term: Term, parameters: Mapping[str, Any]) -> Term:
         raise UsageError(f"--smoothing names {word!r}, which is no term: {why}", hint="leave it out")
     if len(term) > parameters["ngrams"]:
         hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
-        raise UsageError(f"--smoothing names {word!r}, which is {len(term)} terms", hint=hint)
+        raise UsageError(f"--smoothing names {word!r}, which is {counted(len(term), 'term')}", hint=hint)
     return term
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext import __version__
 from nbtext.model.overview import overview
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ def how_made(model: TextClassifier, model_path: str, *, corpus: Sequence[str], c
         ("classes", f"{len(of['classes']):,}"),
         ("training documents", f"{of['documents']:,}"),
         ("training tokens", f"{of['tokens']:,}"),
-        ("terms", f"{of['terms']:,}, {of['selected_terms']:,} of them selected, {of['ngrams']:,} n-grams"),
+        ("terms", f"{of['terms']:,}, {of['selected_terms']:,} of them selected, {counted(of['ngrams'], 'n-gram')}"),
         ("stop words", f"{of['stop_words']:,}"),
         ("smoothing", f"{of['smoothing']:.6g}{_own(of['terms_with_own_smoothing'])}"),
         ("calibration", _calibration(of["calibration"])),
@@ -47,11 +48,11 @@ def how_made(model: TextClassifier, model_path: str, *, corpus: Sequence[str], c
 
 
 def _own(n: int) -> str:
-    return f", {n:,} {'term has its' if n == 1 else 'terms have their'} own" if n else ""
+    return f", {counted(n, 'term')} {'has its' if n == 1 else 'have their'} own" if n else ""
 
 
 def _documents(n: int) -> str:
-    return f"{n:,} training {'document' if n == 1 else 'documents'}"
+    return counted(n, "training document")
 
 
 def _calibration(of: Mapping[str, Any] | None) -> str:

@@ -15,6 +15,7 @@ from nbtext.counts.categories import FORMS, is_category_of
 from nbtext.counts.documents import MOST_TERMS
 from nbtext.counts.weighted_sums import CELLS_AT_ONCE
 from nbtext.errors import ModelError, UsageError
+from nbtext.plurals import counted
 from nbtext.text.key_table import pair, unpair
 
 if TYPE_CHECKING:
@@ -116,9 +117,9 @@ def _sample(model: TextClassifier) -> str:
         _require(
             ((counts == statistics.cell_counts) | inflected).all(), "it holds all documents, and their counts are not those of the classes"
         )
-        return f"{len(documents):,} documents, all there are; their counts are those of the classes"
+        return f"{counted(len(documents), 'document')}, all there are; their counts are those of the classes"
     evicted = f", but for those of more than {MOST_TERMS:,} terms" if sample.is_complete else ""
-    return f"{len(documents):,} of {statistics.n_documents:,} documents{evicted}, within the counts of the classes"
+    return f"{len(documents):,} of {counted(statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
 
 
 def _attributes(model: TextClassifier) -> str:
@@ -156,8 +157,8 @@ def _estimates(model: TextClassifier) -> str:
             raise DisagreementError(f"{problem} ({probabilities.symbol}, {probabilities.meaning})") from None
         checked |= probabilities.selected
     n_terms, n_values = np.count_nonzero(model.learnt.selected), np.count_nonzero(checked & ~model.learnt.selected)
-    of_values = f" and {n_values:,} values of attributes" if n_values else ""
-    return f"probabilities of {model.statistics.n_classes:,} classes and of {n_terms:,} terms{of_values} sum to 1"
+    of_values = f" and {counted(int(n_values), 'value')} of attributes" if n_values else ""
+    return f"probabilities of {counted(model.statistics.n_classes, 'class')} and of {counted(int(n_terms), 'term')}{of_values} sum to 1"
 
 
 def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None:
@@ -203,7 +204,7 @@ def _answers(model: TextClassifier) -> str:
         _require(_are_distributions(np.exp(log_posterior)), "a document gets probabilities that do not sum to 1")
         impossible += int(np.count_nonzero(~possible))
     _require(not impossible or model.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
-    return f"probabilities of {matrix.n_documents - impossible:,} documents sum to 1" + (
+    return f"probabilities of {counted(matrix.n_documents - impossible, 'document')} sum to 1" + (
         f", {impossible:,} impossible" if impossible else ""
     )
 

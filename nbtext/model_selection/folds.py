@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.errors import UsageError
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,7 +47,7 @@ def stratified_folds(classes: Whole, n_folds: int, generator: np.random.Generato
 
     Raises `UsageError` if there are fewer documents than folds.
     """
-    _check_folds(n_folds, classes.size, "documents")
+    _check_folds(n_folds, classes.size, "document")
     shuffled = generator.permutation(classes.size)
     dealt = shuffled[np.argsort(classes[shuffled], kind="stable")]
     numbers = np.empty(classes.size, np.int64)
@@ -61,7 +62,7 @@ def grouped_folds(groups: Whole, n_folds: int, generator: np.random.Generator) -
     than folds.
     """
     sizes = np.bincount(groups)
-    _check_folds(n_folds, int(np.count_nonzero(sizes)), "groups")
+    _check_folds(n_folds, int(np.count_nonzero(sizes)), "group")
     shuffled = generator.permutation(sizes.size)
     order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
     folds = [(0, fold) for fold in range(n_folds)]
@@ -80,7 +81,7 @@ def ordered_folds(times: NDArray[Any], n_folds: int) -> Folds:
     ``n_folds`` + 1 different times.
     """
     distinct, place, sizes = np.unique(times, return_inverse=True, return_counts=True)
-    _check_folds(n_folds, distinct.size - 1, "times after the first")
+    _check_folds(n_folds, distinct.size - 1, "time", " after the first")
     before = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
     begins = np.empty(n_folds, np.int64)
     begin = 0
@@ -117,6 +118,9 @@ def ranks(values: Sequence[Any]) -> Whole:
     return np.array([place[value] for value in values], np.int64)
 
 
-def _check_folds(n_folds: int, most: int, what: str) -> None:
+def _check_folds(n_folds: int, most: int, noun: str, rest: str = "") -> None:
     if n_folds > most:
-        raise UsageError(f"there are only {most:,} {what}, too few for {n_folds:,} folds", hint="lower --folds")
+        raise UsageError(
+            f"there {'is' if most == 1 else 'are'} only {counted(most, noun)}{rest}, too few for {counted(n_folds, 'fold')}",
+            hint="lower --folds",
+        )

@@ -17,6 +17,7 @@ from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
 from nbtext.model_selection.cross_validation import train_and_score
 from nbtext.model_selection.folds import stratified_folds
 from nbtext.model_selection.power_law import Forecast, forecast
+from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -90,7 +91,9 @@ def learning_curve(
     """
     classes, n = subsets.documents.classes, len(subsets)
     if n < 2 * resampling.folds:
-        raise UsageError(f"{n:,} documents are too few for {resampling.folds:,} folds", hint="lower --folds")
+        raise UsageError(
+            f"{counted(n, 'document')} {'is' if n == 1 else 'are'} too few for {counted(resampling.folds, 'fold')}", hint="lower --folds"
+        )
     sizes = sizes_of(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
     found = np.full((resampling.folds * resampling.repeats, sizes.size, len(FIGURES)), np.nan)
     problem = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from nbtext.plurals import counted
 from nbtext.report.tables import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def print_class_details(classes: Mapping[str, Mapping[str, Any]]) -> None:
         columns = [[(entry["term"], _number(entry["value"])) for entry in of[measure]] for measure in HEADS]
         rows = zip_longest(*columns, fillvalue=("", ""))
         print_table(
-            f"{label}: {of['documents']:,} documents, {of['tokens']:,} tokens, prior {of['prior']:.4f}",
+            f"{label}: {counted(of['documents'], 'document')}, {counted(of['tokens'], 'token')}, prior {of['prior']:.4f}",
             ("", *(head.format_map(of["probability_of"]) for heads in HEADS.values() for head in heads)),
             ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in enumerate(rows, 1)),
             numeric=(0, 2, 4, 6),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from nbtext.plurals import counted
 from nbtext.report.records import json_line, number
 from nbtext.report.tables import print_blank, print_lines, print_table
 
@@ -82,7 +83,7 @@ def verdicts(summary: Mapping[str, Any]) -> list[str]:
     alike = [_name(name) for name, of in others.items() if of["beyond_chance"] is False]
     if alike:
         said.append(f"Beyond chance they do not differ in {' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}.")
-    said.append(f"B answers otherwise than A for {summary['changed']:,} of {summary['n']:,} documents.")
+    said.append(f"B answers otherwise than A for {summary['changed']:,} of {counted(summary['n'], 'document')}.")
     return said
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from nbtext.plurals import counted
 from nbtext.report.tables import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _settings(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _attribute(of: Mapping[str, Any] | None) -> str:
-    return "—" if of is None else f"{of['kind']}, {of['documents']:,} documents"
+    return "—" if of is None else f"{of['kind']}, {counted(of['documents'], 'document')}"
 
 
 def _print_classes(classes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -71,7 +72,8 @@ def _print_classes(classes: Mapping[str, Mapping[str, Any]]) -> None:
         return
     order = sorted(differing, key=lambda label: -(float("inf") if (value := differing[label]["divergence"]) is None else value))
     print_table(
-        f"{len(differing):,} of {len(classes):,} classes differ" + (f"; the first {MOST_CLASSES}" if len(order) > MOST_CLASSES else ""),
+        f"{len(differing):,} of {counted(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
+        + (f"; the first {MOST_CLASSES}" if len(order) > MOST_CLASSES else ""),
         ("class", "documents A → B", "prior A → B", "divergence (nats)"),
         ((label, *_of_class(differing[label])) for label in order[:MOST_CLASSES]),
         numeric=(1, 2, 3),
@@ -102,7 +104,7 @@ def _value(value: object) -> str:
 def _few(words: int | list[str]) -> str:
     if isinstance(words, int):
         return f"{words:,}"
-    more = f" and {len(words) - WORDS_SHOWN:,} others" if len(words) > WORDS_SHOWN else ""
+    more = f" and {counted(len(words) - WORDS_SHOWN, 'other')}" if len(words) > WORDS_SHOWN else ""
     return ", ".join(words[:WORDS_SHOWN]) + more
 
 

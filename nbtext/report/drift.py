@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.drift import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
+from nbtext.plurals import counted
 from nbtext.report.tables import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def print_history(runs: Sequence[Run], together: Run | None = None, others: int 
         "newest" if together is None else "together": f"moved: {', '.join(moved)}" if moved else "nothing moved",
     }
     if others:
-        lines["left out"] = f"{others:,} {'run' if others == 1 else 'runs'} of another model, or noted by an older nbtext"
+        lines["left out"] = f"{counted(others, 'run')} of another model, or noted by an older nbtext"
     print_lines(lines)
 
 

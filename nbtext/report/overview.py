@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nbtext.plurals import counted
 from nbtext.report.attributes import print_attributes
 from nbtext.report.tables import print_blank, print_lines, print_table
 
@@ -29,7 +30,7 @@ def print_overview(summary: Mapping[str, Any]) -> None:
     per_term = isinstance(training["smoothing"], dict)
     chosen = "given" if per_term else {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
     n_own = summary["terms_with_own_smoothing"]
-    own = f"; {n_own:,} {'term has its' if n_own == 1 else 'terms have their'} own" if per_term and training["estimate"] != "ml" else ""
+    own = f"; {counted(n_own, 'term')} {'has its' if n_own == 1 else 'have their'} own" if per_term and training["estimate"] != "ml" else ""
     print_lines({
         "classes": f"{len(summary['classes']):,}",
         "documents": f"{summary['documents']:,}",
@@ -38,7 +39,7 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         "smoothing": f"{summary['smoothing']:g} ({'given' if training['estimate'] == 'ml' else chosen}{own})",
         **_boundary(summary["boundary"]),
         "calibration": _calibration(summary["calibration"]),
-        "sample": f"{summary['sample']['documents']:,} documents{', all there are' if summary['sample']['complete'] else ''}",
+        "sample": f"{counted(summary['sample']['documents'], 'document')}{', all there are' if summary['sample']['complete'] else ''}",
         "stop words": f"{summary['stop_words']:,}",
         "training": _settings({**training, "smoothing": "per term"} if per_term else training),
         "reading": _settings(summary["reading"]),
@@ -48,7 +49,11 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         print_blank()
         print_table(
             None,
-            (f"{summary['calibration']['documents']:,} documents, each judged by a model without it", "before", "after calibration"),
+            (
+                f"{counted(summary['calibration']['documents'], 'document')}, each judged by a model without it",
+                "before",
+                "after calibration",
+            ),
             _judgement(summary["calibration"]),
             numeric=(1, 2),
         )
@@ -70,9 +75,7 @@ def _boundary(boundary: Mapping[str, Any] | None) -> dict[str, str]:
     if boundary is None:
         return {}
     n_features = max(len(of["w"]) for of in boundary.values())
-    return {
-        "boundary": f"linear in {n_features:,} {'feature' if n_features == 1 else 'features'}; w and w_0 of each class with --output json"
-    }
+    return {"boundary": f"linear in {counted(n_features, 'feature')}; w and w_0 of each class with --output json"}
 
 
 def _calibration(calibration: Mapping[str, Any] | None) -> str:

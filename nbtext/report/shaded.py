@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from nbtext.plurals import counted
 from nbtext.report.explained_parts import calibration_lines, causes, level, pieces, signed, strongest, strongest_first
 from nbtext.report.tables import print_blank, print_drawn, print_lines, print_table
 from nbtext.report.visible import visible
@@ -64,10 +65,10 @@ def _rows(of: Explanation, top: int) -> Iterator[tuple[str, ...]]:
     for name, nats, times, terms in parts:
         yield name, signed(nats), times, terms
     if n_others:
-        yield f"({n_others} others)", signed(others), "", ""
+        yield f"({counted(n_others, 'other')})", signed(others), "", ""
     if of.rest is not None:
         yield "(rest: the words do not add up)", signed(of.rest), "", ""
-    yield "log odds", signed(of.log_odds), "", f"{idle} {'word adds' if idle == 1 else 'words add'} nothing" if idle else ""
+    yield "log odds", signed(of.log_odds), "", f"{counted(idle, 'word')} {'adds' if idle == 1 else 'add'} nothing" if idle else ""
 
 
 def _shaded(of: Explanation) -> Any:  # noqa: ANN401 - a rich.text.Text, not to be imported at start

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from nbtext.plurals import counted
 from nbtext.report.tables import print_blank, print_table
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ def print_similarity(of: Mapping[str, Any]) -> None:
     names, few = of["classes"], len(of["classes"]) <= MOST_COLUMNS
     sys.stdout.write("Jensen–Shannon divergence of the language models, in nats: 0 is equal, 0.6931 nothing in common\n")
     if of["left_out"]:
-        sys.stdout.write(f"the {len(names):,} classes with most documents; {of['left_out']:,} others are left out\n")
+        sys.stdout.write(
+            f"the {counted(len(names), 'class')} with most documents; {counted(of['left_out'], 'other')} {'is' if of['left_out'] == 1 else 'are'} left out\n"
+        )
     if few:
         numbers = [str(number) for number in range(1, len(names) + 1)]
         rows = (

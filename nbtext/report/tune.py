@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nbtext.plurals import counted
 from nbtext.report.tables import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ COLUMNS = {
 
 def print_trials(summary: Mapping[str, Any]) -> None:
     """Print the settings, best first, and the model that was written."""
-    folds = f", {summary['folds']:,} folds, seed {summary['seed']}" if "folds" in summary else ""
+    folds = f", {counted(summary['folds'], 'fold')}, seed {summary['seed']}" if "folds" in summary else ""
     print_lines({
         "by": f"{summary['by']}{folds}",
         "documents": f"{summary['documents']:,}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from nbtext.plurals import counted
 from nbtext.report import records
 from nbtext.report.records import number
 from nbtext.report.tables import print_blank, print_lines
@@ -92,7 +93,7 @@ def _removal(of: WhyNot) -> str:
     words, occurrences, smallest, probability = of.removal
     if words is None:
         return "no words whose absence would do" if smallest else "no words were found whose absence would do; there may be some"
-    times = "" if occurrences == len(words) else f" ({occurrences} occurrences)"
+    times = "" if occurrences == len(words) else f" ({counted(occurrences, 'occurrence')})"
     kind = "the fewest words" if smallest else "perhaps not the fewest words"
     return f"{', '.join(words)}{times}: {kind}; then {_share(probability)}"
 

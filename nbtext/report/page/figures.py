@@ -43,12 +43,3 @@ def nats(value: float) -> str:
     '−2.3'
     """
     return f"{value:+.1f}".replace("-", "−").replace("inf", "∞")
-
-
-def counted(n: int, noun: str) -> str:
-    """The number with its noun.
-
-    >>> counted(1, "class"), counted(2_000, "class"), counted(3, "document")
-    ('1 class', '2,000 classes', '3 documents')
-    """
-    return f"{n:,} {noun if n == 1 else noun + ('es' if noun.endswith('s') else 's')}"

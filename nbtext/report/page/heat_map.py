@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from nbtext.report.page.figures import counted, percent
+from nbtext.plurals import counted
+from nbtext.report.page.figures import percent
 from nbtext.report.page.markup import Markup, breakable, element, escaped, joined, shortened
 
 if TYPE_CHECKING:

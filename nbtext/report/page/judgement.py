@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.plurals import counted
 from nbtext.report.page.charts import bar, learning_curve, reliability_diagram
-from nbtext.report.page.figures import counted, interval, percent, percent_interval, share
+from nbtext.report.page.figures import interval, percent, percent_interval, share
 from nbtext.report.page.heat_map import MOST_CLASSES, chosen_classes, heat_map, legend
 from nbtext.report.page.layout import LABEL, heads, note, scrolling, section
 from nbtext.report.page.markup import NOTHING, Markup, breakable, element, shortened
@@ -220,14 +221,20 @@ def _forecast(curve: LearningCurve) -> str:
     if forecast.accuracy.value is None:
         return f"There is no forecast: {forecast.withheld}."
     return (
-        f"With {forecast.documents:,} documents in place of {curve.documents:,} the accuracy would be {percent(forecast.accuracy.value)} "
+        f"With {counted(forecast.documents, 'document')} in place of {curve.documents:,} the accuracy would be {percent(forecast.accuracy.value)} "
         f"(95\u00a0% interval {percent_interval(forecast.accuracy)}) in place of {percent(forecast.now)}, if the curve goes on as it went."
     )
 
 
 def _left_out(per_class: Sequence[ClassFigures], shown: Sequence[ClassFigures]) -> Markup:
     n = sum(1 for of in per_class if of.support or of.answered) - len(shown)
-    return note(f"The {len(shown):,} classes with most documents are shown; {counted(n, 'class')} more are left out.") if n else NOTHING
+    return (
+        note(
+            f"The {counted(len(shown), 'class')} with most documents {'is' if len(shown) == 1 else 'are'} shown; {counted(n, 'class')} more {'is' if n == 1 else 'are'} left out."
+        )
+        if n
+        else NOTHING
+    )
 
 
 def _was(value: str) -> str:
