@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
-from unicodedata import category, normalize
+from unicodedata import category, combining, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ Labelled = tuple[str, list[str]]
 def words(text: str) -> list[str]:
     """Runs of letters, digits and marks with single apostrophes inside, of two characters or more and at most 255 bytes."""
     shown = "".join(character for character in text if category(character) != "Cf")
-    folded = normalize("NFKC", normalize("NFKC", shown).casefold())
+    folded = normalize("NFKC", normalize("NFKC", stream_safe(shown)).casefold())
     visible = ["'" if character == "’" else character for character in folded if category(character) != "Cf"]
     found = []
     run: list[str] = []
@@ -40,6 +40,19 @@ def words(text: str) -> list[str]:
             found.append("".join(run))
         run = []
     return found
+
+
+def stream_safe(text: str) -> str:
+    """UAX15-D4: U+034F before what would make more than 30 non-starters in a row."""
+    safe, count = "", 0
+    for character in text:
+        decomposed = normalize("NFKD", character)
+        starters = [place for place, part in enumerate(decomposed) if combining(part) == 0]
+        if count + (starters[0] if starters else len(decomposed)) > 30:
+            safe, count = safe + "\u034f", 0
+        safe += character
+        count = len(decomposed) - starters[-1] - 1 if starters else count + len(decomposed)
+    return safe
 
 
 def surfaces(text: bytes) -> list[bytes]:

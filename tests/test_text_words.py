@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from unicodedata import category
+from itertools import groupby
+from typing import Literal
+from unicodedata import category, combining, decomposition, normalize
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from nbtext.text.words import MAX_BYTES, words
+from nbtext.text.words import MAX_BYTES, stream_safe, words
 from tests import oracle, strategies
 
 
@@ -16,6 +19,65 @@ from tests import oracle, strategies
 @given(strategies.texts)
 def test_words_are_those_of_the_slow_twin(text: str) -> None:
     assert words(text) == oracle.words(text)
+
+
+MARKS = ["a", "東", "ᾂ", "\u0301", "\u0316", "\u0344", "\u0345", "\uff9e", "\u0f73", "\u200d", "\u034f", "'", "¨", "—"]
+runs = st.lists(st.tuples(st.sampled_from(MARKS), st.sampled_from([1, 1, 2, 13, 14, 15, 28, 29, 30, 31])), max_size=6)
+
+
+@settings(max_examples=100)
+@given(runs.map(lambda parts: "".join(character * n for character, n in parts)))
+def test_runs_of_marks_are_those_of_the_stream_safe_text_format(text: str) -> None:
+    assert stream_safe(text) == oracle.stream_safe(text)
+    assert words(text) == oracle.words(text)
+    assert stream_safe(stream_safe(text)) == stream_safe(text)
+
+
+def test_what_becomes_of_a_word_with_31_marks() -> None:
+    marks = "\u0316" * 31
+    assert words(f"ab{marks[:30]}c") == [f"ab{marks[:30]}c"]
+    assert words(f"ab{marks}c") == [f"ab{marks[:30]}\u034f\u0316c"]
+
+
+def test_every_run_that_is_too_long_is_noticed() -> None:
+    """The pattern that looks for one costs nothing, and has to find what `stream_safe` then goes through."""
+    characters = [character for character in map(chr, range(sys.maxunicode + 1)) if combining(character) or decomposition(character)]
+    parts = {character: normalize("NFKD", character) for character in characters}
+    marks = {character: len(part) for character, part in parts.items() if all(map(combining, part))}
+    assert [character for character in marks if character.isalnum()] == ["\uff9e", "\uff9f"]
+    trailing = max(next((n for n, c in enumerate(reversed(part)) if not combining(c)), 0) for part in parts.values())
+    assert trailing + 13 * max(marks.values()) <= 30 < trailing + 14 * max(marks.values())
+    assert [character for character, part in parts.items() if combining(part[0]) and character not in marks] == []
+
+
+def work(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Steps that finding words takes: what sorting the marks of a run takes at most, and the characters of the pieces that are trimmed."""
+    steps = 0
+
+    def counting(form: Literal["NFC", "NFD", "NFKC", "NFKD"], unsorted: str) -> str:
+        nonlocal steps
+        steps += sum(len(list(run)) ** (2 if is_mark else 1) for is_mark, run in groupby(unsorted, lambda c: combining(c) > 0))
+        return normalize(form, unsorted)
+
+    def profile(_: object, event: str, called: object) -> None:
+        nonlocal steps
+        if event == "c_call" and isinstance(owner := getattr(called, "__self__", None), str):
+            steps += len(owner)
+
+    monkeypatch.setattr("nbtext.text.words.normalize", counting)
+    sys.setprofile(profile)
+    try:
+        words(text)
+    finally:
+        sys.setprofile(None)
+    return steps
+
+
+@pytest.mark.parametrize("piece", ["\u0301\u0316", "\u0316", "'\u0301", "\u0903", "a\u0301", "\u200d\u0301"])
+@pytest.mark.parametrize("first", ["a", ""])
+def test_a_text_of_twice_the_marks_takes_twice_the_work(first: str, piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = (work(first + piece * n, monkeypatch) for n in (2_000, 4_000))
+    assert large < 2.6 * small
 
 
 @settings(max_examples=500)

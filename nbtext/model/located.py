@@ -157,7 +157,12 @@ def _parts(form: bytes) -> list[tuple[int, int]]:
     pieces = [(first, end) for first, end in pieces if first < end]
     if [word for first, end in pieces for word in words(text[first:end])] != words(text):
         return [(0, len(form))]
-    return [(len(text[:first].encode()), len(text[:end].encode())) for first, end in pieces]
+    spans, done, at = [], 0, 0
+    for first, end in pieces:
+        begin = at + len(text[done:first].encode())
+        done, at = end, begin + len(text[first:end].encode())
+        spans.append((begin, at))
+    return spans
 
 
 def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
