@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.mail import text_of_mail
 from nbtext.errors import DocumentError
 from tests.process import HOUSE, run
+from tests.work import DOUBLE, steps
 
 
 def text(body: bytes, *headers: str) -> str:
@@ -115,6 +116,30 @@ def test_mail_that_takes_long_elsewhere_takes_no_time_here() -> None:
         "    text_of_mail(f'Subject: {piece * 20_000}\\nContent-Type: text/html\\n\\n{piece * 200_000}'.encode(), ['subject'])\n"
     )
     assert run([sys.executable, "-c", code], env=HOUSE).status == 0
+
+
+@pytest.mark.parametrize("parameters", [b"; a=b", b"; charset*%d*=x", b"\\;", b";"])
+@pytest.mark.parametrize("begin", [b"Content-Type: text/html", b'Content-Type: multipart/mixed; a="'])
+def test_a_header_of_twice_the_parameters_takes_twice_the_work(begin: bytes, parameters: bytes) -> None:
+    """The email package takes the square of their number: 2 MB took 21 seconds."""
+
+    def work(n: int) -> int:
+        header = b"".join(parameters % number if b"%d" in parameters else parameters for number in range(n))
+        message = begin + header + b"\n\n<p>hello\n"
+        return steps(lambda: text_of_mail(message, ["subject"]))
+
+    assert work(6_000) < DOUBLE * work(3_000)
+
+
+def test_a_header_as_long_as_headers_are_is_read_whole() -> None:
+    name = "; ".join(f"name*{number}*={'x' * 60}" for number in range(40))
+    message = f'Content-Type: text/plain; {name}; charset="koi8-r"\nX-Kind: plain\n\n'.encode() + "мир".encode("koi8-r")
+    assert words(message) == ["мир"]
+
+
+def test_a_number_in_a_parameter_may_have_any_number_of_digits() -> None:
+    """Of 4,301 digits it was an internal error."""
+    assert words(b"Content-Type: multipart/mixed; boundary*" + b"9" * 4301 + b"*=x\n\nhello") in ([], ["hello"])
 
 
 @pytest.mark.parametrize(

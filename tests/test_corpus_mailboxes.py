@@ -15,6 +15,7 @@ from nbtext.corpus.replies import without_quotes, without_signature
 from nbtext.errors import PathError, UsageError
 from tests.process import corpus, error_line, nbtext, succeeded
 from tests.reading import documents, problems, texts
+from tests.work import DOUBLE, steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +102,11 @@ def test_a_maildir(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_quotes_are_dropped_with_what_introduces_them(text: str, kept: str) -> None:
     assert without_quotes(text.encode()).decode() == kept
+
+
+def test_a_mail_of_twice_the_empty_lines_takes_twice_the_work() -> None:
+    small, large = (b"\n>\n" * n for n in (1_000, 2_000))
+    assert steps(lambda: without_quotes(large)) < DOUBLE * steps(lambda: without_quotes(small))
 
 
 @pytest.mark.parametrize(

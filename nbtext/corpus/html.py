@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from html.parser import HTMLParser
 
 from nbtext.corpus.decoding import from_charset
@@ -34,17 +35,22 @@ class _Text(HTMLParser):
         self.pieces: list[str] = []
         self._dropped = _UNSEEN | {_QUOTED} if drop_quotes else _UNSEEN
         self._inside: list[str] = []
+        self._open = Counter[str]()
+        """How often each element is in ``_inside``, which may be long."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         del attrs
         if tag in self._dropped:
             self._inside.append(tag)
+            self._open[tag] += 1
         self._part(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in self._inside:
-            while self._inside.pop() != tag:
-                pass
+        while self._open[tag]:
+            closed = self._inside.pop()
+            self._open[closed] -= 1
+            if closed == tag:
+                break
         self._part(tag)
 
     def handle_data(self, data: str) -> None:

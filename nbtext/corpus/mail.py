@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from binascii import a2b_base64, a2b_qp
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import by_mark, from_charset, to_utf8
@@ -18,6 +19,7 @@ from nbtext.errors import DocumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from email.message import Message
+    from email.policy import Policy
 
 _ENCODED_WORD = re.compile(r"=\?([\w.:+-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
 
@@ -27,6 +29,9 @@ _HEADERS = re.compile(rb"(?:[!-9;-~]+:[^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)+(?=\
 _HEADER = re.compile(rb"([!-9;-~]+):([^\n]*(?:\n[ \t][^\n]*)*)\n")
 _PLAIN = re.compile(rb"\s*text/plain\s*(?:;\s*charset\s*=\s*(?:\"([\w.:+-]+)\"|([\w.:+-]+))\s*)?", re.IGNORECASE)
 _AS_IT_IS = frozenset({b"7bit", b"8bit"})
+
+_MOST_PARAMETERS, _LONGEST = 64, 4096
+"""Parameters and characters of a Content- header that are looked at: the email package takes the square of their number."""
 
 _TextAndGuessed = tuple[bytes, bool]
 
@@ -67,16 +72,31 @@ def text_of_mail(body: bytes, headers: Sequence[str], wanted: MailText = MailTex
 
 def text_by_email_package(body: bytes, headers: Sequence[str], wanted: MailText) -> _TextAndGuessed:
     """`text_of_mail` for any message."""
-    from email import message_from_bytes, policy
+    from email import message_from_bytes
 
     try:
-        message = message_from_bytes(body, policy=policy.compat32)
+        message = message_from_bytes(body, policy=_policy())
         named = [(name.lower(), value) for name, value in message.raw_items()]
         parts = [_header(str(value).strip(), wanted.encoding) for name in headers for found, value in named if found == name]
         parts += [_part(part, wanted) for part in _readable(message)]
     except RecursionError:
         raise DocumentError("a message of too many parts within parts") from None
     return _joined(parts)
+
+
+@cache
+def _policy() -> Policy:
+    """Return the email package's own way to read a message, but for Content- headers that are too long."""
+    from email.policy import Compat32
+
+    class Bounded(Compat32):
+        def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+            name, value = super().header_source_parse(sourcelines)
+            if name.lower().startswith("content-"):
+                value = ";".join(value[:_LONGEST].split(";", _MOST_PARAMETERS)[:_MOST_PARAMETERS])
+            return name, value
+
+    return Bounded()
 
 
 def _joined(parts: list[_TextAndGuessed]) -> _TextAndGuessed:
@@ -88,7 +108,10 @@ def _plain(message: bytes) -> _Plain | None:
     block = _HEADERS.match(message)
     if block is None:
         return None
-    headers = [(name.lower(), value.strip()) for name, value in _HEADER.findall(block[0])]
+    found = [(name.lower(), value) for name, value in _HEADER.findall(block[0])]
+    if any(len(value) > _LONGEST and name.startswith(b"content-") for name, value in found):
+        return None
+    headers = [(name, value.strip()) for name, value in found]
     end = block.end() + (2 if message.startswith(b"\r", block.end()) else 1)
     charset, types = None, 0
     for name, value in headers:

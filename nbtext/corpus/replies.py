@@ -39,6 +39,6 @@ def without_quotes(text: bytes) -> bytes:
 
 
 def _drop_attribution(kept: list[bytes]) -> None:
-    empty = next((count for count, line in enumerate(reversed(kept)) if line.strip()), len(kept))
-    if empty <= 1 and empty < len(kept) and kept[-1 - empty].rstrip().endswith(b":"):
+    empty = 1 if kept and not kept[-1].strip() else 0
+    if len(kept) > empty and kept[-1 - empty].rstrip().endswith(b":"):
         del kept[-1 - empty :]
