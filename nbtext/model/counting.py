@@ -20,10 +20,12 @@ from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.statistics_builder import StatisticsBuilder
 from nbtext.errors import UsageError
 from nbtext.parameters import ANALYSIS, READING, TRAINING, checked
-from nbtext.text.analyzer import Analyzer
+from nbtext.text.analyzer import Analyzer, TermSequence
 from nbtext.text.blocks import blocks
 from nbtext.text.ngrams import with_ngrams
+from nbtext.text.pieces import pieces
 from nbtext.text.stemming import stemmer
+from nbtext.text.surfaces import SEPARATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics, Frozen
+    from nbtext.text.ngrams import PairIds
 
 
 DEFAULT_READING = checked(READING, {})
@@ -84,16 +87,37 @@ class AnalyzedTerms:
     """Counts the terms that analyzers find in texts, and the n-grams of words."""
 
     def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> None:
-        self._words, *self._pieces = analyzers(parameters, stop_list, vocabulary)
+        self._words, *self._char_ngrams = analyzers(parameters, stop_list, vocabulary)
         self._order = parameters["ngrams"]
         self._vocabulary = vocabulary
 
     def count(self, texts: Sequence[bytes]) -> Postings:
         """Counts of some documents in valid UTF-8."""
-        postings = Postings.of(with_ngrams(self._words.sequence(texts), self._order, self._vocabulary.find_pairs), len(texts))
-        for pieces in self._pieces:
-            postings = postings.beside(Postings.of(pieces.sequence(texts), len(texts)))
+        postings = count_terms(self._words, texts, self._vocabulary.find_pairs, self._order)
+        for char_ngrams in self._char_ngrams:
+            postings = postings.beside(count_terms(char_ngrams, texts, self._vocabulary.find_pairs))
         return postings
+
+
+def count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
+    """Count the terms of some documents in valid UTF-8, and their 2- to ``order``-grams; long documents piece by piece."""
+    return Postings.sum(Postings.of(sequence, len(texts)) for sequence in _sequences(analyzer, texts, pair_ids, order))
+
+
+def _sequences(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int) -> Iterator[TermSequence]:
+    """Yield the terms and n-grams of piece after piece.
+
+    The n-grams that begin with the last ``order - 1`` terms of a piece may end in the next one, so these terms are carried over to it.
+    """
+    carried: TermSequence | None = None
+    for piece in pieces(texts, SEPARATORS):
+        documents, terms = analyzer.sequence(piece.texts)
+        documents += piece.first
+        if carried is not None:
+            documents, terms = np.concatenate((carried.documents, documents)), np.concatenate((carried.terms, terms))
+        begins = max(terms.size - order + 1, 0) if piece.goes_on else terms.size
+        yield with_ngrams(TermSequence(documents, terms), order, pair_ids, begins)
+        carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
 
 
 def analyzers(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> list[Analyzer]:
@@ -203,7 +227,7 @@ def _count(
         classes = builder.add(postings, labels)
         collector.add(postings, classes, content_hashes(texts), builder.labels)
         if inflected is not None:
-            builder.add_cells(Postings.of(inflected.sequence([parted(text)[0] for text in texts]), len(texts)), classes)
+            builder.add_cells(count_terms(inflected, [parted(text)[0] for text in texts], builder.vocabulary.find_pairs), classes)
         if most is not None and len(builder.vocabulary) > most:
             break
     if empty:

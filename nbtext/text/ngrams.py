@@ -19,8 +19,8 @@ _ABSENT = -2
 """Marks the places near a document's end where no n-gram begins."""
 
 
-def with_ngrams(sequence: TermSequence, order: int, pair_ids: PairIds) -> TermSequence:
-    """The sequence with its 2- to ``order``-grams, each after the term that begins it.
+def with_ngrams(sequence: TermSequence, order: int, pair_ids: PairIds, begins: int | None = None) -> TermSequence:
+    """The sequence with its 2- to ``order``-grams, each after the term that begins it; of the first ``begins`` terms if given.
 
     An n-gram is the pair of the (n − 1)-gram before its last term and that term; ``pair_ids`` gives its id, `UNKNOWN` where it has none.
     """
@@ -36,6 +36,6 @@ def with_ngrams(sequence: TermSequence, order: int, pair_ids: PairIds) -> TermSe
         columns.append(column)
     if order == 1:
         return sequence
-    interleaved = np.stack(columns, axis=1).ravel()
+    interleaved = np.stack(columns, axis=1)[:begins].ravel()
     present = interleaved != _ABSENT
-    return TermSequence(np.repeat(documents, order)[present], interleaved[present])
+    return TermSequence(np.repeat(documents[:begins], order)[present], interleaved[present])

@@ -7,11 +7,11 @@ whoever analyses each form, once.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.ragged import flat_indices
 from nbtext.text.key_table import KeyTable, pair
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ _FOLD = bytes(
     byte | 0x20 if 0x41 <= byte <= 0x5A else byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x27 else _SEPARATOR
     for byte in range(256)
 )
+SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]")
+"""One byte that is no part of a surface form."""
 _PADDING = bytes(MAX_INTERNED + 2 * WORD)
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], np.uint64)
 
@@ -47,8 +49,9 @@ class Surfaces(NamedTuple):
 
     def forms(self, positions: NDArray[np.int64]) -> list[str]:
         """The forms at some positions."""
-        with_separators = flat_indices(self.starts.take(positions), self.lengths.take(positions) + 1)
-        return np.frombuffer(self.text, np.uint8).take(with_separators).tobytes().decode().split(chr(_SEPARATOR))[:-1]
+        starts = self.starts.take(positions)
+        ends = starts + self.lengths.take(positions)
+        return [self.text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 def find_surfaces(texts: Sequence[bytes]) -> Surfaces:
