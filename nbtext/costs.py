@@ -16,7 +16,7 @@ that name, ``abstain`` is the answer of this class, as every other name is, and 
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,12 +62,16 @@ def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
                 raise UsageError(
                     f"the costs of {truth!r} name {answer!r}, which is no class", hint=f"the classes are {', '.join(classes[:20])}"
                 )
-            if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not isfinite(cost):
-                raise UsageError(f"the cost of {answer!r} for {truth!r} is no number")
+            try:
+                value = float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else nan
+            except OverflowError:  # a whole number of more than 308 digits
+                value = inf
+            if not isfinite(value):
+                raise UsageError(f"the cost of {answer!r} for {truth!r} is no finite number")
             if answer in number:
-                costs.of_answers[number[truth], number[answer]] = cost
+                costs.of_answers[number[truth], number[answer]] = value
             else:
-                costs.of_abstaining[number[truth]] = cost
+                costs.of_abstaining[number[truth]] = value
     return costs
 
 
@@ -81,6 +85,8 @@ def read_costs(path: str, classes: Sequence[str]) -> Costs:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise PathError(f"not valid TOML: {problem}", where=path) from None
+    except ValueError:  # what Python says of a whole number that it takes no time to read (sys.get_int_max_str_digits)
+        raise UsageError("a cost has too many digits", where=path) from None
     try:
         return costs_from(tables, classes)
     except UsageError as problem:

@@ -130,6 +130,9 @@ def test_where_a_class_is_called_abstain_its_column_is_that_answer() -> None:
         "[ham]\nspam = true",
         "[ham]\nspam = inf",
         "[ham]\nspam = nan",
+        "[ham]\nspam = " + "9" * 400,
+        "[ham]\nabstain = -" + "9" * 5000,
+        "[ham]\nspam = 1e400",
         "ham = 1",
     ],
 )
