@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import signal
@@ -141,6 +143,22 @@ def test_what_cannot_be_a_lock_file(tmp_path: Path) -> None:
         with pytest.raises(PathError, match=why), locked(str(tmp_path / name), 0):
             pass
     assert names(tmp_path) == ["a.lock", "b.lock", "c.lock"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP], ids=errno.errorcode.get)
+def test_where_there_are_no_locks_nothing_is_left(tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    wanted = f"cannot lock: {os.strerror(number).lower()}; keep the model on a file system that has locks"
+    with pytest.raises(PathError, match=wanted), locked(str(tmp_path / "m"), 0):
+        pass
+    assert names(tmp_path) == []
+    (tmp_path / "m.lock").touch()  # somebody else's, who may hold it by means that are not ours
+    with pytest.raises(PathError, match=wanted), locked(str(tmp_path / "m"), 0):
+        pass
+    assert names(tmp_path) == ["m.lock"]
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,9 @@ def _acquired(place: str, deadline: float, timeout: float) -> int:
     """A descriptor of the file at ``place`` with the lock on it."""
     wait = _SHORTEST_WAIT
     while True:
-        descriptor = _opened(place)
+        descriptor, is_new = _opened(place)
         try:
-            if _is_locked(descriptor, place) and _is_still_there(descriptor, place):
+            if _is_locked(descriptor, place, is_new=is_new) and _is_still_there(descriptor, place):
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -70,27 +70,39 @@ def _acquired(place: str, deadline: float, timeout: float) -> int:
         wait = min(2 * wait, _LONGEST_WAIT)
 
 
-def _opened(place: str) -> int:
-    flags = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+def _opened(place: str) -> tuple[int, bool]:
+    """Return a descriptor of the lock file, and whether it was made for that."""
     try:
-        try:
-            descriptor = os.open(place, os.O_RDWR | flags, 0o666)
-        except PermissionError:  # somebody else's: reading is enough for a lock
-            descriptor = os.open(place, os.O_RDONLY | flags, 0o666)
+        descriptor, is_new = _made_or_found(place)
     except OSError as problem:
         raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="remove it if no other process is running") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise PathError("cannot lock: it is not a regular file", where=place, hint="remove it")
-    return descriptor
+    return descriptor, is_new
 
 
-def _is_locked(descriptor: int, place: str) -> bool:
+def _made_or_found(place: str) -> tuple[int, bool]:
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+    while True:
+        with contextlib.suppress(FileExistsError):
+            return os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
+        with contextlib.suppress(FileNotFoundError):  # its holder has removed it since
+            try:
+                return os.open(place, os.O_RDWR | flags), False
+            except PermissionError:  # somebody else's: reading is enough for a lock
+                return os.open(place, os.O_RDONLY | flags), False
+
+
+def _is_locked(descriptor: int, place: str, *, is_new: bool) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as problem:
+        if is_new:  # where there are no locks nobody will hold it, and remove it in the end
+            with contextlib.suppress(OSError):
+                Path(place).unlink()
         raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="keep the model on a file system that has locks") from None
     return True
 
