@@ -4,7 +4,7 @@ import hashlib
 import json
 import struct
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nbtext.errors import ModelError, UsageError
 from nbtext.store import FORMAT, read_model_file, write_model_file
 from nbtext.store.index import DTYPES, MAX_INDEX_BYTES
+from tests.hostile import GADGETS, MARK
 from tests.process import HOUSE, run
 
 if TYPE_CHECKING:
@@ -139,6 +140,23 @@ def test_settings_that_a_reader_would_refuse_are_not_written(tmp_path: Path) -> 
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_model_file(str(tmp_path / "m"), {"nan": float("nan")}, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_others_put_in_place_of_the_file_being_written_is_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = joblib.dump
+
+    def dump_and_swap(content: object, file: IO[bytes], **how: Any) -> None:
+        dump(content, file, **how)
+        [temporary] = tmp_path.glob(".m.*")
+        temporary.rename(tmp_path / "moved")
+        temporary.write_bytes(GADGETS["os.system"])
+
+    monkeypatch.setattr(joblib, "dump", dump_and_swap)
+    monkeypatch.chdir(tmp_path)
+    write_model_file("m", SETTINGS, ARRAYS)
+    assert not (tmp_path / MARK).exists()
+    (tmp_path / "moved").rename(tmp_path / "m")
+    assert read_model_file("m")[0] == SETTINGS
 
 
 def test_a_missing_model_is_told_with_its_name(tmp_path: Path) -> None:

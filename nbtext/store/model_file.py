@@ -26,6 +26,7 @@ import os
 import stat
 import struct
 import warnings
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,6 @@ from nbtext.store.index import DTYPES, MAX_INDEX_BYTES, ArrayPlace, decode_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -94,7 +94,7 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
     joblib.dump({"format": FORMAT, "settings": canonical, **arrays}, file, protocol=4)
     length = file.tell() - begin
     file.flush()
-    mapped = joblib.load(file.name, mmap_mode="r")  # our own bytes, a moment old: tells where joblib put each array
+    mapped = joblib.load(_path_by_descriptor(file), mmap_mode="r")  # our own bytes, a moment old: tells where joblib put each array
     places = {name: ArrayPlace(array.dtype.str, array.size, mapped[name].offset - begin) for name, array in arrays.items()}
     del mapped
     index = encode_index(canonical, places).ljust(room)
@@ -105,6 +105,15 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
     file.seek(_DIGEST.start)
     file.write(digest)
     return digest
+
+
+def _path_by_descriptor(file: IO[bytes]) -> str:
+    """Return a path of an open file under which nobody else can have put another one: what is loaded from it is unpickled.
+
+    Where the system has no such paths it is the name of the file.
+    """
+    path = f"/proc/self/fd/{file.fileno()}"
+    return path if Path(path).exists() else file.name
 
 
 def _head(index: bytes, payload_length: int) -> bytes:
