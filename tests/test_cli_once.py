@@ -218,6 +218,30 @@ def test_a_damaged_ledger_is_refused(days: Path, command: list[str]) -> None:
     assert "nbtext.joblib.ledger: cannot read: is a directory" in error_line(nbtext(*command, cwd=days), 4)
 
 
+@pytest.mark.parametrize("command", [["train", "a"], ["update", "b"]], ids=lambda command: command[0])
+def test_a_link_in_place_of_the_ledger_leads_nowhere(days: Path, command: list[str]) -> None:
+    """Whoever may write to the folder could put one there, to have another file overwritten."""
+    succeeded(nbtext("train", "a", "--once", cwd=days))
+    (days / "precious").write_text("precious")
+    (days / "nbtext.joblib.ledger").unlink()
+    (days / "nbtext.joblib.ledger").symlink_to("precious")
+    model = (days / "nbtext.joblib").read_bytes()
+    line = error_line(nbtext(*command, "--once", cwd=days), 4)
+    assert line.endswith("nbtext.joblib.ledger: is a symbolic link, which is not followed; put the ledger itself there")
+    assert ((days / "precious").read_text(), (days / "nbtext.joblib").read_bytes()) == ("precious", model)
+
+
+def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) -> None:
+    succeeded(nbtext("train", "a", "--once", cwd=days))
+    for mode, day in ((0o600, "b"), (0o640, "c"), (0o664, "a")):
+        (days / "nbtext.joblib").chmod(mode)
+        succeeded(nbtext("update", day, "--once", cwd=days))
+        assert {path.name: path.stat().st_mode & 0o777 for path in days.glob("nbtext.joblib*")} == {
+            "nbtext.joblib": mode,
+            "nbtext.joblib.ledger": mode,
+        }
+
+
 def test_through_a_link_the_ledger_is_beside_the_file(days: Path) -> None:
     (days / "real").mkdir()
     (days / "link").symlink_to("real/model")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.process import HOUSE, SERVICE_DESK, corpus, nbtext, run, succeeded
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_fault_75_counts_beyond_32_bits(tmp_path: Path) -> None:
@@ -66,25 +63,42 @@ def test_fault_77_the_same_bytes_for_any_number_of_threads(tmp_path: Path) -> No
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
-def test_fault_79_temporary_files_cannot_be_guessed_or_planted(pets: Path) -> None:
-    """Whoever may write to the folder can neither foresee the name nor put a link in its place: it is made anew, links are not followed."""
-    code = (
-        "import os, sys\n"
-        "made = []\n"
-        "def note(event, arguments):\n"
-        "    if event == 'open' and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT:\n"
-        "        made.append((str(arguments[0]), bool(arguments[2] & os.O_EXCL), bool(arguments[2] & os.O_NOFOLLOW)))\n"
-        "sys.addaudithook(note)\n"
-        "from nbtext.cli.main import run\n"
-        "status = run(sys.argv[1:]); import json; print(json.dumps(made)); sys.exit(status)"
-    )
-    names = []
-    for _ in range(2):
-        done = run([sys.executable, "-c", code, "train", "pets"], cwd=pets, env={**HOUSE, "PYTHONDONTWRITEBYTECODE": "1"})
+WATCHER = """
+import json, os, sys
+made = []
+def note(event, arguments):
+    if event == 'open' and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT:
+        made.append((str(arguments[0]), bool(arguments[2] & os.O_EXCL and arguments[2] & os.O_NOFOLLOW)))
+    if event == 'os.link':
+        made.append((str(arguments[1]), True))
+def refuse(*_, **__):
+    raise PermissionError(1, 'Operation not permitted')
+sys.addaudithook(note)
+if sys.argv[1] == 'without links':
+    os.link = refuse
+from nbtext.cli.main import run
+status = run(sys.argv[2:])
+print(json.dumps(made))
+sys.exit(status)
+"""
+"""Prints which files the command has made, and whether each was made anew: a link of that name is not followed, nor a file there opened."""
+
+
+@pytest.mark.parametrize("links", ["with links", "without links"])
+def test_fault_79_temporary_files_cannot_be_guessed_or_planted(pets: Path, links: str) -> None:
+    """Whoever may write to the folder can neither foresee the name nor put a link in its place: model, ledger and backup."""
+    succeeded(nbtext("train", "pets", "--once", cwd=pets))
+    names: list[set[str]] = []
+    corpus(pets, {"more/cats/3": "a cat sleeps"})
+    for command in ("update", "forget"):
+        arguments = [command, "more", "--once", "--backup"]
+        done = run([sys.executable, "-c", WATCHER, links, *arguments], cwd=pets, env={**HOUSE, "PYTHONDONTWRITEBYTECODE": "1"})
         made = json.loads(succeeded(done).out)
-        name, exclusive, no_follow = next(one for one in made if one[0].endswith(".tmp"))  # the lock has one name for all
-        assert (os.path.dirname(name) or str(pets), exclusive, no_follow) == (str(pets), True, True)  # noqa: PTH120 - a text
-        assert {entry[0] for entry in made if not entry[0].endswith(".lock")} == {name}
-        names.append(name)
-    assert names[0] != names[1]
-    assert sorted(path.name for path in pets.iterdir()) == ["nbtext.joblib", "pets"]
+        assert all(is_new for _, is_new in made), made
+        temporary = {name for name, _ in made if not name.endswith(".lock")}  # the lock has one name for all
+        assert len(temporary) == 3
+        assert {Path(name).parent for name in temporary} == {pets}
+        assert all(re.fullmatch(r"\.nbtext\.joblib\.nbtext-[a-z0-5]{8}\.tmp", Path(name).name) for name in temporary), temporary
+        names.append(temporary)
+    assert not names[0] & names[1]
+    assert sorted(path.name for path in pets.iterdir()) == ["more", "nbtext.joblib", "nbtext.joblib.1", "nbtext.joblib.ledger", "pets"]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -36,6 +38,41 @@ def test_permissions_are_kept(tmp_path: Path, mode: int) -> None:
     path.chmod(mode)
     replace_file(str(path), write)
     assert (path.read_bytes(), path.stat().st_mode & 0o777, names(tmp_path)) == (b"new", mode, ["m"])
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o1644])
+def test_a_new_file_does_not_run_as_somebody_else(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "m").write_bytes(b"old")
+    (tmp_path / "m").chmod(mode)
+    replace_file(str(tmp_path / "m"), write)
+    assert (tmp_path / "m").stat().st_mode & 0o7777 == mode & 0o777
+
+
+def test_a_file_beside_another_one_has_its_permissions_and_is_no_way_elsewhere(tmp_path: Path) -> None:
+    for name in ("m", "elsewhere"):
+        (tmp_path / name).write_bytes(b"old")
+    (tmp_path / "m").chmod(0o600)
+    (tmp_path / "m.more").symlink_to("elsewhere")
+    replace_file(str(tmp_path / "m.more"), write, beside=tmp_path / "m")
+    assert ((tmp_path / "m.more").lstat().st_mode, (tmp_path / "m.more").read_bytes()) == (stat.S_IFREG | 0o600, b"new")
+    assert ((tmp_path / "elsewhere").read_bytes(), names(tmp_path)) == (b"old", ["elsewhere", "m", "m.more"])
+
+
+def test_a_link_put_in_place_of_the_temporary_file_is_not_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"precious")
+    lock = fcntl.flock
+
+    def lock_and_swap(descriptor: int, operation: int) -> None:
+        lock(descriptor, operation)
+        [temporary] = tmp_path.glob(".m.*")
+        temporary.rename(tmp_path / "moved")
+        temporary.symlink_to("elsewhere")
+        monkeypatch.undo()
+
+    monkeypatch.setattr(fcntl, "flock", lock_and_swap)
+    with contextlib.suppress(PathError):
+        replace_file(str(tmp_path / "m"), write)
+    assert (tmp_path / "elsewhere").read_bytes() == b"precious"
 
 
 @pytest.mark.parametrize(("mask", "mode"), [("022", 0o644), ("077", 0o600), ("002", 0o664)])

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import os
+import signal
+import stat
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from nbtext.errors import PathError
+from nbtext.store.atomic import replace_file
 from nbtext.store.backup import keep_backup
-from tests.process import corpus, error_line, nbtext, succeeded
+from tests.process import HOUSE, PETS, corpus, error_line, nbtext, run, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,21 +34,34 @@ def test_what_is_there_is_kept_in_place_of_what_was_kept(tmp_path: Path) -> None
 
 
 def test_a_copy_does_where_a_file_can_have_one_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
+    (tmp_path / "elsewhere").write_text("precious")
+    (tmp_path / "m.1").symlink_to("elsewhere")
     (tmp_path / "m").write_text("one")
-    (tmp_path / "m").chmod(0o640)
+    (tmp_path / "m").chmod(0o4640)
     keep_backup(tmp_path / "m")
-    assert ((tmp_path / "m.1").read_text(), (tmp_path / "m.1").stat().st_mode & 0o777, names(tmp_path)) == ("one", 0o640, ["m", "m.1"])
+    assert ((tmp_path / "m.1").read_text(), (tmp_path / "m.1").lstat().st_mode) == ("one", stat.S_IFREG | 0o640)
+    assert ((tmp_path / "elsewhere").read_text(), names(tmp_path)) == ("precious", ["elsewhere", "m", "m.1"])
 
 
-def test_what_a_killed_process_left_is_used_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_links", [True, False])
+def test_what_a_killed_process_left_goes_with_the_next_change(tmp_path: Path, has_links: bool) -> None:
+    """Also one without a backup; the process is killed when the second name or the copy is there but not in its place."""
+    code = (
+        "import os, signal, sys; from pathlib import Path; from nbtext.store.backup import keep_backup\n"
+        "def refuse(*_, **__): raise PermissionError(1, 'Operation not permitted')\n"
+        f"os.link = os.link if {has_links} else refuse\n"
+        "Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "keep_backup(Path(sys.argv[1]))"
+    )
     (tmp_path / "m").write_text("one")
-    (tmp_path / ".m.nbtext-backup__.tmp").write_text("left")
-    keep_backup(tmp_path / "m")
-    assert ((tmp_path / "m.1").read_text(), names(tmp_path)) == ("one", ["m", "m.1"])
+    assert run([sys.executable, "-c", code, tmp_path / "m"], env=HOUSE).status == -signal.SIGKILL
+    assert len(names(tmp_path)) == 2
+    replace_file(str(tmp_path / "m"), lambda file: file.writelines((b"two",)))
+    assert names(tmp_path) == ["m"]
 
 
 def test_a_file_that_is_its_own_backup_already(tmp_path: Path) -> None:
@@ -101,3 +118,19 @@ def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
     (pets / "nbtext.joblib.1").rmdir()
     done = nbtext("update", "pets", "--once", "-v", cwd=pets)  # the ledger that was written already does not count
     assert "nbtext: learnt 4 documents; moved from another class: 0, known already: 0, repeated: 0" in done.notes
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_a_model_of_somebody_else_in_a_sticky_folder_is_refused_before_anything_is_left_there(shared_folder: Path) -> None:
+    """A second name of such a file could be made there by everybody and be removed by its owner only."""
+    corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
+    succeeded(nbtext("train", "pets", "-m", "m", cwd=shared_folder))
+    (shared_folder / "m").chmod(0o666)
+    shared_folder.chmod(0o1777)
+    code = (
+        "import os, sys; from nbtext.cli import main; main.run(['update', 'pets', '-m', 'm', '--backup'])\n"  # so that all is imported
+        "os.remove('m.1'); os.setgid(65534); os.setuid(65534); sys.exit(main.run(sys.argv[1:]))"
+    )
+    line = error_line(run([sys.executable, "-c", code, "update", "pets", "-m", "m", "--backup"], cwd=shared_folder, env=HOUSE), 4)
+    assert line == "nbtext: m: belongs to another user, and the folder is sticky; write to a folder of your own"
+    assert names(shared_folder) == ["m", "pets"]

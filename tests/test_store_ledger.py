@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,9 +23,6 @@ from nbtext.store.ledger import (
     write_ledger,
 )
 from nbtext.store.model_file import model_digest, write_model_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BEFORE, AFTER, OTHER = (hashlib.sha256(name).digest() for name in (b"before", b"after", b"other"))
 KEYS = [b"\0" * 16, b"\0" * 15 + b"\1", b"\1" + b"\0" * 15, b"\xff" * 16, b"ab" + b"\0" * 14, *(fingerprint(b"%d" % n) for n in range(6))]
@@ -78,19 +75,19 @@ def test_labels_are_renamed(first: Entries, old: str, new: str) -> None:
 @FEW
 @given(old=entries, new=entries)
 def test_which_of_two_ledgers_is_true_the_model_tells(old: Entries, new: Entries, tmp_path: Path) -> None:
-    path = str(tmp_path / "ledger")
-    write_ledger(path, (BEFORE, ledger(old)), (AFTER, ledger(new)))
+    path = ledger_path(str(tmp_path / "model"))
+    write_ledger(str(tmp_path / "model"), (BEFORE, ledger(old)), (AFTER, ledger(new)))
     assert contents(read_ledger(path, BEFORE)) == old
     assert contents(read_ledger(path, AFTER)) == new
     for model in (OTHER, NO_MODEL):
         with pytest.raises(StaleLedgerError, match="belongs to another model; begin a new one with nbtext train --once, or remove it"):
             read_ledger(path, model)
-    assert (tmp_path / "ledger").stat().st_size < 400 + 20 * (len(old) + len({*old, *new}))
+    assert Path(path).stat().st_size < 400 + 20 * (len(old) + len({*old, *new}))
 
 
 def test_a_model_that_stays_the_same_has_the_ledger_that_was_written_last(tmp_path: Path) -> None:
-    path = str(tmp_path / "ledger")
-    write_ledger(path, (BEFORE, ledger({KEYS[0]: "x"})), (BEFORE, ledger({KEYS[0]: "y"})))
+    path = ledger_path(str(tmp_path / "model"))
+    write_ledger(str(tmp_path / "model"), (BEFORE, ledger({KEYS[0]: "x"})), (BEFORE, ledger({KEYS[0]: "y"})))
     assert contents(read_ledger(path, BEFORE)) == {KEYS[0]: "y"}
 
 
@@ -99,11 +96,11 @@ def test_a_model_that_stays_the_same_has_the_ledger_that_was_written_last(tmp_pa
 def test_the_same_entries_are_the_same_bytes(old: Entries, new: Entries, tmp_path: Path) -> None:
     files = []
     for turn in (1, -1):
-        path = tmp_path / f"ledger{turn}"
+        model = str(tmp_path / f"model{turn}")
         backwards = [dict(list(of.items())[::turn]) for of in (old, new)]
         with_more = ledger({**backwards[0], KEYS[0]: "w"}).changed(keys([KEYS[0]]), [backwards[0].get(KEYS[0])])
-        write_ledger(str(path), (BEFORE, with_more), (AFTER, ledger(backwards[1])))
-        files.append(path.read_bytes())
+        write_ledger(model, (BEFORE, with_more), (AFTER, ledger(backwards[1])))
+        files.append(Path(ledger_path(model)).read_bytes())
     assert files[0] == files[1]
 
 
@@ -119,8 +116,8 @@ def test_it_lies_beside_the_file_that_a_link_leads_to(tmp_path: Path) -> None:
 
 @pytest.fixture
 def written(tmp_path: Path) -> tuple[Path, bytes]:
-    path = tmp_path / "ledger"
-    write_ledger(str(path), (BEFORE, ledger({KEYS[0]: "x", KEYS[3]: "y"})), (AFTER, ledger({KEYS[0]: "y", KEYS[5]: "é"})))
+    path = tmp_path / "model.ledger"
+    write_ledger(str(tmp_path / "model"), (BEFORE, ledger({KEYS[0]: "x", KEYS[3]: "y"})), (AFTER, ledger({KEYS[0]: "y", KEYS[5]: "é"})))
     return path, path.read_bytes()
 
 

@@ -150,7 +150,7 @@ def test_a_failure_between_the_two_files_leaves_both_as_they_were(once: Path, wh
     from nbtext.model.held import held
     from nbtext.store.ledger import Ledger
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     old = (once / "nbtext.joblib").read_bytes()

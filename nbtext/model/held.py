@@ -56,7 +56,7 @@ class HeldModel:
 
         def before(target: Path, digest: bytes) -> None:
             if ledger is not None:
-                write_ledger(ledger_path(self.path), self._present(), (digest, ledger))
+                write_ledger(self.path, self._present(), (digest, ledger))
             if self._backup:
                 keep_backup(target)
 

@@ -3,6 +3,9 @@
 A new file is made beside the old one and renamed over it. As long as it is being made its process holds a lock (flock) on it, and the kernel
 frees locks when a process ends however it ends; so a temporary file that can be locked was left by a killed process, and the next one
 that replaces the same file removes it.
+
+Others may be allowed to write to the folder. So a temporary file has a name that nobody can foresee, is made and never found there, is written
+through the descriptor that made it, and where a file lies beside another one of a given name a symbolic link there is not followed.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from nbtext.errors import PathError, reason
 
@@ -21,26 +24,39 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SUFFIX = ".tmp"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
+
+Made = TypeVar("Made")
 
 
-def check_replaceable(path: str) -> Path:
-    """Where a file written to ``path`` will lie (symbolic links followed); raises `PathError` now rather than after the work."""
-    target = Path(os.path.realpath(path))
+def check_replaceable(path: str, *, follow: bool = True) -> Path:
+    """Return where a file written to ``path`` will lie: where symbolic links lead, or without ``follow`` ``path`` itself even if it is one.
+
+    Raises `PathError` now rather than after the work.
+    """
+    target = Path(os.path.realpath(path)) if follow else Path(path)
     try:
-        mode = target.stat().st_mode
+        status = target.stat(follow_symlinks=follow)
     except FileNotFoundError:
-        mode = None
+        status = None
     except OSError as problem:
         raise PathError(reason(problem), where=path) from None
-    if mode is not None and not stat.S_ISREG(mode):
-        kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+    if status is not None and not (stat.S_ISREG(status.st_mode) or (stat.S_ISLNK(status.st_mode) and not follow)):
+        kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise PathError(f"is {kind}", where=path, hint="give the name of a file")
     folder = target.parent
     if not folder.is_dir():
         raise PathError("the folder does not exist", where=_folder(path), hint="make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PathError("cannot write into the folder", where=_folder(path), hint="check its permissions")
+    if status is not None and _is_kept_by_sticky_bit(status, folder.stat()):
+        raise PathError("belongs to another user, and the folder is sticky", where=path, hint="write to a folder of your own")
     return target
+
+
+def _is_kept_by_sticky_bit(file: os.stat_result, folder: os.stat_result) -> bool:
+    """Return whether only others may rename or remove a file: in a folder such as /tmp, its owner and that of the folder (and root)."""
+    return bool(folder.st_mode & stat.S_ISVTX) and os.geteuid() not in {0, file.st_uid, folder.st_uid}
 
 
 def as_given(path: str) -> str:
@@ -52,28 +68,36 @@ def _folder(path: str) -> str:
     return str(Path(as_given(path)).parent)
 
 
-def replace_file(path: str, write: Callable[[IO[bytes]], None], before: Callable[[Path], None] | None = None) -> None:
+def replace_file(
+    path: str,
+    write: Callable[[IO[bytes]], None],
+    before: Callable[[Path], None] | None = None,
+    *,
+    beside: Path | None = None,
+) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then put it in its place.
 
     ``before`` is called with the place when the new file is whole and safe on the disk and the old one still there; what it raises leaves that.
-    The file's permissions and, where allowed, its owner stay. Raises `PathError`; nothing temporary is left behind, neither by this call nor
-    by processes that were killed while they replaced the same file.
+    The file's permissions (not setuid and the like) and, where allowed, its owner stay. A file that belongs ``beside`` another one, in the same
+    folder, has those of that one, and replaces a symbolic link instead of following it. Raises `PathError`; nothing temporary is left behind,
+    neither by this call nor by processes that were killed while they replaced the same file.
     """
-    target = check_replaceable(path)
-    remove_abandoned(target)
+    target = check_replaceable(path, follow=beside is None)
+    main = beside or target
+    remove_abandoned(main)
     try:
-        descriptor, temporary = _locked_temporary(target)
+        descriptor, temporary = _locked_temporary(main)
     except OSError as problem:
         raise PathError(reason(problem), where=_folder(path)) from None
     try:
-        with Path(temporary).open("w+b") as file:
+        with open(temporary, "r+b", opener=lambda *_: os.dup(descriptor)) as file:
             write(file)
             file.flush()
-            _keep_attributes(target, file.fileno())
+            _set_attributes(file.fileno(), main)
             os.fsync(file.fileno())
         if before is not None:
             before(target)
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except OSError as problem:
         raise PathError(f"cannot write: {reason(problem)}", where=path, hint="the file is as it was") from None
     finally:
@@ -108,21 +132,27 @@ def _remove_unless_locked(path: Path) -> None:
         os.close(descriptor)
 
 
-def abandonable(target: Path, mark: str) -> Path:
-    """The place of a temporary file beside ``target`` that `remove_abandoned` finds; ``mark`` is eight small letters, digits or underscores."""
-    return target.with_name(_prefix(target) + mark + _SUFFIX)
+def made_beside(target: Path, make: Callable[[str], Made]) -> tuple[Made, Path]:
+    """Return what ``make`` makes beside ``target``, and where: at a path that nobody can foresee, until one is free.
+
+    `remove_abandoned` finds it. ``make`` raises `FileExistsError` for a path that is not free.
+    """
+    while True:
+        mark = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
+        path = target.with_name(_prefix(target) + mark + _SUFFIX)
+        with contextlib.suppress(FileExistsError):
+            return make(str(path)), path
 
 
 def _prefix(target: Path) -> str:
     return f".{target.name[:40]}.nbtext-"
 
 
-def _locked_temporary(target: Path) -> tuple[int, str]:
-    """A new empty file beside ``target``: a descriptor that holds the lock on it until it is closed, and its path."""
-    import tempfile
-
+def _locked_temporary(target: Path) -> tuple[int, Path]:
+    """Return a descriptor of a new empty file beside ``target``, which holds the lock on it until it is closed, and its path."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
-        descriptor, temporary = tempfile.mkstemp(prefix=_prefix(target), suffix=_SUFFIX, dir=target.parent)
+        descriptor, temporary = made_beside(target, lambda path: os.open(path, flags, 0o600))
         try:
             with contextlib.suppress(OSError):  # no locks on this file system: then nobody takes it for abandoned either
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -134,25 +164,27 @@ def _locked_temporary(target: Path) -> tuple[int, str]:
         os.close(descriptor)  # removed between its making and its locking
 
 
-def _discard(descriptor: int, temporary: str) -> None:
+def _discard(descriptor: int, temporary: Path) -> None:
     with contextlib.suppress(OSError):
-        Path(temporary).unlink()
+        temporary.unlink()
     with contextlib.suppress(OSError):
         os.close(descriptor)
 
 
-def _keep_attributes(target: Path, descriptor: int) -> None:
-    try:
-        before = target.stat()
-    except FileNotFoundError:
+def _set_attributes(descriptor: int, like: Path) -> None:
+    """Give a new file the permissions and the owner of another one, or those of any new file if that is not there."""
+    status = None
+    with contextlib.suppress(FileNotFoundError):
+        status = like.lstat()
+    if status is None or not stat.S_ISREG(status.st_mode):  # a link may have been put there since it was looked at
         mask = os.umask(0)
         os.umask(mask)
         os.fchmod(descriptor, 0o666 & ~mask)
         return
     with contextlib.suppress(PermissionError):  # somebody else's file in a folder of ours
-        os.fchown(descriptor, before.st_uid, before.st_gid)
+        os.fchown(descriptor, status.st_uid, status.st_gid)
     with contextlib.suppress(PermissionError):
-        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+        os.fchmod(descriptor, status.st_mode & 0o777)  # setuid would be for a program that somebody else has put there
 
 
 def _sync_folder(folder: Path) -> None:

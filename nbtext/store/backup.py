@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from nbtext.errors import PathError, reason
-from nbtext.store.atomic import abandonable
+from nbtext.store.atomic import made_beside, replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,19 +22,29 @@ def keep_backup(target: Path) -> None:
     It is the file itself under a second name, or a copy where the file system has no second names. Raises `PathError` if it cannot be kept.
     """
     kept = target.with_name(target.name + SUFFIX)
-    made = abandonable(target, "backup__")  # of one name, so that the next call removes what a killed one left, or the next writer does
     try:
-        with contextlib.suppress(FileNotFoundError):
-            made.unlink()
         try:
-            os.link(target, made)
+            _, second = made_beside(target, lambda path: os.link(target, path, follow_symlinks=False))
         except FileNotFoundError:
             return
         except OSError:
-            shutil.copy2(target, made)
-        made.replace(kept)
-        made.unlink(missing_ok=True)  # it stays where both are the same file, kept by a process that was killed before it could go on
+            replace_file(str(kept), lambda file: _copy(target, file), beside=target)
+            return
+        try:
+            second.replace(kept)
+        finally:
+            with contextlib.suppress(OSError):  # it is still there if the rename failed, or did nothing since both are the same file
+                second.unlink()
+    except PathError as problem:
+        raise _failed(kept, problem.message) from None
     except OSError as problem:
-        with contextlib.suppress(OSError):
-            made.unlink()
-        raise PathError(f"cannot keep a backup: {reason(problem)}", where=str(kept), hint="the model is as it was") from None
+        raise _failed(kept, reason(problem)) from None
+
+
+def _copy(source: Path, file: IO[bytes]) -> None:
+    with open(source, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as content:
+        shutil.copyfileobj(content, file)
+
+
+def _failed(kept: Path, why: str) -> PathError:
+    return PathError(f"cannot keep a backup: {why}", where=str(kept), hint="the model is as it was")

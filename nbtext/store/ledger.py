@@ -18,12 +18,14 @@ writes, it is the old one, and the changes do not count.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import stat
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,8 +134,11 @@ def ledger_path(model_path: str) -> str:
     return os.path.realpath(model_path) + SUFFIX
 
 
-def write_ledger(path: str, before: tuple[bytes, Ledger], after: tuple[bytes, Ledger]) -> None:
-    """Write the ledger of two models, by their digests: the one that is there, and the one that will be. Atomic; raises `PathError`."""
+def write_ledger(model_path: str, before: tuple[bytes, Ledger], after: tuple[bytes, Ledger]) -> None:
+    """Write the ledger of two models, by their digests: the one that is there at ``model_path``, and the one that will be.
+
+    Atomic. It has the permissions and the owner of the model. Raises `PathError`.
+    """
     (old_model, old), (new_model, new) = before, after
     labels = sorted(old.used() | new.used())
     old, new = old.over(labels), new.over(labels)
@@ -150,7 +155,8 @@ def write_ledger(path: str, before: tuple[bytes, Ledger], after: tuple[bytes, Le
     ))  # fmt: skip
     fields = (MAGIC, FORMAT, len(text), len(old), fingerprints.size, old_model, new_model)
     head = _FIELDS.pack(*fields, b"")[: _DIGEST.start]
-    replace_file(path, lambda file: file.writelines((head, hashlib.sha256(head + body).digest(), body)))
+    content = head, hashlib.sha256(head + body).digest(), body
+    replace_file(ledger_path(model_path), lambda file: file.writelines(content), beside=Path(os.path.realpath(model_path)))
 
 
 def read_ledger(path: str, model: bytes) -> Ledger | None:
@@ -166,6 +172,8 @@ def read_ledger(path: str, model: bytes) -> Ledger | None:
     except FileNotFoundError:
         return None
     except OSError as problem:
+        if problem.errno == errno.ELOOP:
+            raise PathError("is a symbolic link, which is not followed", where=path, hint="put the ledger itself there") from None
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     try:
         return _parsed(content, model)
@@ -175,7 +183,7 @@ def read_ledger(path: str, model: bytes) -> Ledger | None:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)  # others may be allowed to write to the folder
 
 
 def _parsed(content: bytes, model: bytes) -> Ledger:
