@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import resource
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,15 +130,43 @@ def test_what_is_no_log(tmp_path: Path, desk: Path) -> None:
     classified(desk, SERVICE_DESK / "test")
     good = (desk / "log").read_text()
     for wrong in ("x\n", "{}\n", good.replace('"counts"', '"count"'), "[]\n", good.replace('"unknown"', '"other"')):
-        (desk / "wrong").write_text(good + wrong)
+        (desk / "wrong").write_text("\n" + wrong + wrong)
         assert error_line(nbtext("drift", "wrong", cwd=desk), 4) == "nbtext: wrong:2: not a line of classify --drift"
     (desk / "empty").write_text("\n")
     with pytest.raises(PathError, match="no run"):
         read_history(str(desk / "empty"))
     assert "cannot be read" in error_line(nbtext("drift", "none", cwd=desk), 4)
     (desk / "bytes").write_bytes(b"\xff\n")
-    assert "no UTF-8" in error_line(nbtext("drift", "bytes", cwd=desk), 4)
+    assert error_line(nbtext("drift", "bytes", cwd=desk), 4) == "nbtext: bytes:1: not a line of classify --drift"
     assert "cannot write" in nbtext("classify", SERVICE_DESK / "test", "--drift", tmp_path, cwd=desk).notes[-1]
+
+
+def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(desk: Path) -> None:
+    classified(desk, SERVICE_DESK / "test")
+    good = (desk / "log").read_bytes()
+    bad = [good[:100] + good[:-1], b"\xff", b'{"documents": ' + b"9" * 5000 + b"}", *[b"x"] * 8, good[:100]]
+    (desk / "log").write_bytes(good + b"\n".join(bad))  # without a line break at the end
+    classified(desk, SERVICE_DESK / "test")
+    found, unreadable = read_history(str(desk / "log"))
+    assert (len(found), found[0][2:]) == (2, found[1][2:])
+    assert [problem.where for problem in unreadable] == [f"{desk / 'log'}:{number}" for number in range(2, 14)]
+    done = nbtext("drift", "log", "--fail-over", "any=100", "--output", "jsonl", cwd=desk)
+    assert (done.status, len(done.text.splitlines()), len(done.notes)) == (1, 2, 11)
+    assert done.notes[0] == "nbtext: log:2: not a line of classify --drift"
+    assert done.notes[-1] == "nbtext: log: lines that could not be read besides: 2"
+    assert nbtext("drift", "log", "--fail-over", "any=0.001", "-q", cwd=desk).status == 6
+
+
+def test_a_disk_that_is_full_costs_one_line_and_says_so(desk: Path) -> None:
+    classified(desk, SERVICE_DESK / "test")
+    good = (desk / "log").read_bytes()
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(good) + 100,) * 2)
+
+    done = nbtext("classify", SERVICE_DESK / "test", "--drift", "log", cwd=desk, before=limit)
+    assert (done.status, done.notes) == (4, ["nbtext: log: cannot write (file too large)"])
+    assert (desk / "log").read_bytes() == good
 
 
 @pytest.mark.parametrize("gate", ["accuracy=1", "unknown", "unknown=-1", "unknown=nan", "any=inf"])

@@ -137,8 +137,8 @@ def _drift_watch(model: TextClassifier, model_path: str, log: str | None) -> Dri
 
 
 def _append_to_log(drift: DriftWatch, log: str) -> None:
-    from nbtext.model.drift_log import append_line
     from nbtext.report.records import json_line
+    from nbtext.store.append import append_line
 
     line = drift.line()
     append_line(log, "" if line is None else json_line(line))

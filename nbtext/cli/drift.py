@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli.gates import end
+from nbtext.cli.messages import SHOWN, say_problem
+from nbtext.cli.messages import say as say_line
 from nbtext.cli.options import messages, messages_options, output_option
 from nbtext.cli.ranges import WholeNumber
 from nbtext.cli.suggestions import files
@@ -48,7 +50,8 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
 
     A run of a few documents may be far away by chance alone. With --last N the last N runs count as one, as if their documents had been
     classified together, or with --since those from a day on; jsonl is then one line. Each run is compared with the training documents of the
-    model that it was classified by, so the model may have been updated in between. Runs without documents do not count.
+    model that it was classified by, so the model may have been updated in between. Runs without documents do not count. A line that cannot be
+    read is reported and skipped, and the exit status is 1.
 
     \b
     Example:
@@ -62,7 +65,12 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
     say = messages(options)
     gates = [_gate(text) for text in fail_over]
     begin = None if since is None else _time(since)
-    noted, others = read_history(log), 0
+    noted, unreadable = read_history(log)
+    others = 0
+    for problem in unreadable[:SHOWN]:
+        say_problem(problem)
+    if len(unreadable) > SHOWN:
+        say_line(f"lines that could not be read besides: {len(unreadable) - SHOWN:,}", where=log)
     if begin is not None:
         noted = runs_since(noted, begin, log)
     if together := last is not None or begin is not None:
@@ -75,7 +83,7 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
         from nbtext.report.drift import print_history
 
         print_history([judged([run]) for run in noted], judged(noted) if together else None, others)
-    return end(_failures(gates, judged(noted if together else noted[-1:])), say)
+    return end(_failures(gates, judged(noted if together else noted[-1:])), say) or int(bool(unreadable))
 
 
 def _time(text: str) -> datetime:

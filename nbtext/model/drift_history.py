@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -73,32 +74,39 @@ class Run(NamedTuple):
         return plain | {name: {**moved._asdict(), "beyond_chance": moved.beyond_chance} for name, moved in figures.items()}
 
 
-def read_history(path: str) -> list[Noted]:
-    """The runs of a log that had documents, oldest first. Raises `PathError` if it cannot be read, has none, or a line is no line of `DriftWatch`."""
+def read_history(path: str) -> tuple[list[Noted], list[PathError]]:
+    """Return the runs of a log that had documents, oldest first, and a problem for each line that is no line of `DriftWatch`, as one cut short.
+
+    Raises `PathError` if the log cannot be read or has no such run.
+    """
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - a path as given
-            lines = list(file)
-    except UnicodeDecodeError:
-        raise PathError("not a log of classify --drift (no UTF-8)", where=path) from None
+        lines = Path(path).read_bytes().split(b"\n")
     except OSError as problem:
         raise PathError(f"cannot be read ({reason(problem)})", where=path) from None
-    noted = [_noted(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-    if not any(run.documents for run in noted):
-        raise PathError("there is no run with documents in the log", where=path, hint="classify --drift adds one")
-    return [run for run in noted if run.documents]
+    noted: list[Noted] = []
+    unreadable: list[PathError] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                noted.append(_noted(line))
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+                unreadable.append(PathError("not a line of classify --drift", where=f"{path}:{number}"))
+    found = [run for run in noted if run.documents]
+    if not found:
+        raise (
+            unreadable[0]
+            if unreadable
+            else PathError("there is no run with documents in the log", where=path, hint="classify --drift adds one")
+        )
+    return found, unreadable
 
 
-def _noted(line: str, where: str) -> Noted:
-    try:
-        record = json.loads(line)
-        figures = {name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES}
-        answers = {
-            str(label): (_number(of_run), _number(of_training)) for label, (of_run, of_training) in record[ANSWERS]["counts"].items()
-        }
-        model = record.get("model")
-        return Noted(_time(record["time"]), None if model is None else str(model), _number(record["documents"]), figures, answers)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise PathError("not a line of classify --drift", where=where) from None
+def _noted(line: bytes) -> Noted:
+    record = json.loads(line.decode())
+    figures = {name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES}
+    answers = {str(label): (_number(of_run), _number(of_training)) for label, (of_run, of_training) in record[ANSWERS]["counts"].items()}
+    model = record.get("model")
+    return Noted(_time(record["time"]), None if model is None else str(model), _number(record["documents"]), figures, answers)
 
 
 def _spread(values: Sequence[float]) -> Spread:

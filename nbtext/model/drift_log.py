@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtext.decision import minimum_error
 from nbtext.drift import ANSWERS, FIGURES, Profile, shares_apart
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,18 +70,3 @@ class DriftWatch:
             },
             ANSWERS: {"counts": counts, "distance": shares_apart(run.answers, training.answers)},
         }
-
-
-def append_line(path: str, line: str) -> None:
-    """Add a line to a log, which is made if need be, in one write, so that runs at the same time do not mix; raises `PathError`.
-
-    An empty line adds nothing, but finds out whether the log can be written.
-    """
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            os.write(descriptor, line.encode())
-        finally:
-            os.close(descriptor)
-    except OSError as problem:
-        raise PathError(f"cannot write ({reason(problem)})", where=path) from None
