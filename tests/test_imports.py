@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nbtext import TextClassifier
+from tests.process import HOUSE, PETS, corpus, error_line, run
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -70,3 +73,67 @@ def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_pa
 def test_help_needs_the_parser_alone(arguments: list[str]) -> None:
     code = f"import contextlib\nfrom nbtext.cli.main import run\nwith contextlib.suppress(SystemExit):\n    run({arguments!r})"
     assert imported(code) == {"click"}
+
+
+WATCHED = """
+import sys
+is_locked, late = False, []
+def watch(event, arguments):
+    global is_locked
+    if event in ("open", "os.remove") and str(arguments[0]).endswith(".lock"):
+        is_locked = event == "open"
+    if event == "import" and is_locked:
+        late.append(arguments[0])
+sys.addaudithook(watch)
+from nbtext.cli.main import run
+status = run(sys.argv[1:])
+print(*late)
+sys.exit(status)
+"""
+"""Prints the modules that were imported while the model was locked."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "pets", "--once"],
+        ["update", "more"],
+        ["update", "more", "--once", "--backup"],
+        ["forget", "more"],
+        ["relabel", "cats", "felines"],
+        ["prune", "--min-df", "2"],
+        ["merge", "nbtext.joblib", "other", "-o", "nbtext.joblib"],
+        ["promote", "other", "--backup"],
+    ],
+    ids=lambda command: " ".join(command[:1] + command[2:]),
+)
+def test_nothing_is_imported_while_others_wait_for_the_lock(tmp_path: Path, command: list[str]) -> None:
+    """Nor can anything fail to load then. A stemmer is imported where a model has one."""
+    corpus(tmp_path, {**{f"pets/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings"})
+    model = TextClassifier(stemmer="none").fit([*PETS.values(), "the bird sings"], ["cats", "cats", "dogs", "dogs", "birds"])
+    for name in ("nbtext.joblib", "other"):
+        model.save(str(tmp_path / name))
+    done = run([sys.executable, "-c", WATCHED, *command, "-q"], cwd=tmp_path, env=HOUSE)
+    assert (done.status, done.out, done.err) == (0, b"\n", b"")
+
+
+FULL = """
+import resource, sys
+from nbtext.cli.main import main
+library, sys.argv = sys.argv[1], ["nbtext", *sys.argv[2:]]
+def fill(event, arguments):
+    if event == "import" and library in (arguments[1] or ""):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+sys.addaudithook(fill)
+main()
+"""
+
+
+@pytest.mark.parametrize("library", ["_multiarray_umath", "Stemmer"])
+def test_a_library_that_cannot_be_loaded_is_status_4_and_the_model_stays(pets: Path, library: str) -> None:
+    """One of numpy, which says a page about that, and another."""
+    model = (pets / "nbtext.joblib").read_bytes()
+    line = error_line(run([sys.executable, "-c", FULL, library, "update", "pets"], cwd=pets, env=HOUSE), 4)
+    assert library in line
+    assert line.endswith(".so: cannot load it: cannot open shared object file: Too many open files")
+    assert ((pets / "nbtext.joblib").read_bytes(), sorted(path.name for path in pets.iterdir())) == (model, ["nbtext.joblib", "pets"])

@@ -11,6 +11,7 @@ import signal
 import sys
 import warnings
 from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -169,17 +170,35 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
         case NbtextError():
             say_problem(problem)
             return problem.exit_status
-        case OSError():
-            where, what = _place_and_kind(problem)
-            say(f"{what}: {reason(problem)}", where=where)
-            return PathError.exit_status
-        case MemoryError():
-            say("out of memory")
-            return PathError.exit_status
+    if (failure := _failure_of_the_system(problem)) is not None:
+        say_problem(failure)
+        return failure.exit_status
     if debug:
         _say_traceback(problem)
     say(f"internal error: {type(problem).__name__}: {problem}", hint="please report it, with what nbtext --debug prints")
     return INTERNAL_ERROR
+
+
+def _failure_of_the_system(problem: BaseException) -> PathError | None:
+    """Return what to say where the operating system could not do something that is nobody's mistake here; None if it is another kind of problem."""
+    match problem:
+        case OSError():
+            where, what = _place_and_kind(problem)
+            return PathError(f"{what}: {reason(problem)}", where=where)
+        case MemoryError():
+            return PathError("out of memory")
+        case ImportError() if (library := _unloadable(problem)) is not None:
+            return PathError(f"cannot load it: {str(library).removeprefix(f'{library.path}: ')}", where=library.path)
+    return None
+
+
+def _unloadable(problem: BaseException | None) -> ImportError | None:
+    """Return what the system's loader of libraries said of one that it could not load, as where too many files are open; numpy says more around it."""
+    while problem is not None:
+        if isinstance(problem, ImportError) and (problem.path or "").endswith(tuple(EXTENSION_SUFFIXES)):
+            return problem
+        problem = problem.__cause__ or problem.__context__
+    return None
 
 
 def _place_and_kind(problem: OSError) -> tuple[str | None, str]:

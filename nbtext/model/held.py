@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
 from nbtext.errors import ModelError, PathError
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.store.backup import keep_backup
 from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger, write_ledger
 from nbtext.store.lock import locked
-from nbtext.store.model_file import model_digest, write_model_content
+from nbtext.store.model_file import import_joblib, model_digest, write_model_content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,8 +88,21 @@ def read_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
             return model, ledger
 
 
+def import_what_changing_needs() -> None:
+    """Import before a lock is taken what is else imported where it is used: others do not wait for it, and if it cannot be loaded nothing is begun.
+
+    What a setting alone asks for, such as a stemmer, is left out.
+    """
+    for name in ("numpy.ma", "nbtext.language_model.evidence", "nbtext.metrics.evaluation", "nbtext.model.once"):  # numpy wants it for sets
+        import_module(name)
+    for name in CLASSIFIERS:
+        classifier_class(name)
+
+
 @contextmanager
 def held(path: str, *, lock_timeout: float, backup: bool = False) -> Iterator[HeldModel]:
     """Hold the lock of a model file; raises `LockedError` if another process does for ``lock_timeout`` seconds."""
+    import_what_changing_needs()
+    import_joblib()
     with locked(path, lock_timeout):
         yield HeldModel(path, backup=backup)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.errors import ModelError, PathError, UsageError, reason
-from nbtext.model.held import HeldModel
+from nbtext.model.held import HeldModel, import_what_changing_needs
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.store import check_replaceable
 from nbtext.store.atomic import as_given
@@ -42,6 +42,7 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
     description = TextClassifier.load(new).describe()
     content = model_content(new)
     check_replaceable(new)
+    import_what_changing_needs()
     with ExitStack() as locks:
         for place in sorted((new, path), key=os.path.realpath):  # everybody in one order, so that two do not wait for each other
             locks.enter_context(locked(place, lock_timeout))

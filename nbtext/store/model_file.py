@@ -37,6 +37,7 @@ from nbtext.store.index import DTYPES, MAX_INDEX_BYTES, ArrayPlace, decode_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import ModuleType
 
     from numpy.typing import NDArray
 
@@ -80,9 +81,7 @@ def write_model_file(
 
 def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Fill a file; return its digest."""
-    with warnings.catch_warnings(action="ignore"):  # that it cannot make semaphores, where there is no /dev/shm: none are needed
-        import joblib
-
+    joblib = import_joblib()
     canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
     furthest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
     room = len(encode_index(canonical, furthest))
@@ -105,6 +104,13 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
     file.seek(_DIGEST.start)
     file.write(digest)
     return digest
+
+
+def import_joblib() -> ModuleType:
+    """Return joblib, which writes model files. A process imports it if it writes one, and then before it locks the model."""
+    with warnings.catch_warnings(action="ignore"):  # that it cannot make semaphores, where there is no /dev/shm: none are needed
+        import joblib
+    return joblib
 
 
 def _path_by_descriptor(file: IO[bytes]) -> str:
