@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from nbtext.store.ledger import (
     write_ledger,
 )
 from nbtext.store.model_file import model_digest, write_model_file
+from tests.process import HOUSE, run
 
 BEFORE, AFTER, OTHER = (hashlib.sha256(name).digest() for name in (b"before", b"after", b"other"))
 KEYS = [b"\0" * 16, b"\0" * 15 + b"\1", b"\1" + b"\0" * 15, b"\xff" * 16, b"ab" + b"\0" * 14, *(fingerprint(b"%d" % n) for n in range(6))]
@@ -196,3 +198,13 @@ def test_a_model_is_told_by_the_digest_in_its_header(tmp_path: Path) -> None:
         path.write_bytes(other)
         assert model_digest(str(path)) is None
     assert model_digest(str(tmp_path)) is model_digest(str(tmp_path / "none")) is None
+
+
+def test_a_model_that_cannot_be_opened_just_now_is_not_taken_for_none(tmp_path: Path) -> None:
+    write_model_file(str(tmp_path / "model"), {}, {})
+    code = (
+        "import resource, sys; from nbtext.store.model_file import model_digest\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)); model_digest(sys.argv[1])"
+    )
+    assert b"ModelError: " in (err := run([sys.executable, "-c", code, tmp_path / "model"], env=HOUSE).err)
+    assert err.endswith(b"model: cannot read the model: too many open files\n")

@@ -26,6 +26,7 @@ import os
 import stat
 import struct
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -109,8 +110,7 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
 def import_joblib() -> ModuleType:
     """Return joblib, which writes model files. A process imports it if it writes one, and then before it locks the model."""
     with warnings.catch_warnings(action="ignore"):  # that it cannot make semaphores, where there is no /dev/shm: none are needed
-        import joblib
-    return joblib
+        return import_module("joblib")
 
 
 def _path_by_descriptor(file: IO[bytes]) -> str:
@@ -170,12 +170,17 @@ def write_model_content(path: str, content: bytes, before: Callable[[Path, bytes
 
 
 def model_digest(path: str) -> bytes | None:
-    """The digest that a model file gives of itself, which tells it from every other; None for what is no model. It is not checked."""
+    """Return the digest that a model file gives of itself, which tells it from every other; None for what is no model. It is not checked.
+
+    Raises `ModelError` if that cannot be told, as where too many files are open: a ledger would be taken for that of another model.
+    """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             head = file.read(_HEAD)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
         return None
+    except OSError as problem:
+        raise ModelError(f"cannot read the model: {reason(problem)}", where=path) from None
     is_model = len(head) == _HEAD and head[: len(_START)] == _START and head[_OPCODES.size : _OPCODES.size + len(MAGIC)] == MAGIC
     return head[_DIGEST] if is_model else None
 
