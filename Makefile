@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 DEMO := build/demo
 
-.PHONY: demo test lint types unit bench corpora-given docs clean
+.PHONY: demo test test-exhaustive test-room lint types unit bench corpora-given docs clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,8 +23,19 @@ lint: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/mypy
 
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+
 unit: $(VENV)/.ready
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+	$(PYTEST)
+
+# The same properties over every system call, hundreds of kills and many more examples; the site and the public corpora, where they are.
+test-exhaustive: $(VENV)/.ready
+	$(PYTEST) --hypothesis-profile exhaustive
+
+# The tests of one room: make test-room ROOM=counts
+test-room: $(VENV)/.ready
+	@test -n "$(ROOM)" || { echo "make test-room ROOM=counts, or another folder or file of nbtext/" >&2; exit 2; }
+	$(PYTEST) tests/test_$(ROOM)*.py tests/test_structure.py
 
 # Each line is printed, then run.
 demo: $(VENV)/.ready

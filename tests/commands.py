@@ -1,18 +1,23 @@
-"""The commands that read or write a model, on a corpus of six documents, with what must come of them: for tests of what interrupts them."""
+"""The commands that read or write a model, on a corpus of six documents, with what must come of them: for tests of what interrupts them.
+
+They run in processes forked from one that has run such commands before, so that none of their system calls imports a module.
+"""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.model.verify import verify
-from tests.process import PETS, Result, corpus
+from tests import warm
+from tests.process import HOUSE, PETS, TIME_LIMIT, Result, corpus
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.warm import Warm
+    from collections.abc import Mapping
 
 MODEL = "m"
 
@@ -49,6 +54,49 @@ READING = {
     "inspect": Command(("inspect", "-m", MODEL, "--verify", "--output", "json")),
 }
 
+
+class Run:
+    """A run of nbtext, going on or ended. Its outputs go to files, so that nobody has to read them meanwhile."""
+
+    def __init__(
+        self,
+        *arguments: str | Path,
+        cwd: Path,
+        stdin: Path | None = None,
+        stopped: bool = False,
+        limits: Mapping[str, int] | None = None,
+    ) -> None:
+        self._outputs = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - `result` closes them
+        out, err = (output.fileno() for output in self._outputs)
+        with (stdin or Path(os.devnull)).open("rb") as source:
+            self.process = warm.start(
+                ["-m", "nbtext", *map(str, arguments)],
+                cwd=cwd,
+                env={**os.environ, **HOUSE},
+                stdin=source.fileno(),
+                stdout=out,
+                stderr=err,
+                limits=limits,
+                stopped=stopped,
+                rehearsed=True,
+            )
+
+    def result(self) -> Result:
+        """How it ended, once it has."""
+        status = self.process.wait(TIME_LIMIT)
+        contents = []
+        for output in self._outputs:
+            with output:
+                output.seek(0)
+                contents.append(output.read())
+        return Result(status, *contents)
+
+
+def run(*arguments: str | Path, **how: Any) -> Result:
+    """Run nbtext to its end; see `Run`."""
+    return Run(*arguments, **how).result()
+
+
 Files = dict[str, bytes]
 """The files in a folder, by name, not those in folders below."""
 
@@ -57,7 +105,6 @@ Files = dict[str, bytes]
 class Setting:
     """A folder in which a command can be run, what is in it before and after, and what is printed."""
 
-    warm: Warm
     folder: Path
     command: Command
     before: Files
@@ -93,7 +140,7 @@ class Setting:
 
     def run(self, **how: Any) -> Result:
         """Run the command to its end."""
-        return self.warm.run(*self.command.arguments, cwd=self.folder, **how)
+        return run(*self.command.arguments, cwd=self.folder, **how)
 
     def check(self, result: Result) -> None:
         """What must hold whatever happened: the model is the old one or the new one, and the next run leaves nothing that it should not.
@@ -134,17 +181,17 @@ def files_in(folder: Path) -> Files:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def setting(warm: Warm, folder: Path, command: Command) -> Setting:
+def setting(folder: Path, command: Command) -> Setting:
     """A folder with the corpora and with what the command finds."""
     (folder / "kept").mkdir(exist_ok=True)
     for name, documents in FOLDERS.items():
         corpus(folder / name, documents)
     for arguments in command.before:
-        assert warm.run(*arguments, cwd=folder).status == 0
+        assert run(*arguments, cwd=folder).status == 0
     before = files_in(folder)
-    done = warm.run(*command.arguments, cwd=folder)
+    done = run(*command.arguments, cwd=folder)
     assert (done.status, done.err) == (0, b""), done
-    made = Setting(warm, folder, command, before, files_in(folder), done.out)
+    made = Setting(folder, command, before, files_in(folder), done.out)
     assert sound(folder / MODEL)
     assert (made.new != made.old) == (command in WRITING.values())
     return made

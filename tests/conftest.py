@@ -4,19 +4,61 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from nbtext import TextClassifier
-from tests.process import PETS, SERVICE_DESK, corpus, nbtext, succeeded
+from tests.budget import EXHAUSTIVELY, exhaustive
+from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, nbtext, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+MOST_COLD_STARTS = 60
+
 settings.register_profile("nbtext", deadline=None, print_blob=True)
+settings.register_profile(
+    "exhaustive", settings.get_profile("nbtext"), max_examples=EXHAUSTIVELY * settings.get_profile("nbtext").max_examples
+)
 settings.load_profile("nbtext")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the tests of `make test`, or with the profile ``exhaustive`` of hypothesis those of `make test-exhaustive`."""
+    wanted = {"exhaustive", "repeated", "hypothesis"}
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        (kept if (marks & wanted if exhaustive() else "exhaustive" not in marks) else left).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left)
+
+
+@pytest.fixture(autouse=True)
+def _starts(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Start Python programs warm, or cold where the test is marked so."""
+    with cold(request.node.get_closest_marker("cold") is not None):
+        yield
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell whoever started this worker how many cold starts there were."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["cold starts"] = Starts.count
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add the cold starts of a worker."""
+    Starts.count += getattr(node, "workeroutput", {}).get("cold starts", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many cold starts there were."""
+    terminalreporter.write_line(f"cold starts: {Starts.count}, at most {MOST_COLD_STARTS}")
 
 
 @pytest.fixture(scope="session")

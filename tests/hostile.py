@@ -26,7 +26,7 @@ import joblib
 import numpy as np
 from joblib.numpy_pickle import NumpyArrayWrapper
 
-from tests.process import HOUSE, Result, limit_memory, run
+from tests.process import HOUSE, MEMORY, Result, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +161,7 @@ def loaded_under_watch(
     for number, (name, content) in enumerate(files.items()):
         paths[name] = folder / f"{number}.joblib"
         paths[name].write_bytes(content)
-    done = run([sys.executable, "-c", WATCHER.replace("HOW", how), honest, *paths.values()], cwd=folder, env=HOUSE, before=limit_memory)
+    done = run([sys.executable, "-c", WATCHER.replace("HOW", how), honest, *paths.values()], cwd=folder, env=HOUSE, limits=MEMORY)
     assert done.status == 0, done
     statuses, seen = json.loads(done.out.splitlines()[-1])
     return dict(zip(paths, statuses, strict=True)), seen, done

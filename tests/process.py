@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import resource
 import subprocess
 import sys
+import termios
+import time
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+from tests import warm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import TracebackType
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SERVICE_DESK = REPOSITORY / "corpora" / "service-desk"
@@ -21,8 +29,12 @@ HOUSE = {"PYTHONPATH": str(REPOSITORY), "PYTHONWARNINGS": "error"}
 TIME_LIMIT = 60
 """Seconds after which a process counts as hanging; nothing here needs more than a few."""
 
-MEMORY_LIMIT = 1 << 30
-"""Bytes of address space for reading hostile files: Python with numpy maps about 300 MiB, so that 200 MiB and the file fit."""
+MEMORY = {"AS": 700 << 20}
+"""Limits for reading hostile files: bytes of address space beyond what Python with numpy and scipy has mapped, so that 200 MiB and the file fit."""
+
+
+LITTLE_MEMORY = {"AS": 64 << 20}
+"""Limits for reading what is larger than this memory."""
 
 
 class Result(NamedTuple):
@@ -48,27 +60,99 @@ class Result(NamedTuple):
         return os.fsdecode(self.err).split("\n")[:-1]
 
 
+class Running(Protocol):
+    """A process, as `subprocess.Popen` and `tests.warm.Process` show it."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    @property
+    def stdin(self) -> IO[bytes] | None: ...
+    @property
+    def stdout(self) -> IO[bytes] | None: ...
+    @property
+    def stderr(self) -> IO[bytes] | None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /) -> None: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
+    def communicate(self, stdin: bytes = b"", /, timeout: float | None = None) -> tuple[bytes, bytes]: ...
+
+
+class Starts:
+    """How Python programs are started."""
+
+    cold = False
+    """Whether by a new interpreter each."""
+    count = 0
+    """How many were started so."""
+
+
+@contextlib.contextmanager
+def cold(so: bool = True) -> Iterator[None]:
+    """Start Python programs by new interpreters, as in tests that are marked ``cold``: where start-up itself is what is tested."""
+    before, Starts.cold = Starts.cold, so
+    try:
+        yield
+    finally:
+        Starts.cold = before
+
+
+def start(
+    command: Sequence[str | bytes | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: int | None = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
+    new_session: bool = False,
+    limits: Mapping[str, int] | None = None,
+) -> Running:
+    """Start a program; ``env`` is added to the environment, streams are as in `subprocess.Popen`, limits as in `tests.warm.start`.
+
+    ``python -m MODULE`` and ``python -c CODE`` are forked from a process that has imported nbtext, unless the test is marked ``cold``.
+    """
+    environment = {**os.environ, **(env or {})}
+    streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+    if command[0] == sys.executable and command[1] in ("-m", "-c"):
+        if not Starts.cold:
+            changed = {name for name, value in (env or {}).items() if name.startswith("PYTHON") and value != HOUSE.get(name)}
+            assert not changed, f"{changed} matter at the start of Python: mark the test with cold"
+            program = [os.fsdecode(word) for word in command[1:]]
+            return warm.start(program, cwd=cwd, env=environment, new_session=new_session, limits=limits, **streams)
+        Starts.count += 1
+    before = partial(limit, limits) if limits else None
+    return subprocess.Popen(command, cwd=cwd, env=environment, start_new_session=new_session, preexec_fn=before, **streams)  # noqa: PLW1509
+
+
+def limit(limits: Mapping[str, int]) -> None:
+    """Limit this process, which is about to become Python; by names of `resource`, AS beyond what Python with numpy maps."""
+    for name, value in limits.items():
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value + (300 << 20 if name == "AS" else 0),) * 2)
+
+
 def run(
     command: Sequence[str | bytes | Path],
     *,
     cwd: Path | None = None,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
-    before: Callable[[], object] | None = None,
+    limits: Mapping[str, int] | None = None,
     patience: float = TIME_LIMIT,
 ) -> Result:
-    """Run a program to its end; ``env`` is added to the environment."""
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        input=stdin,
-        env={**os.environ, **(env or {})},
-        capture_output=True,
-        timeout=patience,
-        check=False,
-        preexec_fn=before,
-    )
-    return Result(done.returncode, done.stdout, done.stderr)
+    """Run a program to its end; see `start`."""
+    pipe = subprocess.PIPE
+    with start(command, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, limits=limits) as child:
+        try:
+            out, err = child.communicate(stdin, patience)
+        except BaseException:
+            child.kill()
+            raise
+    return Result(child.wait(), out, err)
 
 
 def nbtext(
@@ -76,21 +160,41 @@ def nbtext(
     cwd: Path | None = None,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
-    before: Callable[[], object] | None = None,
+    limits: Mapping[str, int] | None = None,
 ) -> Result:
-    """Run nbtext to its end."""
-    return run(
-        [sys.executable, "-m", "nbtext", *arguments],
-        cwd=cwd,
-        stdin=stdin,
-        env={**HOUSE, **(env or {})},
-        before=before,
-    )
+    """Run nbtext to its end; see `start`."""
+    return run([sys.executable, "-m", "nbtext", *arguments], cwd=cwd, stdin=stdin, env={**HOUSE, **(env or {})}, limits=limits)
 
 
 def bash(command: str, *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Result:
     """Run a line of bash in which $NBTEXT is the command."""
-    return run(["bash", "-c", command], cwd=cwd, env={"NBTEXT": f"{sys.executable} -m nbtext", **HOUSE, **(env or {})})
+    return run(["bash", "-c", command], cwd=cwd, env={"NBTEXT": f"{python_in_shell()} -m nbtext", **HOUSE, **(env or {})})
+
+
+def python_in_shell() -> str:
+    """Return what stands for Python in a shell script."""
+    if Starts.cold:
+        Starts.count += 1
+        return sys.executable
+    return warm.client()
+
+
+def until(condition: Callable[[], object], what: str, limit: float = TIME_LIMIT) -> None:
+    """Wait until a condition holds; fail if it does not within ``limit`` seconds."""
+    end = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not come"
+        time.sleep(0.0005)
+
+
+def drained(descriptor: int) -> bool:
+    """Return whether somebody has read all that was written to a pipe."""
+    return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder) == 0
+
+
+def asleep(process: int) -> bool:
+    """Return whether a process waits for something."""
+    return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] == "S"
 
 
 def succeeded(result: Result) -> Result:
@@ -109,11 +213,6 @@ def error_line(result: Result, status: int) -> str:
     assert not any(byte < 0x20 or byte == 0x7F for byte in result.err[:-1]), result
     assert b"internal error" not in result.err, result
     return result.notes[0]
-
-
-def limit_memory() -> None:
-    """In a child: no more than `MEMORY_LIMIT`."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
 
 def corpus(folder: Path, documents: Mapping[str, str | bytes]) -> Path:

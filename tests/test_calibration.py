@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression, minimize
 
@@ -13,6 +13,7 @@ from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, by
 from nbtext.decision import log_posterior
 from nbtext.metrics.judged import judged
 from nbtext.metrics.reliability import expected_calibration_error, reliability
+from tests.budget import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +78,7 @@ def test_one_temperature_does_not_look_at_lengths() -> None:
 SCORES = st.lists(st.lists(st.floats(-500, 0) | st.just(-np.inf), min_size=3, max_size=3), min_size=1, max_size=20)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(50)
 @given(SCORES, st.data())
 @pytest.mark.parametrize("method", METHODS)
 def test_answers_stay_and_probabilities_add_up(method: str, rows: list[list[float]], data: st.DataObject) -> None:

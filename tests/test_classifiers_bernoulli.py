@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.naive_bayes import BernoulliNB
@@ -19,6 +19,7 @@ from nbtext.classifiers.bernoulli import BernoulliNaiveBayes, beta_mean, beta_mo
 from nbtext.errors import UsageError
 from nbtext.parameters import TRAINING, checked
 from tests import oracle, strategies
+from tests.budget import examples
 from tests.building import matrix_of, statistics_of
 from tests.process import error_line, nbtext
 from tests.textbook import CHINA
@@ -96,7 +97,7 @@ def test_with_hardly_any_smoothing_what_is_missing_still_costs(estimate: str) ->
 
 @pytest.mark.parametrize("prior", ["empirical", "uniform", "given"])
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
-@settings(max_examples=40)
+@examples(20)
 @given(corpus=strategies.corpora.filter(lambda corpus: any(terms for _, terms in corpus)), documents=asked)
 def test_scikit_learn_says_the_same_class_by_class(
     prior: str, alpha: float, corpus: list[oracle.Labelled], documents: list[list[str]]

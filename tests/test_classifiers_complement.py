@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.naive_bayes import ComplementNB
 
@@ -19,6 +19,7 @@ from nbtext.errors import UsageError
 from nbtext.model.counting import count_documents
 from nbtext.parameters import TRAINING, WEIGHTINGS, checked
 from tests import strategies
+from tests.budget import examples
 from tests.building import matrix_of
 from tests.textbook import CHINA
 
@@ -48,7 +49,7 @@ def scores(model: ComplementNaiveBayes | MultinomialNaiveBayes, documents: list[
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
-@settings(max_examples=40)
+@examples(20)
 @given(corpus=mixed, documents=asked)
 def test_scikit_learn_says_the_same_class_by_class(
     weighting: str, alpha: float, corpus: list[Labelled], documents: list[list[str]]
@@ -165,7 +166,7 @@ def test_without_smoothing_it_is_refused(weighting: str) -> None:
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("kind", [ComplementNaiveBayes, MultinomialNaiveBayes])
-@settings(max_examples=30)
+@examples(15)
 @given(corpus=mixed)
 def test_unseen_documents_are_scored_by_models_made_of_the_others(kind: Any, weighting: str, corpus: list[Labelled]) -> None:
     """Each document of the sample, here all of them, by the model of the documents outside its fold, idf and all."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from nbtext.model.counting import count_documents
 from nbtext.model.verify import verify
 from nbtext.model_selection.cross_validation import train_and_score
 from nbtext.parameters import CALIBRATIONS
-from tests.process import REPOSITORY, SERVICE_DESK, nbtext, succeeded
+from tests.process import HOUSE, SERVICE_DESK, cold, nbtext, run, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -254,10 +253,20 @@ def test_cross_validation_is_training_apart(options: Options, calibration: str) 
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model of the service desk, by the real command."""
     folder: Path = tmp_path_factory.mktemp(request.param)
-    succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", request.param, cwd=folder, env={"PYTHONHASHSEED": "1"}))
-    succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", request.param, "-m", "2", cwd=folder, env={"PYTHONHASHSEED": "2"}))
-    assert (folder / "2").read_bytes() == (folder / "nbtext.joblib").read_bytes()
+    succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", request.param, cwd=folder))
     return folder
+
+
+def test_the_file_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    train = f"['train', {str(SERVICE_DESK / 'train')!r}, '--classifier', name, '-m', name]"
+    code = f"import sys; from nbtext.cli.main import run; sys.exit(max(run({train}) for name in sys.argv[1:]))"
+    models = []
+    for folder, new in ((tmp_path / "warm", False), (tmp_path / "cold", True)):
+        folder.mkdir()
+        with cold(new):  # with another hash seed
+            succeeded(run([sys.executable, "-c", code, *CLASSIFIERS], cwd=folder, env=HOUSE))
+        models.append([(folder / name).read_bytes() for name in CLASSIFIERS])
+    assert models[0] == models[1]
 
 
 def test_commands_run_on_its_model(trained: Path) -> None:
@@ -277,13 +286,16 @@ def test_commands_run_on_its_model(trained: Path) -> None:
     assert succeeded(nbtext("classify", "--lines", cwd=trained, stdin=b"the printer is broken\n\n")).text.count("\n") == 2
 
 
-def test_classifying_with_its_model_needs_numpy_alone(trained: Path) -> None:
+@pytest.mark.cold("what is imported")
+def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
+    for name in CLASSIFIERS:
+        fitted(CORPUS, {"classifier": name}).save(str(tmp_path / name))
     code = (
-        "import sys; from nbtext import TextClassifier; TextClassifier.load('nbtext.joblib').predict(['the printer is broken']);"
+        "import sys; from nbtext import TextClassifier\n"
+        "for name in sys.argv[1:]: TextClassifier.load(name).predict(['the printer is broken'])\n"
         "print(*sorted({'scipy', 'nltk', 'joblib', 'click', 'rich'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=trained, env={"PYTHONPATH": str(REPOSITORY)}, capture_output=True, check=True)
-    assert done.stdout == b"\n"
+    assert succeeded(run([sys.executable, "-c", code, *CLASSIFIERS], cwd=tmp_path, env=HOUSE)).out == b"\n"
 
 
 @EVERY_NAME

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -23,6 +23,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.polya import LEAST, MOST
 from nbtext.parameters import TRAINING, checked
 from tests import oracle, strategies
+from tests.budget import examples
 from tests.building import matrix_of, statistics_of
 from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
 from tests.textbook import CHINA, CHINA_ASKED
@@ -61,7 +62,7 @@ def rise(start: float, steps: int) -> float:
 
 @pytest.mark.parametrize("shape", ["symmetric", "background"])
 @pytest.mark.parametrize("estimate", ["mean", "map", "ml"])
-@settings(max_examples=50)
+@examples(25)
 @given(
     corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 20.0]), s=st.sampled_from([LEAST, 1.0, 340.0, MOST]), documents=asked
 )
@@ -81,7 +82,7 @@ def test_scores_are_those_of_the_slow_twin(
     assert found.tolist() == [pytest.approx(row, rel=1e-10, abs=1e-10) for row in wanted]
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(
     strategies.corpora.filter(lambda corpus: len({term for _, terms in corpus for term in terms}) > 1), asked, st.sampled_from([0.5, 30.0])
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -19,6 +19,7 @@ from nbtext.classifiers.discriminant import GaussianDiscriminantAnalysis
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file
+from tests.budget import examples
 from tests.process import HOUSE, SERVICE_DESK, error_line, nbtext, run, succeeded
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def test_topics_are_told_apart(kind: dict[str, str]) -> None:
 
 
 @EVERY_KIND
-@settings(max_examples=25)
+@examples(12)
 @given(corpus=corpora, calibrated=st.booleans())
 def test_any_corpus_gives_a_model(kind: dict[str, str], corpus: list[tuple[str, str]], calibrated: bool) -> None:
     """One class, a class of one document, documents without words, fewer documents than dimensions."""
@@ -192,6 +193,7 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     assert "linear" not in succeeded(nbtext("inspect", cwd=tmp_path)).text
 
 
+@pytest.mark.cold("what is imported")
 def test_classifying_needs_no_scipy(tmp_path: Path) -> None:
     TextClassifier(classifier="gaussian").fit(*drawn()).save(str(tmp_path / "m"))
     code = f"import sys; from nbtext import TextClassifier; TextClassifier.load({str(tmp_path / 'm')!r}).predict(['word01']); print('scipy' in sys.modules)"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import log_softmax
@@ -23,6 +23,7 @@ from nbtext.classifiers.logistic_fit import PRECISION, minimise
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.counting import count_documents
 from nbtext.parameters import TRAINING, checked
+from tests.budget import examples
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 from tests.test_imports import imported
 
@@ -66,7 +67,7 @@ def test_the_ratio_of_two_classes_is_that_of_wang_and_manning() -> None:
     assert ratio == pytest.approx(-ratio[:, ::-1])
 
 
-@settings(max_examples=15, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 1000), l2=st.sampled_from([0.1, 1.0]), alpha=st.sampled_from([0.5, 1.0]))
 def test_the_fit_is_the_minimum_of_the_objective_written_out(seed: int, l2: float, alpha: float) -> None:
     texts, labels = drawn(seed, 30)
@@ -162,7 +163,7 @@ def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
     assert np.isfinite(model.predict_log_proba(texts)).all()
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 1000), order=st.permutations("ABC"))
 def test_renamed_classes_permute_the_answers(seed: int, order: list[str]) -> None:
     texts, labels = drawn(seed)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
@@ -14,6 +14,7 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression as Oracle
 
 from nbtext.classifiers.logistic_fit import PRECISION, Problem, Vector, minimise
+from tests.budget import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +88,7 @@ def test_scikit_learn_finds_the_same_weights(l2: float) -> None:
         assert bias == pytest.approx(oracle.intercept_ - oracle.intercept_.mean(), abs=1e-3)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(12)
 @given(seed=seeds, l2=strengths)
 def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l2: float) -> None:
     features, scales, classes = drawn(seed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.naive_bayes import MultinomialNB
 
@@ -16,6 +16,7 @@ from nbtext.counts import weighted_sums
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.language_model.dirichlet import ESTIMATES
 from tests import oracle, strategies
+from tests.budget import examples
 from tests.building import language_models, matrix_of, statistics_of
 from tests.textbook import CHINA
 
@@ -53,7 +54,7 @@ def test_scores_are_those_of_the_slow_twin(
 
 @pytest.mark.parametrize("prior", ["empirical", "uniform", "given"])
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
-@settings(max_examples=40)
+@examples(20)
 @given(corpus=strategies.corpora.filter(lambda corpus: any(terms for _, terms in corpus)), documents=asked)
 def test_scikit_learn_says_the_same_class_by_class(
     prior: str, alpha: float, corpus: list[oracle.Labelled], documents: list[list[str]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +13,7 @@ from nbtext.cli.completion import SHELLS
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
 from nbtext.parameters import CRITERIA, FORMATS, LANGUAGES
-from tests.process import HOUSE, error_line, nbtext, run, succeeded
+from tests.process import HOUSE, error_line, nbtext, python_in_shell, run, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +24,7 @@ def home(tmp_path: Path) -> Path:
     """A folder with nbtext in ``bin``, which is on the path."""
     program = tmp_path / "bin" / "nbtext"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m nbtext "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {python_in_shell()} -m nbtext "$@"\n')
     program.chmod(0o755)
     (tmp_path / "corpus.csv").write_text("a,b\n")
     return tmp_path

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import corpus, nbtext
+from tests.process import HOUSE, corpus, nbtext, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,7 +174,7 @@ def test_costs_of_unknown_classes_are_refused(home: Path) -> None:
 
 def test_each_line_is_answered_before_the_next_is_there(home: Path) -> None:
     command = [sys.executable, "-m", "nbtext", "classify", "--lines"]
-    with subprocess.Popen(command, cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with start(command, cwd=home, env=HOUSE, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for number, (line, label) in enumerate([("purr purr purr", "cats"), ("bark bark", "dogs"), ("swim swim", "fish")], 1):

@@ -15,7 +15,7 @@ import pytest
 from nbtext import __version__
 from nbtext.model import health
 from nbtext.model.speed import megabytes_per_second
-from tests.process import Result, error_line, nbtext, succeeded
+from tests.process import Result, cold, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,7 +131,7 @@ def test_a_disk_that_is_nearly_full(pets: Path, monkeypatch: pytest.MonkeyPatch)
     ("env", "result"),
     [
         ({"LC_ALL": "C"}, "ok"),
-        ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, "warning"),
+        pytest.param({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, "warning", marks=pytest.mark.cold("the locale")),
         ({"LC_ALL": "C.UTF-8"}, "ok"),
         ({"LC_ALL": "none_such"}, "ok"),
     ],
@@ -145,7 +145,8 @@ def test_the_locale(pets: Path, env: dict[str, str], result: str) -> None:
 
 def test_under_such_a_locale_words_outside_ascii_are_not_understood_as_arguments(pets: Path) -> None:
     env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    words = json.loads(succeeded(nbtext("inspect", "--term", "Häuser", "-o", "json", cwd=pets, env=env)).out)["words"]
+    with cold():
+        words = json.loads(succeeded(nbtext("inspect", "--term", "Häuser", "-o", "json", cwd=pets, env=env)).out)["words"]
     assert [of["term"] for of in words[0]["terms"]] != ["häuser"]
     words = json.loads(succeeded(nbtext("inspect", "--term", "Häuser", "-o", "json", cwd=pets, env={"LC_ALL": "C"})).out)["words"]
     assert [of["term"] for of in words[0]["terms"]] == ["häuser"]
@@ -158,6 +159,7 @@ def test_a_large_model_is_loaded_and_not_verified(pets: Path, monkeypatch: pytes
     assert "nbtext inspect --verify checks all" in findings["model"].detail
 
 
+@pytest.mark.cold("what is imported")
 @pytest.mark.parametrize("name", ["numpy", "rich"])
 def test_a_package_without_which_nothing_goes(pets: Path, name: str) -> None:
     (pets / f"{name}.py").write_text(f"raise ModuleNotFoundError('gone', name={name!r})")
@@ -165,6 +167,7 @@ def test_a_package_without_which_nothing_goes(pets: Path, name: str) -> None:
     assert message == f"nbtext: the package {name} cannot be imported; pip install nbtext brings what it needs"
 
 
+@pytest.mark.cold("what is imported")
 def test_a_stemmer_that_cannot_be_imported(pets: Path) -> None:
     (pets / "Stemmer.py").write_text("raise ModuleNotFoundError('gone', name='Stemmer')")
     findings = found(succeeded(nbtext("doctor", "-o", "json", cwd=pets)))

@@ -27,7 +27,7 @@ def test_every_output_holds_the_same_documents(pets: Path) -> None:
 
 def test_the_same_seed_gives_the_same_documents_everywhere(pets: Path) -> None:
     first = succeeded(nbtext("generate", "-n", "20", "--draw", cwd=pets))
-    assert succeeded(nbtext("generate", "-n", "20", "--draw", "--seed", "0", cwd=pets, env={"PYTHONHASHSEED": "3", "LC_ALL": "C"})) == first
+    assert succeeded(nbtext("generate", "-n", "20", "--draw", "--seed", "0", cwd=pets, env={"LC_ALL": "C"})) == first
     assert succeeded(nbtext("generate", "-n", "20", cwd=pets)) != first
     assert succeeded(nbtext("generate", "-n", "20", "--draw", "--seed", "1", cwd=pets)) != first
 

@@ -6,13 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, TIME_LIMIT, nbtext, succeeded
+from tests.process import HOUSE, TIME_LIMIT, asleep, nbtext, start, succeeded, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,26 +29,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def heed_signals() -> None:
-    """Whoever runs the tests may ignore signals, as nohup does; what it starts would inherit that."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
 class Running:
     """A command in a process group of its own, with what it started."""
 
     def __init__(self, folder: Path, arguments: Sequence[str], workers: int) -> None:
         self._folder = folder
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.small_shards", *arguments], cwd=folder, env={**os.environ, **HOUSE},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=heed_signals,  # noqa: PLW1509 - no threads here
+        self.process = start(
+            [sys.executable, "-m", "tests.small_shards", *arguments], cwd=folder, env=HOUSE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, new_session=True,
         )  # fmt: skip
-        patience = time.monotonic() + TIME_LIMIT
-        while len(self.children()) < workers and time.monotonic() < patience:
-            time.sleep(0.01)
-        self.workers = self.children()
-        assert len(self.workers) >= workers  # with new interpreters one may be loky's own
+        until(lambda: len(self.children()) >= workers, f"{workers} workers")
+        self.workers = self.children()  # with new interpreters one may be loky's own
 
     def children(self) -> list[int]:
         """Process ids of its living children."""
@@ -62,7 +52,7 @@ class Running:
         if group:
             with pytest.raises(ProcessLookupError):
                 os.killpg(self.process.pid, 0)
-        return self.process.returncode, err.decode().splitlines()
+        return self.process.wait(), err.decode().splitlines()
 
 
 def write_to_whoever_reads(folder: Path) -> None:
@@ -84,7 +74,10 @@ EVALUATE = ("100:stall", "evaluate", "rows.tsv", "-m", "model", "-j", "3")
 def settled(folder: Path, arguments: Sequence[str], workers: int) -> Running:
     """A command whose processes all wait."""
     running = Running(folder, arguments, workers)
-    time.sleep(0.5)  # until they have come to where they wait; if not, what follows holds all the same
+    if "stall" in arguments[0]:
+        until(lambda: len([*folder.glob("stalled-*")]) >= workers, "the stall")
+    else:
+        until(lambda: all(asleep(process) for process in (running.process.pid, *running.workers)), "the wait for rows")
     return running
 
 
@@ -94,7 +87,6 @@ def test_a_worker_killed_in_training_leaves_the_old_model(folder: Path) -> None:
     os.kill(running.workers[0], signal.SIGKILL)
     while running.process.poll() is None:
         write_to_whoever_reads(folder)
-        time.sleep(0.05)
     status, notes = running.ended()
     assert status == 4
     assert len(notes) == 1
@@ -132,7 +124,6 @@ def test_workers_end_after_their_parent_was_killed(folder: Path) -> None:
 
 
 def test_new_interpreters_end_as_forked_processes_do(folder: Path) -> None:
-    running = Running(folder, ("100:stall:spawn", *CLASSIFY[1:]), 2)  # the first may be loky's own
-    time.sleep(3)
+    running = settled(folder, ("100:stall:spawn", *CLASSIFY[1:]), 2)
     os.killpg(running.process.pid, signal.SIGINT)
     assert running.ended(group=False) == (128 + signal.SIGINT, [])

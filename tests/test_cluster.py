@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, error_line, nbtext, run, succeeded
+from tests.process import HOUSE, SERVICE_DESK, error_line, nbtext, run, start, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Cluster(NamedTuple):
 
 
 def started(*arguments: str) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, **HOUSE, "PYTHONWARNINGS": "ignore"}  # Dask's own
+    environment = {**HOUSE, "PYTHONWARNINGS": "ignore"}  # Dask's own
     return subprocess.Popen(
         [sys.executable, "-m", *arguments, "--no-dashboard"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -114,7 +114,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path)
     time.sleep(1)
     before = processor_time(victim)
     command = [sys.executable, "-m", "nbtext", "train", str(table), "-m", "there", "--backend", "dask", "--scheduler", cluster.address]
-    training = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, **HOUSE}, stderr=subprocess.PIPE)
+    training = start(command, cwd=tmp_path, env=HOUSE, stderr=subprocess.PIPE)
     wait_until(lambda: processor_time(victim) > before + BUSY or training.poll() is not None)
     assert training.poll() is None
     victim.send_signal(signal.SIGKILL)

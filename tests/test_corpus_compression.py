@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext.corpus.compression import Unpacked, compression
 from nbtext.errors import PathError
-from tests.process import corpus, error_line, limit_memory, nbtext
+from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, nbtext
 from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
@@ -80,13 +80,13 @@ def test_what_was_read_before_a_file_breaks_off_is_answered(pets: Path, kind: st
 @KINDS
 def test_a_bomb_costs_neither_memory_nor_a_traceback(pets: Path, kind: str) -> None:
     path = pets / f"bomb.jsonl{SUFFIX[kind]}"
-    path.write_bytes(PACK[kind](bytes(200_000_000)))
-    small = nbtext("classify", path.name, "--format", "jsonl", "--max-document-size", "1M", cwd=pets, before=limit_memory)
+    path.write_bytes(PACK[kind](bytes(70_000_000)))
+    small = nbtext("classify", path.name, "--format", "jsonl", "--max-document-size", "1M", cwd=pets, limits=LITTLE_MEMORY)
     assert (small.status, len(small.rows)) == (1, 1)
     assert small.rows[0][2] == "larger than 1 MiB; see --max-document-size"
-    line = error_line(nbtext("classify", path.name, "--format", "jsonl", "--max-unpacked-size", "10M", cwd=pets, before=limit_memory), 4)
+    line = error_line(nbtext("classify", path.name, "--format", "jsonl", "--max-unpacked-size", "10M", cwd=pets, limits=LITTLE_MEMORY), 4)
     assert line == f"nbtext: {path.name}: unpacks to more than 10 MiB; see --max-unpacked-size"
-    one = nbtext("classify", path.name, "--format", "dir", "--document", "text", cwd=pets, before=limit_memory)
+    one = nbtext("classify", path.name, "--format", "dir", "--document", "text", cwd=pets, limits=MEMORY)
     assert one.rows == [[path.name, "", "larger than 64 MiB; see --max-document-size"]]
 
 

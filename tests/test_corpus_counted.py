@@ -18,7 +18,7 @@ from nbtext.corpus.fasttext import parted
 from nbtext.counts.counted import CountedTerms
 from nbtext.counts.vocabulary import Vocabulary
 from tests.building import plain
-from tests.process import error_line, limit_memory, nbtext, succeeded
+from tests.process import MEMORY, error_line, nbtext, succeeded
 from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def test_a_line_of_counts_without_a_label_is_a_problem_for_training(tmp_path: Pa
 
 def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path: Path) -> None:
     path = file(tmp_path, "x The:999999999 running:3 1:1\ny the:2 runs:1 it's,odd:1\n" * 50, "c.svm")
-    succeeded(nbtext("train", path, "-m", tmp_path / "m", before=limit_memory))
+    succeeded(nbtext("train", path, "-m", tmp_path / "m", limits=MEMORY))
     counts = plain(TextClassifier.load(str(tmp_path / "m")).statistics)
     assert counts.occurrences[("x", "The")] == 999_999_999 * 50
     assert {term for _, term in counts.occurrences} == {"The", "running", "1", "the", "runs", "it's,odd"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.files import described
 from nbtext.corpus.streams import lines
 from nbtext.corpus.table import rows_of_csv
-from tests.process import limit_memory, nbtext
+from tests.process import LITTLE_MEMORY, nbtext
 from tests.reading import documents
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ def test_rows_of_csv_beyond_the_limit_are_read_over(rows: list[list[str]], limit
 def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes) -> None:
     with (pets / name).open("wb") as file:
         file.write(start)
-        for _ in range(400):
+        for _ in range(70):
             file.write(b"word " * 200_000)
     form = {"c.ft": "fasttext", "c.svm": "svmlight"}.get(name, name.partition(".")[2])
     if form == "svmlight":
-        result = nbtext("train", name, "--max-document-size", "1M", "-m", "m", cwd=pets, before=limit_memory)
+        result = nbtext("train", name, "--max-document-size", "1M", "-m", "m", cwd=pets, limits=LITTLE_MEMORY)
         assert "larger than 1 MiB; see --max-document-size" in result.notes[0]
         return
-    result = nbtext("classify", name, "--format", form, "--max-document-size", "1M", cwd=pets, before=limit_memory)
+    result = nbtext("classify", name, "--format", form, "--max-document-size", "1M", cwd=pets, limits=LITTLE_MEMORY)
     assert result.rows == [[f"{name}:1", "", "larger than 1 MiB; see --max-document-size"]]
     assert result.status == 1
 

@@ -8,12 +8,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.corpus.document import Document, problem_of
 from nbtext.corpus.formats import READERS
 from nbtext.errors import DocumentError, PathError, UsageError
+from tests.budget import examples
 from tests.fuzz.run import changed
 from tests.fuzz.targets import seeds
 from tests.process import HOUSE, nbtext, run
@@ -38,7 +39,7 @@ def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str,
     file = tmp_path / folders.get(file_format, ".") / "fuzzed"
     path = tmp_path if file_format in folders else file
 
-    @settings(max_examples=40)
+    @examples(15)
     @given(st.integers(0, 2**32).map(lambda number: changed(beginnings, random.Random(number))), st.booleans())
     def of_inputs(content: bytes, labelled: bool) -> None:
         file.write_bytes(content)

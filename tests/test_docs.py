@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import pytest
 
 from nbtext.cli.main import COMMANDS
 from nbtext.parameters import READING, TRAINING
-from tests.process import HOUSE, REPOSITORY, corpus, run
+from tests.process import HOUSE, REPOSITORY, corpus, python_in_shell, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +54,7 @@ def desk(tmp_path: Path) -> Path:
     corpus(tmp_path, STAND_INS)
     program = tmp_path / ".venv" / "bin" / "nbtext"
     program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m nbtext "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {python_in_shell()} -m nbtext "$@"\n')
     program.chmod(0o755)
     (tmp_path / ".venv" / ".ready").touch()
     return tmp_path

@@ -20,7 +20,7 @@ DOCS = REPOSITORY / "docs"
 NARROW, WIDE = 390, 1300
 LOOKED_AT = ("index", "tutorial", "mathematics", "explaining", "faq", "code/counts", "_modules/nbtext/language_model/dirichlet")
 
-pytestmark = pytest.mark.xdist_group("site")
+pytestmark = [pytest.mark.exhaustive, pytest.mark.xdist_group("site")]
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import resource
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,11 +159,7 @@ def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(desk: Path)
 def test_a_disk_that_is_full_costs_one_line_and_says_so(desk: Path) -> None:
     classified(desk, SERVICE_DESK / "test")
     good = (desk / "log").read_bytes()
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(good) + 100,) * 2)
-
-    done = nbtext("classify", SERVICE_DESK / "test", "--drift", "log", cwd=desk, before=limit)
+    done = nbtext("classify", SERVICE_DESK / "test", "--drift", "log", cwd=desk, limits={"FSIZE": len(good) + 100})
     assert (done.status, done.notes) == (4, ["nbtext: log: cannot write (file too large)"])
     assert (desk / "log").read_bytes() == good
 

@@ -8,7 +8,7 @@ import random
 import sys
 from typing import TYPE_CHECKING
 
-from tests.process import HOUSE, bash, corpus, limit_memory, nbtext, run, succeeded
+from tests.process import HOUSE, MEMORY, bash, corpus, nbtext, run, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +92,7 @@ def test_fault_59_symbolic_links_to_directories_are_not_followed(pets: Path) -> 
 def test_fault_60_a_file_of_five_gigabytes(pets: Path) -> None:
     corpus(pets, {"in/a": "a cat", "in/b": ""})
     os.truncate(pets / "in/b", 5 << 30)
-    done = nbtext("classify", "in", cwd=pets, before=limit_memory)
+    done = nbtext("classify", "in", cwd=pets, limits=MEMORY)
     assert (done.status, done.notes) == (1, ["nbtext: in/b: larger than 64 MiB; see --max-document-size"])
     lines = nbtext("classify", "in/a", "--format", "lines", "--max-document-size", "3", cwd=pets)
     assert (lines.status, lines.rows) == (1, [["in/a:1", "", "larger than 3 bytes; see --max-document-size"]])

@@ -12,7 +12,7 @@ import pytest
 from nbtext import TextClassifier
 from tests.hostile import BY_JOBLIB, DEPTH, GADGETS, LENGTHS, MARK, SHAPES, TYPES, loaded_under_watch, packed
 from tests.model_bytes import Parts, put_together, taken_apart
-from tests.process import HOUSE, error_line, limit_memory, nbtext, run
+from tests.process import HOUSE, MEMORY, error_line, nbtext, run
 from tests.test_cli_terminal import EVIL, on_terminal
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_fault_2_a_model_that_is_no_file(pets: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(pets / "socket"))
         for name in ("pets", "pipe", "socket", "/dev/zero", "/dev/tty"):
-            assert f"nbtext: {name}: " in error_line(nbtext("inspect", "-m", name, cwd=pets, before=limit_memory), 3)
+            assert f"nbtext: {name}: " in error_line(nbtext("inspect", "-m", name, cwd=pets, limits=MEMORY), 3)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")

@@ -10,32 +10,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.commands import MODEL, WRITING, setting, sound
+from tests.budget import rounds
+from tests.commands import MODEL, WRITING, Run, run, setting, sound
 from tests.process import corpus, error_line, succeeded
-from tests.warm import Warm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-ROUNDS = 200
+ROUNDS = rounds(30, 200)
 """Over all commands."""
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    with Warm() as server:
-        yield server
 
 
 KILLED = ("train", "update", "update once", "merge", "promote")
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.repeated
+@pytest.mark.parametrize("part", range(rounds(1, 2)))
 @pytest.mark.parametrize("name", KILLED)
-def test_fault_28_killed_at_any_time(warm: Warm, tmp_path: Path, name: str, part: int) -> None:
+def test_fault_28_killed_at_any_time(tmp_path: Path, name: str, part: int) -> None:
     """The old model is there, or the new one, and what the killed process left goes with the next run."""
-    tried = setting(warm, tmp_path, WRITING[name])
+    tried = setting(tmp_path, WRITING[name])
     begin = time.monotonic()
     for _ in range(5):
         tried.run()
@@ -43,12 +37,12 @@ def test_fault_28_killed_at_any_time(warm: Warm, tmp_path: Path, name: str, part
     lasts = (time.monotonic() - begin) / 5
     choice = random.Random(f"{name} {part}")
     killed = 0
-    for _ in range(ROUNDS // (2 * len(KILLED))):
+    for share in (0, *(choice.uniform(0, 1.2) for _ in range(ROUNDS // (rounds(1, 2) * len(KILLED))))):
         tried.restore()
-        run = warm.start(*tried.command.arguments, cwd=tmp_path)
-        time.sleep(choice.uniform(0, 1.2) * lasts)
-        os.kill(run.number, signal.SIGKILL)
-        result = run.result()
+        running = Run(*tried.command.arguments, cwd=tmp_path)
+        time.sleep(share * lasts)  # any time is as good as another
+        running.process.kill()
+        result = running.result()
         killed += result.status == -signal.SIGKILL
         assert result.status in (0, -signal.SIGKILL), result
         assert (result.out, result.err) == (b"", b"")
@@ -56,21 +50,22 @@ def test_fault_28_killed_at_any_time(warm: Warm, tmp_path: Path, name: str, part
     assert killed
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize("name", WRITING)
-def test_fault_39_readers_while_a_writer_replaces(warm: Warm, tmp_path: Path, name: str) -> None:
+def test_fault_39_readers_while_a_writer_replaces(tmp_path: Path, name: str) -> None:
     """Every run of a reader answers as the old model does, or as the new one, in all of its rows, and never fails."""
-    tried = setting(warm, tmp_path, WRITING[name])
+    tried = setting(tmp_path, WRITING[name])
     asked = ("classify", "pets/cats/1", "pets/dogs/1", "more/fish/1", "-m", MODEL, "--output", "jsonl")
     right = set()
     for content in (tried.old, tried.new):
         tried.model.write_bytes(content)
-        right.add(warm.run(*asked, cwd=tmp_path).out)
+        right.add(run(*asked, cwd=tmp_path).out)
     assert len(right) == 2
     given = set()
-    for _ in range(10):
+    for _ in range(rounds(2, 10)):
         tried.restore()
-        writer = warm.start(*tried.command.arguments, cwd=tmp_path)
-        readers = [warm.start(*asked, cwd=tmp_path) for _ in range(4)]
+        writer = Run(*tried.command.arguments, cwd=tmp_path)
+        readers = [Run(*asked, cwd=tmp_path) for _ in range(4)]
         for reader in readers:
             result = reader.result()
             assert (result.status, result.err) == (0, b""), result
@@ -89,25 +84,25 @@ def test_fault_40_a_model_cut_short_in_place_under_a_reader(tmp_path: Path) -> N
     assert model.predict(["cat", "dog"]) == ["cats", "dogs"]
 
 
-def test_fault_41_an_update_with_documents_that_cannot_be_read(warm: Warm, tmp_path: Path) -> None:
+def test_fault_41_an_update_with_documents_that_cannot_be_read(tmp_path: Path) -> None:
     """They are named and the others are learnt, with status 1; or nothing is, if one asks for that."""
-    tried = setting(warm, tmp_path, WRITING["update"])
+    tried = setting(tmp_path, WRITING["update"])
     corpus(tmp_path / "more", {"dogs/2": b"\0binary", "dogs/9": b"\0binary"})
     tried.restore()
-    strict = tried.warm.run(*tried.command.arguments, "--on-error", "fail", cwd=tmp_path)
+    strict = run(*tried.command.arguments, "--on-error", "fail", cwd=tmp_path)
     assert (strict.status, len(strict.notes), tried.model.read_bytes()) == (1, 1, tried.old)
     result = tried.run()
     assert (result.status, len(result.notes), tried.model.read_bytes()) == (1, 2, tried.new)
 
 
-def test_fault_75_counts_that_double_until_they_would_not_be_exact(warm: Warm, tmp_path: Path) -> None:
+def test_fault_75_counts_that_double_until_they_would_not_be_exact(tmp_path: Path) -> None:
     """The last model whose counts are exact stays, and loads; a larger one is not written."""
     (tmp_path / "c.svm").write_text("a x:999999999\nb y:1\n")
-    succeeded(warm.run("train", "c.svm", "-m", MODEL, cwd=tmp_path))
+    succeeded(run("train", "c.svm", "-m", MODEL, cwd=tmp_path))
     doublings = 0
     while True:
         (tmp_path / "again").write_bytes((tmp_path / MODEL).read_bytes())
-        result = warm.run("merge", MODEL, "again", "-o", "merged", cwd=tmp_path)
+        result = run("merge", MODEL, "again", "-o", "merged", cwd=tmp_path)
         if result.status:
             break
         (tmp_path / "merged").replace(tmp_path / MODEL)

@@ -10,25 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import commands
 from tests.commands import READING, WRITING, Setting, setting
-from tests.process import HOUSE, TIME_LIMIT, bash, corpus, error_line, nbtext, run, succeeded
+from tests.process import HOUSE, TIME_LIMIT, bash, corpus, error_line, nbtext, run, start, succeeded
 from tests.tracing import CALLS, Fault, untraceable, with_faults
-from tests.warm import Warm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    with Warm() as server:
-        yield server
-
-
 @pytest.fixture
-def training(warm: Warm, tmp_path: Path) -> Setting:
-    made = setting(warm, tmp_path, WRITING["train"])
+def training(tmp_path: Path) -> Setting:
+    made = setting(tmp_path, WRITING["train"])
     made.restore()
     return made
 
@@ -46,6 +39,7 @@ def no_mounts() -> bool:
 
 
 @pytest.mark.skipif(no_mounts(), reason="no file system may be mounted here")
+@pytest.mark.cold("the name space of the shell")
 def test_fault_24_a_disk_that_is_full(pets: Path) -> None:
     (pets / "disk").mkdir()
     done = bash(
@@ -71,7 +65,7 @@ def test_faults_25_and_26_what_is_said_of_a_failure_to_sync_or_rename(
     traced: Setting, kind: str, what: str, number: int, message: str
 ) -> None:
     fault = Fault(CALLS[kind], f"error={what}", number)
-    result, _ = with_faults(traced.warm, traced.folder, traced.command.arguments, fault)
+    result, _ = with_faults(traced.folder, traced.command.arguments, fault)
     assert error_line(result, 4) == f"nbtext: m: {message}"
     assert traced.model.read_bytes() == (traced.new if message.startswith("written") else traced.old)
     assert not traced.left_over()
@@ -89,12 +83,11 @@ def test_fault_43_short_reads(tmp_path: Path) -> None:
     text = "".join(f"class{number % 3}\tword{number} and others\n" for number in range(30)).encode()
     (tmp_path / "c.tsv").write_bytes(text)
     succeeded(nbtext("train", "c.tsv", "-m", "whole", cwd=tmp_path))
-    with subprocess.Popen(
+    with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv", "-m", "dropwise"],
         cwd=tmp_path,
-        env={**os.environ, **HOUSE},
+        env=HOUSE,
         stdin=subprocess.PIPE,
-        bufsize=0,
     ) as child:
         assert child.stdin is not None
         for place in range(len(text)):
@@ -109,10 +102,10 @@ MEMORY = [0, *(int((1 << 16) * 1.6**step) for step in range(16))]
 
 
 @pytest.mark.parametrize(
-    "name", [*(set(WRITING) - {"promote"}), "classify"]
+    "name", [*(name for name in WRITING if name != "promote"), "classify"]
 )  # promote copies bytes, for which there is room in any process
-def test_fault_44_too_little_memory(warm: Warm, tmp_path: Path, name: str) -> None:
-    tried = setting(warm, tmp_path, {**WRITING, **READING}[name])
+def test_fault_44_too_little_memory(tmp_path: Path, name: str) -> None:
+    tried = setting(tmp_path, {**WRITING, **READING}[name])
     statuses = set()
     for more in MEMORY:
         tried.restore()
@@ -131,11 +124,11 @@ def test_fault_45_too_few_open_files(training: Setting) -> None:
     """Files are closed as it goes: many documents need no more than few."""
     corpus(training.folder / "many", {f"{number % 2}/{number}": f"word{number}" for number in range(300)})
     for limit in (6, 10, 20):
-        result = training.warm.run("train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": limit})
+        result = commands.run("train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": limit})
         assert "cannot write: too many open files; the file is as it was" in error_line(result, 4)
         assert (training.model.read_bytes(), training.left_over()) == (training.old, set())
-    succeeded(training.warm.run("train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 64}))
-    result = training.warm.run("classify", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 8})
+    succeeded(commands.run("train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 64}))
+    result = commands.run("classify", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 8})
     assert len(succeeded(result).rows) == 300
 
 

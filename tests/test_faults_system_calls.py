@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.budget import rounds, some
 from tests.commands import READING, WRITING, Setting, setting
 from tests.tracing import CALLS, Fault, untraceable, with_faults
-from tests.warm import Warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,22 +48,20 @@ WHOLE = ("train", "update once")
 
 MOST_CALLS = 500
 
+pytestmark = pytest.mark.repeated
+STRIDE = rounds(7, 1)
+"""Each how many-th call of a kind fails."""
+
 
 @pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Setting]:
     if (why := untraceable()) is not None:
         pytest.skip(why)
-    with Warm() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def prepared(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Setting]:
     made: dict[str, Setting] = {}
 
     def of(name: str) -> Setting:
         if name not in made:
-            made[name] = setting(warm, tmp_path_factory.mktemp(name), {**WRITING, **READING}[name])
+            made[name] = setting(tmp_path_factory.mktemp(name), {**WRITING, **READING}[name])
         return made[name]
 
     return of
@@ -71,9 +69,9 @@ def prepared(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 
 def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
     """Runs with a fault in the first call of some kind, in the second, and so on until there are no more."""
-    for number in range(1, MOST_CALLS):
+    for number in range(1, MOST_CALLS, STRIDE):
         setting.restore()
-        result, faults = with_faults(setting.warm, setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number))
+        result, faults = with_faults(setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number))
         if not faults:
             assert result.status == 0, result
             return
@@ -82,7 +80,9 @@ def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
     raise AssertionError(f"more than {MOST_CALLS} calls")
 
 
-@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in WRITING for kind in FAULTS if name in WHOLE or kind in SAVING])
+@pytest.mark.parametrize(
+    ("name", "kind"), some([(name, kind) for name in WRITING for kind in FAULTS if name in WHOLE or kind in SAVING], 15)
+)
 def test_a_call_that_fails_leaves_the_old_model_or_the_new(prepared: Callable[[str], Setting], name: str, kind: str) -> None:
     for error in FAULTS[kind] if name == "train" else FAULTS[kind][:1]:
         for result in each_fault(prepared(name), kind, f"error={error}"):
@@ -92,7 +92,7 @@ def test_a_call_that_fails_leaves_the_old_model_or_the_new(prepared: Callable[[s
             prepared(name).check(result)
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", some(list(FAULTS), 5))
 def test_a_call_that_fails_while_classifying_makes_no_answer_wrong(prepared: Callable[[str], Setting], kind: str) -> None:
     right = prepared("classify").out.splitlines()
     for error in FAULTS[kind]:
@@ -109,7 +109,7 @@ def test_a_call_that_fails_while_classifying_makes_no_answer_wrong(prepared: Cal
             prepared("classify").check(result)
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", some(list(FAULTS), 5))
 def test_a_call_that_fails_while_verifying_does_not_pass(prepared: Callable[[str], Setting], kind: str) -> None:
     for error in FAULTS[kind][:1]:
         for result in each_fault(prepared("inspect"), kind, f"error={error}"):
@@ -118,8 +118,9 @@ def test_a_call_that_fails_while_verifying_does_not_pass(prepared: Callable[[str
             prepared("inspect").check(result)
 
 
-@pytest.mark.parametrize("kind", ["read", "write", "sync", "lock"])
-@pytest.mark.parametrize("name", [*WRITING, *READING])
+@pytest.mark.parametrize(
+    ("name", "kind"), some([(name, kind) for name in (*WRITING, *READING) for kind in ("read", "write", "sync", "lock")], 5)
+)
 def test_a_call_that_is_interrupted_is_made_again(prepared: Callable[[str], Setting], name: str, kind: str) -> None:
     for result in each_fault(prepared(name), kind, "error=EINTR"):
         assert (result.status, result.out, result.err) == (0, prepared(name).out, b"")
@@ -132,16 +133,19 @@ SIGNALS = {"KILL": -9, "TERM": 143, "INT": 130, "HUP": 129}
 
 @pytest.mark.parametrize(
     ("name", "signal", "kind"),
-    [
-        *((name, signal, kind) for name in WRITING for signal in SIGNALS for kind in ("write", "sync", "rename", "remove")),
-        *((name, "KILL", kind) for name in WHOLE for kind in ("open", "link", "lock")),
-    ],
+    some(
+        [
+            *((name, signal, kind) for name in WRITING for signal in SIGNALS for kind in ("write", "sync", "rename", "remove")),
+            *((name, "KILL", kind) for name in WHOLE for kind in ("open", "link", "lock")),
+        ],
+        13,
+    ),
 )
 def test_a_signal_at_a_call_leaves_the_old_model_or_the_new(prepared: Callable[[str], Setting], name: str, kind: str, signal: str) -> None:
     setting = prepared(name)
-    for number in range(1, MOST_CALLS):
+    for number in range(1, MOST_CALLS, STRIDE):
         setting.restore()
-        result, _ = with_faults(setting.warm, setting.folder, setting.command.arguments, Fault(CALLS[kind], f"signal={signal}", number))
+        result, _ = with_faults(setting.folder, setting.command.arguments, Fault(CALLS[kind], f"signal={signal}", number))
         if result.status == 0:
             break
         assert (result.status, result.out, result.err) == (SIGNALS[signal], b"", b"")
@@ -155,6 +159,6 @@ def test_fault_30_a_second_ctrl_c_while_the_first_is_cleaned_up_after(prepared: 
     setting = prepared("train")
     setting.restore()
     twice = Fault(CALLS["write"], "signal=INT", 1), Fault(CALLS["remove"], "signal=INT", 1)
-    result, _ = with_faults(setting.warm, setting.folder, setting.command.arguments, *twice)
+    result, _ = with_faults(setting.folder, setting.command.arguments, *twice)
     assert (result.status, result.out, result.err) == (130, b"", b"")
     setting.check(result)

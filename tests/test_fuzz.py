@@ -6,11 +6,12 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import from_charset
 from nbtext.corpus.mail import MailText, text_of_mail
+from tests.budget import examples
 from tests.fuzz.run import changed
 from tests.fuzz.targets import TARGETS, seeds
 
@@ -32,8 +33,8 @@ def inputs(name: str) -> st.SearchStrategy[bytes]:
     return st.one_of(st.integers(0, 2**32).map(lambda number: changed(seeds(name), random.Random(number))), st.binary(max_size=200))
 
 
-def target_test(name: str, examples: int) -> Callable[[], None]:
-    @settings(max_examples=examples)
+def target_test(name: str, number: int) -> Callable[[], None]:
+    @examples(number)
     @given(inputs(name))
     @example(b"")
     def of_target(content: bytes) -> None:
@@ -44,7 +45,7 @@ def target_test(name: str, examples: int) -> Callable[[], None]:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_input_is_read_or_refused(name: str) -> None:
-    target_test(name, 60 if name == "model" else 150)()
+    target_test(name, 30 if name == "model" else 75)()
 
 
 @pytest.mark.parametrize(

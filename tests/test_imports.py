@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import HOUSE, PETS, corpus, error_line, run
+from tests.process import HOUSE, PETS, cold, corpus, error_line, run, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +21,8 @@ FIT = "from nbtext import TextClassifier; model = TextClassifier(**{}).fit(['the
 def imported(code: str) -> set[str]:
     """Which of the heavy packages a new interpreter has imported after running some code."""
     script = f"{code}\nimport json, sys\nprint(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    with cold():
+        return set(json.loads(run([sys.executable, "-c", script], env=HOUSE).text.splitlines()[-1]))
 
 
 @pytest.fixture(scope="module")
@@ -61,60 +60,55 @@ def test_classifying_from_the_command_line_adds_the_parser_alone(model_path: Pat
     assert imported(code) == {"numpy", "Stemmer", "click"}
 
 
-@pytest.mark.parametrize("output", ["tsv", "jsonl"])
-def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_path: Path, output: str) -> None:
+def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_path: Path) -> None:
     document = tmp_path / "document.txt"
     document.write_text("an engine", encoding="utf-8")
-    code = f"from nbtext.cli.main import run; run(['explain', {str(document)!r}, '--model', {str(model_path)!r}, '-o', {output!r}])"
+    explain = ["explain", str(document), "--model", str(model_path), "-o"]
+    code = f"from nbtext.cli.main import run\nfor output in ('tsv', 'jsonl'):\n    run([*{explain!r}, output])"
     assert imported(code) == {"numpy", "Stemmer", "click"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["classify", "--help"], ["train", "--help"]])
-def test_help_needs_the_parser_alone(arguments: list[str]) -> None:
-    code = f"import contextlib\nfrom nbtext.cli.main import run\nwith contextlib.suppress(SystemExit):\n    run({arguments!r})"
-    assert imported(code) == {"click"}
+def test_help_needs_the_parser_alone() -> None:
+    calls = [["--help"], ["--version"], ["classify", "--help"], ["train", "--help"]]
+    assert imported(f"from nbtext.cli.main import run\nfor call in {calls!r}:\n    run(call)") == {"click"}
 
 
 WATCHED = """
-import sys
-is_locked, late = False, []
+import os, sys
+from nbtext.cli.main import run
 def watch(event, arguments):
     global is_locked
     if event in ("open", "os.remove") and str(arguments[0]).endswith(".lock"):
         is_locked = event == "open"
     if event == "import" and is_locked:
-        late.append(arguments[0])
-sys.addaudithook(watch)
-from nbtext.cli.main import run
-status = run(sys.argv[1:])
-print(*late)
-sys.exit(status)
+        print(arguments[0], end=" ", flush=True)
+for folder in os.listdir():
+    child = os.fork()
+    if not child:
+        os.chdir(folder)
+        is_locked = False
+        sys.addaudithook(watch)
+        os._exit(run([*folder.split(), "-q"]))
+    print(folder, os.waitpid(child, 0)[1], flush=True)
 """
-"""Prints the modules that were imported while the model was locked."""
+"""In each folder runs the command that its name is, and prints the modules that were imported while the model was locked, and the status."""
+
+LOCKING = {
+    "train pets --once", "update more", "update more --once --backup", "forget more", "relabel cats felines", "prune --min-df 2",
+    "merge nbtext.joblib other -o nbtext.joblib", "promote other --backup",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["train", "pets", "--once"],
-        ["update", "more"],
-        ["update", "more", "--once", "--backup"],
-        ["forget", "more"],
-        ["relabel", "cats", "felines"],
-        ["prune", "--min-df", "2"],
-        ["merge", "nbtext.joblib", "other", "-o", "nbtext.joblib"],
-        ["promote", "other", "--backup"],
-    ],
-    ids=lambda command: " ".join(command[:1] + command[2:]),
-)
-def test_nothing_is_imported_while_others_wait_for_the_lock(tmp_path: Path, command: list[str]) -> None:
+@pytest.mark.cold("what is imported")
+def test_nothing_is_imported_while_others_wait_for_the_lock(tmp_path: Path) -> None:
     """Nor can anything fail to load then. A stemmer is imported where a model has one."""
-    corpus(tmp_path, {**{f"pets/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings"})
     model = TextClassifier(stemmer="none").fit([*PETS.values(), "the bird sings"], ["cats", "cats", "dogs", "dogs", "birds"])
-    for name in ("nbtext.joblib", "other"):
-        model.save(str(tmp_path / name))
-    done = run([sys.executable, "-c", WATCHED, *command, "-q"], cwd=tmp_path, env=HOUSE)
-    assert (done.status, done.out, done.err) == (0, b"\n", b"")
+    for command in LOCKING:
+        corpus(tmp_path / command, {**{f"pets/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings"})
+        for name in ("nbtext.joblib", "other"):
+            model.save(str(tmp_path / command / name))
+    done = succeeded(run([sys.executable, "-c", WATCHED], cwd=tmp_path, env=HOUSE))
+    assert set(done.text.splitlines()) == {f"{command} 0" for command in LOCKING}
 
 
 FULL = """
@@ -129,6 +123,7 @@ main()
 """
 
 
+@pytest.mark.cold("what is imported")
 @pytest.mark.parametrize("library", ["_multiarray_umath", "Stemmer"])
 def test_a_library_that_cannot_be_loaded_is_status_4_and_the_model_stays(pets: Path, library: str) -> None:
     """One of numpy, which says a page about that, and another."""

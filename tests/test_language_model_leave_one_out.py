@@ -6,12 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.documents import CountedDocuments
 from tests import oracle
+from tests.budget import examples
 from tests.building import language_models, matrix_of, statistics_of
 
 Corpus = list[tuple[str, list[str]]]
@@ -24,7 +25,7 @@ def prior_of(counts: oracle.Counts, kind: str) -> dict[str, float]:
     return {k: 1 / len(counts.documents) if kind == "uniform" else float(p) for k, p in oracle.class_prior(counts, added).items()}
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(
     CORPORA,
     st.sampled_from(["symmetric", "background"]),

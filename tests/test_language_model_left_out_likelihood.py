@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -24,6 +24,7 @@ from nbtext.language_model.left_out_likelihood import (
     smoothing_by_leave_one_out,
 )
 from tests import oracle
+from tests.budget import examples
 from tests.building import matrix_of, statistics_of
 from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
 
@@ -64,7 +65,7 @@ def drawn(seed: int, n_terms: int = 40, n_documents: int = 60) -> Corpus:
 
 
 @SHAPES
-@settings(max_examples=100)
+@examples(33)
 @given(corpus=CORPORA, strength=st.floats(0.01, 50), over=st.sets(st.sampled_from("abcdefg"), min_size=1))
 def test_the_likelihood_is_that_of_estimates_without_the_document(shape: str, corpus: Corpus, strength: float, over: set[str]) -> None:
     statistics, documents = counted(corpus)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from nbtext.counts.documents import CountedDocuments
 from nbtext.language_model.polya import LEAST, MOST, SUMMED, likeliest_concentration, log_rise, repetitions
 from tests import strategies
+from tests.budget import examples
 from tests.building import language_models, matrix_of, statistics_of
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def log_likelihood(corpus: list[Labelled], models: LanguageModels, concentration
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-@settings(max_examples=50)
+@examples(25)
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.1, 1.0]))
 def test_no_other_concentration_makes_the_documents_more_probable(estimate: str, corpus: list[Labelled], smoothing: float) -> None:
     models = language_models(statistics_of(corpus), 0.0 if estimate == "ml" else smoothing, estimate=estimate)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
@@ -25,6 +25,7 @@ from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
 from nbtext.language_model.sampling import posterior, predictive
 from nbtext.parameters import TRAINING, checked
 from tests import oracle
+from tests.budget import examples
 from tests.building import matrix_of, plain, statistics_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def twin(counts: oracle.Counts, over: set[str], alpha: Mapping[str, float], esti
     return models
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(CORPORA, OWN, NUMBERS, st.sampled_from(["mean", "map", "ml"]), st.sets(st.sampled_from(LETTERS), min_size=1))
 def test_probabilities_are_those_of_the_slow_twin(
     corpus: Corpus, numbers: dict[str, float], others: float, estimate: str, over: set[str]
@@ -93,7 +94,7 @@ def test_probabilities_are_those_of_the_slow_twin(
         assert predictive(models, terms, label) == pytest.approx(expected[:, label], rel=1e-12, abs=0)
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(CORPORA, OWN, NUMBERS, st.sampled_from(["mean", "map"]), st.sets(st.sampled_from(LETTERS), min_size=1))
 def test_leave_one_out_equals_an_estimate_without_the_document(
     corpus: Corpus, numbers: dict[str, float], others: float, estimate: str, over: set[str]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn import metrics as reference
@@ -16,6 +16,7 @@ from sklearn import metrics as reference
 from nbtext.metrics import BINS, NORMAL_95, Evaluation, wilson_interval
 from nbtext.metrics.intervals import Bootstrap
 from tests import oracle_metrics as oracle
+from tests.budget import examples
 
 CLASSES = ["a", "b", "c"]
 PLAIN = Bootstrap(0)
@@ -47,7 +48,7 @@ def answers(documents: Judged) -> list[str]:
     return [CLASSES[row.index(max(row))] for row in np.exp(log([row for _, row in documents])).tolist()]
 
 
-@settings(max_examples=200)
+@examples(66)
 @given(judged([*CLASSES, "unknown", "other"], probabilities))
 def test_all_figures_are_the_slow_twins(documents: Judged) -> None:
     summary = evaluate(documents).summary(PLAIN)
@@ -76,7 +77,7 @@ def test_calibration_error_is_the_slow_twins(documents: Judged) -> None:
     assert evaluate(documents).summary(PLAIN)["ece"] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
 
 
-@settings(max_examples=50)
+@examples(25)
 @given(judged(CLASSES, certain))
 def test_scikit_learn_finds_the_same(documents: Judged) -> None:
     summary = evaluate(documents).summary(PLAIN)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
@@ -15,6 +15,7 @@ from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.ranking import area_under_roc, average_precision
 from tests import oracle_metrics as oracle
+from tests.budget import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +65,7 @@ def close(wanted: float) -> Any:
     return pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=200)
+@examples(66)
 @given(cases())
 def test_rates_are_scikit_learns(case: Case) -> None:
     said = case.summary()
@@ -80,7 +81,7 @@ def test_rates_are_scikit_learns(case: Case) -> None:
         assert said["balanced_accuracy"] == close(reference.balanced_accuracy_score(case.truth, case.answers))
 
 
-@settings(max_examples=100)
+@examples(33)
 @given(cases(unknown=False, abstaining=False, least=2))
 def test_scores_of_the_probabilities_are_scikit_learns(case: Case) -> None:
     said = case.summary()
@@ -111,7 +112,7 @@ def test_top_k_without_ties_is_scikit_learns() -> None:
         assert said[f"top_{k}_accuracy"] == close(reference.top_k_accuracy_score(truth, posterior, k=k, labels=range(7)))
 
 
-@settings(max_examples=200)
+@examples(66)
 @given(cases())
 def test_ranking_of_each_class_is_scikit_learns(case: Case) -> None:
     said = case.summary()

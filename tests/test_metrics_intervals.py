@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.costs import Costs
@@ -14,6 +14,7 @@ from nbtext.metrics import Evaluation
 from nbtext.metrics import intervals as module
 from nbtext.metrics.intervals import FEWEST_REPLICATES, REPLICATES, Bootstrap, percentile_interval, replicated_rates, replicated_scores
 from nbtext.metrics.outcomes import cells_of
+from tests.budget import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,7 +95,7 @@ def test_shares_have_wilsons_interval_and_equal_figures_the_same() -> None:
     assert not set(BOOTSTRAPPED) & set(world.evaluation().summary(Bootstrap(0))["intervals"])
 
 
-@settings(max_examples=30)
+@examples(15)
 @given(st.integers(0, 2**32), st.integers(1, 30))
 def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(seed: int, n: int) -> None:
     first, second, other = (World(seed, n).evaluation().summary(Bootstrap(60, number)) for number in (1, 1, 2))

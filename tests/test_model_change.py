@@ -5,13 +5,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.never_learnt import NeverLearntError
 from nbtext.errors import UsageError
 from nbtext.model.change import merged, pruned, relabelled
+from tests.budget import examples
 from tests.building import plain
 from tests.changing import ADDITIVE, NOT_ADDITIVE, Corpus, corpora, documents, fitted, parted, saved
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EVERY = pytest.mark.parametrize("setting", ADDITIVE.values(), ids=list(ADDITIVE))
-FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @EVERY

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
@@ -15,6 +15,7 @@ from nbtext.model import class_details as module
 from nbtext.model.class_details import MEASURES, class_details, lift
 from nbtext.model.similarity import similarity
 from tests import strategies
+from tests.budget import examples
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def test_china_by_coins() -> None:
     assert found["mutual_information"] == class_details(trained(CHINA, smoothing=1), ["yes"], 10)["yes"]["mutual_information"]
 
 
-@settings(max_examples=50)
+@examples(25)
 @given(strategies.corpora)
 def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
     model = trained(documents, smoothing=0.5)

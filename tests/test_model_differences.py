@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.spatial.distance import jensenshannon
 
 from nbtext import TextClassifier
 from nbtext.model import differences as module
 from nbtext.model.differences import differences, moved_terms
 from tests import strategies
+from tests.budget import examples
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 from tests.textbook import CHINA
 
@@ -52,7 +53,7 @@ def test_one_document_more_by_hand() -> None:
     assert first["share"] == pytest.approx(0.325 * 2 / 12 * math.log(2) / 2)
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(strategies.corpora, strategies.corpora)
 def test_a_slow_twin_finds_the_same_moves(first: list[Labelled], second: list[Labelled]) -> None:
     old, new = trained(first, ngrams=2), trained(second, smoothing=0.5)
@@ -91,7 +92,7 @@ def _only(old: TextClassifier, new: TextClassifier) -> tuple[set[str], set[str]]
     return other - one, one - other
 
 
-@settings(max_examples=30)
+@examples(15)
 @given(strategies.corpora)
 def test_a_model_and_itself(documents: list[Labelled]) -> None:
     one, other = (trained(documents, smoothing="auto", ngrams=2) for _ in range(2))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
@@ -16,12 +16,13 @@ from nbtext.model.counting import count_documents
 from nbtext.model.held import held, read_with_ledger
 from nbtext.model.once import Batch, forgotten, forgotten_once, learnt_once, trained_once
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
+from tests.budget import examples
 from tests.changing import Corpus, corpora, fitted, saved
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def batch_of(corpus: Corpus, model: TextClassifier) -> Batch:

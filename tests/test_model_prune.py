@@ -5,19 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.model.change import merged, pruned
+from tests.budget import examples
 from tests.building import plain
 from tests.changing import ADDITIVE, Corpus, corpora, fitted, parted, saved
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("setting", [s for s in ADDITIVE.values() if "char_ngrams" not in s and "ngrams" not in s], ids=str)

@@ -123,6 +123,7 @@ def test_labels_of_an_array_are_plain_ones_in_the_model(desk: Corpus) -> None:
     assert (model.classes_ == one).tolist() == [label == one for label in model.classes_]
 
 
+@pytest.mark.cold("what is imported")
 def test_nothing_of_nbtext_imports_scikit_learn_by_itself(tmp_path: Path) -> None:
     (tmp_path / "sklearn.py").write_text("raise SystemExit('imported')")
     code = "from nbtext import TextClassifier; TextClassifier().fit(['purr', 'bark'], ['cat', 'dog']).score(['purr'], ['cat'])"

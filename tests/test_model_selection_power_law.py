@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.stats import t as student
 
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap
 from nbtext.model_selection.power_law import STEEPEST, fit, forecast, small_sample_factor, weights_of_runs
+from tests.budget import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,7 @@ def test_laws_by_hand() -> None:
     assert found.error(256) == pytest.approx([0.15, 0.25, 0.0625], abs=1e-6)
 
 
-@settings(max_examples=25)
+@examples(12)
 @given(st.lists(st.floats(0, 1), min_size=8, max_size=8), st.lists(st.floats(0.1, 10), min_size=8, max_size=8))
 def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list[float]) -> None:
     """scipy's search among the same laws, from several starts, finds none with a smaller sum of squares."""

@@ -16,7 +16,7 @@ from nbtext.model.state import ARRAYS, from_plain
 from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
 from nbtext.text.key_table import pair
-from tests.process import HOUSE, PETS, limit_memory, run
+from tests.process import HOUSE, MEMORY, PETS, run
 
 if TYPE_CHECKING:
     import random
@@ -293,5 +293,5 @@ def test_random_changes_make_a_model_that_works_or_is_refused(tmp_path: Path, fi
 def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) -> None:
     write_model_file(str(tmp_path / "m"), {}, {"terms": np.zeros(50 << 20, np.uint8)})
     code = "from nbtext.cli.main import run; import sys; sys.exit(run(['inspect', '-m', 'm']))"
-    done = run([sys.executable, "-c", code], cwd=tmp_path, env=HOUSE, before=limit_memory)
+    done = run([sys.executable, "-c", code], cwd=tmp_path, env=HOUSE, limits=MEMORY)
     assert done.status == 3, done

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -15,6 +15,7 @@ from nbtext.attributes import KINDS
 from nbtext.errors import UsageError
 from nbtext.parameters import CRITERIA, TRAINING
 from tests import oracle, strategies
+from tests.budget import examples
 from tests.building import plain
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: 
     assert clone(model) is not model
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     corpus=st.lists(st.tuples(strategies.labels.filter(bool), strategies.texts), min_size=1, max_size=8),
     asked=st.lists(strategies.texts, max_size=4),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
@@ -17,6 +17,7 @@ from nbtext.classifiers.registry import classifier_class
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.model.verify import Check, verify
 from nbtext.store import read_model_file, write_model_file
+from tests.budget import examples
 from tests.process import PETS, error_line, nbtext, succeeded
 from tests.strategies import corpora
 
@@ -43,7 +44,7 @@ def failed(checks: list[Check]) -> dict[str, str]:
     return {check.name: check.detail for check in checks if not check.passed}
 
 
-@settings(max_examples=40)
+@examples(20)
 @given(
     corpora,
     st.integers(1, 3),

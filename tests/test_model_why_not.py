@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.errors import DocumentError, UsageError
 from nbtext.model import removal as module
 from nbtext.model.why_not import ANSWERED_SO, NO_PRIOR, WhyNot, WhyNotFinder
+from tests.budget import examples
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, model
 
 MODELS = [*ADDITIVE, GAUSSIAN, {"estimate": "ml"}, {"weighting": "binary"}]
@@ -45,7 +46,7 @@ def margin(of: TextClassifier, wanted: str, text: str) -> float:
     return float(joint[place] - best) if np.isfinite(joint[place]) else -np.inf
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(st.sampled_from(range(len(MODELS))), short_texts, st.sampled_from(sorted(TEXTS)))
 def test_removal_turns_the_answer_and_no_smaller_one_does(number: int, text: str, wanted: str) -> None:
     """Brute force: every smaller set of words, taken out of the text, and the text classified."""
@@ -66,7 +67,7 @@ def test_removal_turns_the_answer_and_no_smaller_one_does(number: int, text: str
             assert margin(of, wanted, without(text, fewer)) < 1e-6, fewer
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(st.sampled_from(range(len(MODELS))), short_texts, st.sampled_from(sorted(TEXTS)))
 def test_addition_turns_the_answer(number: int, text: str, wanted: str) -> None:
     of = model_of(number)

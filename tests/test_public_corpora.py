@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CORPORA = REPOSITORY.parent / "shared" / "corpora"
-pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")
+pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")]
 
 
 @pytest.fixture(scope="session")

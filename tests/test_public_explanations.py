@@ -18,7 +18,7 @@ from tests.test_public_corpora import CORPORA, unpacked
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document
 
-pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")
+pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")]
 
 Corpus = tuple[list["Document"], list["Document"]]
 

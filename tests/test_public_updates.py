@@ -14,7 +14,7 @@ from tests.test_public_corpora import CORPORA, unpacked
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")
+pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")]
 
 DAYS = 4
 SETTINGS = [[], ["--classifier", "dirichlet-multinomial"], ["--classifier", "complement", "--weighting", "binary", "--ngrams", "2"]]

@@ -6,7 +6,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.errors import DocumentError
@@ -15,6 +15,7 @@ from nbtext.report.explained_parts import level, pieces, strongest, strongest_fi
 from nbtext.report.page.explained import explanations_page
 from nbtext.report.page.page import HERE
 from tests import browser
+from tests.budget import examples
 from tests.explaining import GAUSSIAN, document, explained, model
 from tests.report_example import HOSTILE, Page
 from tests.strategies import texts
@@ -91,7 +92,7 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
 HOSTILE_TEXTS = [text.encode("utf-8", "replace").decode() + " the cat purrs" for text in HOSTILE]
 
 
-@settings(max_examples=40)
+@examples(20)
 @given(texts, st.sampled_from(["cat", "dog", "fish"]))
 def test_any_text_leaves_the_page_as_it_is(text: str, word: str) -> None:
     page = Page(page_of(f"{word} {text}"))

@@ -4,11 +4,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nbtext.model.report_data import ClassFigures, Confusion, Figure, Forecast, Leaks, Reliability, ReportData
 from nbtext.report.page.page import HERE, html_page
 from nbtext.report.page.wording import summary
+from tests.budget import examples
 from tests.report_example import HOSTILE, Page, bare, example, matrix
 from tests.test_report import anything
 
@@ -74,7 +75,7 @@ def test_hostile_names_and_texts_stay_text(text: str) -> None:
     hostile.encode()
 
 
-@settings(max_examples=25)
+@examples(12)
 @given(anything)
 def test_any_text_stays_text(text: str) -> None:
     page = Page(html_page(example(("a", f"b{text}"), text)))

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-import resource
 import stat
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,7 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.append import append_line
-from tests.process import HOUSE, TIME_LIMIT, Result, run
+from tests.process import HOUSE, TIME_LIMIT, Result, run, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,12 +36,8 @@ for number in range(100):
 
 def appended(path: Path, text: str, before: str = "", room: int | None = None) -> Result:
     """Add a line in a process that may write only so many bytes more to the file."""
-
-    def limit() -> None:
-        if room is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + room,) * 2)
-
-    return run([sys.executable, "-c", APPENDING.format(before), path, text], env=HOUSE, before=limit)
+    limits = {} if room is None else {"FSIZE": path.stat().st_size + room}
+    return run([sys.executable, "-c", APPENDING.format(before), path, text], env=HOUSE, limits=limits)
 
 
 def test_a_log_is_made_and_lines_are_added(tmp_path: Path) -> None:
@@ -107,7 +101,7 @@ def test_a_log_that_may_be_written_and_not_read(shared_folder: Path) -> None:
 def test_lines_of_many_processes_do_not_mix_also_where_some_are_cut(tmp_path: Path) -> None:
     (tmp_path / "log").touch()
     names = ["one", "two", "cut", "cut"]
-    children = [subprocess.Popen([sys.executable, "-c", APPENDER, name], cwd=tmp_path, env={**os.environ, **HOUSE}) for name in names]
+    children = [start([sys.executable, "-c", APPENDER, name], cwd=tmp_path, env=HOUSE) for name in names]
     assert [child.wait(TIME_LIMIT) for child in children] == [0] * len(children)
     lines = (tmp_path / "log").read_text(encoding="utf-8").split("\n")
     assert sorted(lines) == sorted(["", *(f"{name} {number} {'é' * 3000}" for name in names[:2] for number in range(100))])

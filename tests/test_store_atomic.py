@@ -4,7 +4,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import resource
 import signal
 import stat
 import subprocess
@@ -16,7 +15,7 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.atomic import check_replaceable, remove_abandoned, replace_file
-from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, nbtext, run
+from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, nbtext, run, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -221,11 +220,7 @@ def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
 @pytest.mark.parametrize("size", [0, 1, 100, 2000])
 def test_a_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
     old = (pets / "nbtext.joblib").read_bytes()
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    line = error_line(nbtext("train", "pets", cwd=pets, before=limit), 4)
+    line = error_line(nbtext("train", "pets", cwd=pets, limits={"FSIZE": size}), 4)
     assert line == "nbtext: nbtext.joblib: cannot write: file too large; the file is as it was"
     assert ((pets / "nbtext.joblib").read_bytes(), names(pets)) == (old, ["nbtext.joblib", "pets"])
 
@@ -233,13 +228,12 @@ def test_a_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_while_training_leaves_the_old_model(pets: Path, number: signal.Signals) -> None:
     old = (pets / "nbtext.joblib").read_bytes()
-    with subprocess.Popen(
+    with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv"],
         cwd=pets,
-        env={**os.environ, **HOUSE},
+        env=HOUSE,
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 - no threads here
     ) as child:
         assert child.stdin is not None
         assert child.stderr is not None
@@ -260,7 +254,7 @@ def test_a_model_being_replaced_is_always_a_model(pets: Path) -> None:
     ]
     from nbtext import TextClassifier
 
-    with subprocess.Popen(command, cwd=pets, env={**os.environ, **HOUSE}) as child:
+    with start(command, cwd=pets, env=HOUSE) as child:
         begin = time.monotonic()
         while child.poll() is None and time.monotonic() < begin + TIME_LIMIT:
             assert TextClassifier.load(str(pets / "nbtext.joblib")).classes_ in (["cats", "dogs"], ["x", "y"])

@@ -8,6 +8,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.errors import ModelError
 from nbtext.store import read_model_file
+from tests.budget import some
 from tests.process import HOUSE, PETS, error_line, nbtext, run
 
 if TYPE_CHECKING:
@@ -34,9 +35,10 @@ def damages(content: bytes) -> Iterator[tuple[str, bytes]]:
     yield "twice", content + content
 
 
+@pytest.mark.repeated
 def test_every_damage_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m"
-    for what, damaged in damages(content):
+    for what, damaged in some([*damages(content)], 2000):
         path.write_bytes(damaged)
         with pytest.raises(ModelError) as raised:
             read_model_file(str(path))
@@ -66,6 +68,7 @@ def test_what_is_no_model_is_not_read_as_a_whole(tmp_path: Path) -> None:
         read_model_file(str(tmp_path / "m"))
 
 
+@pytest.mark.cold("what is imported")
 def test_reading_a_model_imports_neither_joblib_nor_pickle(pets: Path) -> None:
     code = "import sys; from nbtext.store import read_model_file; read_model_file('nbtext.joblib'); print('joblib' in sys.modules)"
     done = run([sys.executable, "-c", code], cwd=pets, env=HOUSE)

@@ -15,7 +15,7 @@ import pytest
 
 from nbtext.errors import LockedError, PathError
 from nbtext.store.lock import locked
-from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, nbtext, run, succeeded
+from tests.process import HOUSE, PETS, TIME_LIMIT, Running, bash, corpus, error_line, nbtext, run, start, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,10 +45,10 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def holder(pets: Path) -> Iterator[subprocess.Popen[bytes]]:
+def holder(pets: Path) -> Iterator[Running]:
     """A process that holds the lock of the model of `pets`."""
     command = [sys.executable, "-c", HOLDER, str(pets / "nbtext.joblib")]
-    with subprocess.Popen(command, env={**os.environ, **HOUSE}, stdout=subprocess.PIPE) as child:
+    with start(command, env=HOUSE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"held\n"
         yield child
@@ -116,7 +116,7 @@ def test_whoever_waits_gets_it_when_it_is_free(tmp_path: Path) -> None:
 
 def test_many_processes_count_to_a_thousand(tmp_path: Path) -> None:
     (tmp_path / "number").write_text("0")
-    children = [subprocess.Popen([sys.executable, "-c", COUNTER], cwd=tmp_path, env={**os.environ, **HOUSE}) for _ in range(5)]
+    children = [start([sys.executable, "-c", COUNTER], cwd=tmp_path, env=HOUSE) for _ in range(5)]
     assert [child.wait(TIME_LIMIT) for child in children] == [0] * 5
     assert (tmp_path / "number").read_text() == "1000"
     assert names(tmp_path) == ["number"]
@@ -166,7 +166,7 @@ def test_where_there_are_no_locks_nothing_is_left(tmp_path: Path, number: int, m
     ["merge", "nbtext.joblib", "second", "-o", "nbtext.joblib"], ["promote", "second"], ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"]],
     ids=lambda command: command[0],
 )  # fmt: skip
-def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: subprocess.Popen[bytes], command: list[str]) -> None:
+def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: Running, command: list[str]) -> None:
     corpus(pets, {"one/cats/1": PETS["cats/1"]})
     model = (pets / "nbtext.joblib").read_bytes()
     (pets / "second").write_bytes(model)
@@ -176,12 +176,12 @@ def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: s
     assert (pets / "nbtext.joblib").read_bytes() == model
 
 
-def test_readers_do_not_wait(pets: Path, holder: subprocess.Popen[bytes]) -> None:
+def test_readers_do_not_wait(pets: Path, holder: Running) -> None:
     for command in (["classify", "pets"], ["evaluate", "pets", "-q"], ["inspect"]):
         succeeded(nbtext(*command, cwd=pets))
 
 
-def test_fault_37_the_lock_of_a_killed_process_is_free_at_once(pets: Path, holder: subprocess.Popen[bytes]) -> None:
+def test_fault_37_the_lock_of_a_killed_process_is_free_at_once(pets: Path, holder: Running) -> None:
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     assert "nbtext.joblib.lock" in names(pets)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.text.analyzer import UNKNOWN, Analyzer
 from tests import oracle, strategies
+from tests.budget import examples
 
 STOP_WORDS = ("the", "don't", "東京", "ab", "na\u00efve")
 
@@ -39,7 +40,7 @@ def fast(analyzer: Analyzer, names: Names, texts: list[bytes]) -> list[list[str]
     return found
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(st.lists(st.lists(strategies.documents, max_size=5), max_size=4))
 def test_every_block_means_what_the_slow_path_says(batches: list[list[bytes]]) -> None:
     names = Names()

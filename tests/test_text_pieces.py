@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
@@ -16,6 +16,7 @@ from nbtext.parameters import READING, TRAINING, checked
 from nbtext.text.pieces import pieces
 from nbtext.text.surfaces import SEPARATORS, find_surfaces
 from tests import strategies
+from tests.budget import examples
 from tests.work import DOUBLE
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def same(one: CorpusCounts, other: CorpusCounts) -> bool:
     return one.statistics == other.statistics and all(np.array_equal(left, right) for left, right in arrays)
 
 
-@settings(max_examples=60)
+@examples(20)
 @given(documents, SIZES)
 def test_pieces_are_the_documents_and_split_no_form(texts: list[bytes], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -73,7 +74,7 @@ def test_pieces_are_the_documents_and_split_no_form(texts: list[bytes], size: in
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_counts_in_pieces_are_those_of_whole_documents(name: str) -> None:
-    @settings(max_examples=40)
+    @examples(10)
     @given(documents, SIZES)
     def of_documents(texts: list[bytes], size: int) -> None:
         assert same(in_pieces(size, texts, SETTINGS[name], {}), in_pieces(WHOLE, texts, SETTINGS[name], {}))
@@ -84,7 +85,7 @@ def test_counts_in_pieces_are_those_of_whole_documents(name: str) -> None:
 features = st.lists(st.tuples(st.sampled_from("ab:é"), st.integers(1, 99)).map(lambda item: f"{item[0]}:{item[1]}"), max_size=8)
 
 
-@settings(max_examples=60)
+@examples(20)
 @given(st.lists(features.map(lambda items: " ".join(items).encode()), min_size=1, max_size=5), SIZES)
 def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes], size: int) -> None:
     assert same(in_pieces(size, texts, {}, {"format": "svmlight"}), in_pieces(WHOLE, texts, {}, {"format": "svmlight"}))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.text.surfaces import MAX_INTERNED, TOO_LONG, SurfaceTable, find_surfaces
 from tests import oracle, strategies
+from tests.budget import examples
 
 any_bytes = st.binary(max_size=30).map(lambda found: found.decode("latin-1").encode())
 blocks = st.lists(st.one_of(strategies.documents, any_bytes), max_size=6)
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(blocks)
 def test_forms_are_those_of_a_split_of_each_document(texts: list[bytes]) -> None:
     surfaces = find_surfaces(texts)
@@ -24,7 +25,7 @@ def test_forms_are_those_of_a_split_of_each_document(texts: list[bytes]) -> None
     assert surfaces.documents.tolist() == sorted(surfaces.documents.tolist())
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(st.lists(blocks, max_size=4))
 def test_a_form_has_one_id_and_an_id_one_form(batches: list[list[bytes]]) -> None:
     table = SurfaceTable()

@@ -17,7 +17,8 @@ from nbtext import TextClassifier
 from nbtext.errors import NbtextError
 from nbtext.store.ledger import ledger_path, read_ledger
 from nbtext.store.model_file import model_digest
-from tests.process import HOUSE, PETS, TIME_LIMIT, corpus, nbtext, succeeded
+from tests.budget import rounds
+from tests.process import HOUSE, PETS, TIME_LIMIT, Running, corpus, drained, nbtext, start, succeeded, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,8 +53,8 @@ sys.exit(run(sys.argv[2:]))
 """Ends itself by SIGKILL at the given one of the moments before and after a file is renamed, synced, linked or removed."""
 
 
-def children(folder: Path, codes: list[list[str]]) -> list[subprocess.Popen[bytes]]:
-    return [subprocess.Popen([sys.executable, "-c", *code], cwd=folder, env={**os.environ, **HOUSE}) for code in codes]
+def children(folder: Path, codes: list[list[str]]) -> list[Running]:
+    return [start([sys.executable, "-c", *code], cwd=folder, env=HOUSE) for code in codes]
 
 
 def documents(folder: Path) -> int:
@@ -71,8 +72,7 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
             (pets / f"c{process}-{number}.tsv").write_text(f"class{process}\tword{number} of process{process}\n")
     succeeded(nbtext("train", "pets", *(["--once"] if options else []), cwd=pets))
     updaters = children(pets, [[UPDATER, str(process), *options] for process in range(4)])
-    begin = time.monotonic()
-    while any(child.poll() is None for child in updaters) and time.monotonic() < begin + TIME_LIMIT:
+    while any(child.poll() is None for child in updaters):
         found = TextClassifier.load(str(pets / "nbtext.joblib"))  # readers see a whole model at any time
         assert 4 <= found.statistics.n_documents <= 44
     assert [child.wait(TIME_LIMIT) for child in updaters] == [0] * 4
@@ -88,11 +88,11 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
 def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(pets: Path) -> None:
     os.mkfifo(pets / "slow.tsv")
     command = [sys.executable, "-m", "nbtext", "update", "slow.tsv", "--format", "tsv"]
-    with subprocess.Popen(command, cwd=pets, env={**os.environ, **HOUSE}, stderr=subprocess.PIPE) as child:
+    with start(command, cwd=pets, env=HOUSE, stderr=subprocess.PIPE) as child:
         with (pets / "slow.tsv").open("w") as pipe:
             pipe.write("cats\tone\n")
             pipe.flush()
-            time.sleep(0.5)
+            until(lambda: drained(pipe.fileno()), "the reading of the row")  # which begins when the model has been read
             succeeded(nbtext("train", "pets", "--ngrams", "2", cwd=pets))
         assert child.wait(TIME_LIMIT) == 3
         assert child.stderr is not None
@@ -111,6 +111,7 @@ def once(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize(("command", "stride"), [(["update", "new"], 1), (["train", "pets", "new"], 3)], ids=["update", "train"])
 def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: list[str], stride: int) -> None:
     """The model is always the old or the new one, its ledger says which, and an update makes it the new one."""
@@ -118,6 +119,7 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
     ledgers = [(once / "nbtext.joblib.ledger").read_bytes()]
     update = ["update", "new", "--once", "--backup"]
     outcomes = []
+    stride *= rounds(4, 1)
     for die_at in range(1, 100, stride):
         (once / "nbtext.joblib").write_bytes(old)
         (once / "nbtext.joblib.ledger").write_bytes(ledgers[0])
@@ -179,7 +181,7 @@ def test_updates_killed_at_random_are_done_by_running_them_again(tmp_path: Path)
     killed = 0
     for day in days[1:]:
         command = [sys.executable, "-m", "nbtext", "update", day, "--once", "--backup"]
-        with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, **HOUSE}) as child:
+        with start(command, cwd=tmp_path, env=HOUSE) as child:
             lock = tmp_path / "nbtext.joblib.lock"
             while child.poll() is None and not lock.exists():
                 time.sleep(0.0005)

@@ -12,13 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.process import TIME_LIMIT, Result, run
-from tests.warm import until
+from tests.commands import Run
+from tests.process import TIME_LIMIT, Result, run, until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tests.warm import Warm
 
 CALLS = {
     "open": "?open,?openat,?openat2",
@@ -68,18 +66,18 @@ class Fault(NamedTuple):
     number: int
 
 
-def with_faults(warm: Warm, cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> Traced:
+def with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> Traced:
     """A run in which some system calls meet with faults."""
-    going = warm.start(*arguments, cwd=cwd, stopped=True)
-    status = Path(f"/proc/{going.number}/status")
+    going = Run(*arguments, cwd=cwd, stopped=True)
+    status = Path(f"/proc/{going.process.pid}/status")
     until(lambda: "State:\tT" in status.read_text(), "the stop")
     with tempfile.NamedTemporaryFile() as log:
         options = ["-f", "-qq", "-o", log.name, "-e", "signal=none", "-e", f"trace={','.join(fault.calls for fault in faults)}"]
         for fault in faults:
             options += ["-e", f"inject={fault.calls}:{fault.what}:when={fault.number}"]
-        with subprocess.Popen(["strace", *options, "-p", str(going.number)], stderr=subprocess.DEVNULL) as tracer:
+        with subprocess.Popen(["strace", *options, "-p", str(going.process.pid)], stderr=subprocess.DEVNULL) as tracer:
             until(lambda: "TracerPid:\t0\n" not in status.read_text() or tracer.poll() is not None, "the tracer")
-            os.kill(going.number, signal.SIGCONT)
+            os.kill(going.process.pid, signal.SIGCONT)
             result = going.result()
             tracer.wait(TIME_LIMIT)
         return Traced(result, Path(log.name).read_bytes().count(b"(INJECTED)"))

@@ -93,7 +93,13 @@ def import_what_changing_needs() -> None:
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
-    for name in ("numpy.ma", "nbtext.language_model.evidence", "nbtext.metrics.evaluation", "nbtext.model.once"):  # numpy wants it for sets
+    for name in (
+        "numpy.ma",
+        "nbtext.language_model.evidence",
+        "nbtext.metrics.evaluation",
+        "nbtext.model.change",
+        "nbtext.model.once",
+    ):  # numpy wants it for sets
         import_module(name)
     for name in CLASSIFIERS:
         classifier_class(name)

@@ -1,0 +1,38 @@
+"""How much work a property gets in `make test`, and how much in `make test-exhaustive`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Item = TypeVar("Item")
+USUAL = 50
+"""How many examples a property gets that asks for no other number."""
+
+EXHAUSTIVELY = 5
+"""How many times as many examples of each property the profile ``exhaustive`` tries."""
+
+
+def exhaustive() -> bool:
+    """Return whether this is a run of `make test-exhaustive`."""
+    return settings.get_current_profile_name() == "exhaustive"
+
+
+def examples(number: int, **more: Any) -> settings:
+    """Try a property on so many examples, and on `EXHAUSTIVELY` times as many in the exhaustive tests; ``more`` are settings of hypothesis."""
+    return settings(max_examples=number * (EXHAUSTIVELY if exhaustive() else 1), **more)
+
+
+def some(items: Sequence[Item], few: int) -> list[Item]:
+    """Return a few of the items, as far apart as they are, and all of them in the exhaustive tests."""
+    chosen = len(items) if exhaustive() else min(few, len(items))
+    return [items[place * len(items) // chosen] for place in range(chosen)]
+
+
+def rounds(few: int, many: int) -> int:
+    """Return how often a test marked ``repeated`` repeats what it does."""
+    return many if exhaustive() else few
