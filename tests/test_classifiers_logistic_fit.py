@@ -88,7 +88,7 @@ def test_scikit_learn_finds_the_same_weights(l2: float) -> None:
         assert bias == pytest.approx(oracle.intercept_ - oracle.intercept_.mean(), abs=1e-3)
 
 
-@examples(12)
+@examples(8)
 @given(seed=seeds, l2=strengths)
 def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l2: float) -> None:
     features, scales, classes = drawn(seed)

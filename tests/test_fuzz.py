@@ -45,7 +45,7 @@ def target_test(name: str, number: int) -> Callable[[], None]:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_input_is_read_or_refused(name: str) -> None:
-    target_test(name, 30 if name == "model" else 75)()
+    target_test(name, 15 if name == "model" else 40)()
 
 
 @pytest.mark.parametrize(

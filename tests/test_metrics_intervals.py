@@ -95,7 +95,7 @@ def test_shares_have_wilsons_interval_and_equal_figures_the_same() -> None:
     assert not set(BOOTSTRAPPED) & set(world.evaluation().summary(Bootstrap(0))["intervals"])
 
 
-@examples(15)
+@examples(8)
 @given(st.integers(0, 2**32), st.integers(1, 30))
 def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(seed: int, n: int) -> None:
     first, second, other = (World(seed, n).evaluation().summary(Bootstrap(60, number)) for number in (1, 1, 2))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EVERY = pytest.mark.parametrize("setting", ADDITIVE.values(), ids=list(ADDITIVE))
-FEW = examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @EVERY

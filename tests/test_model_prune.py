@@ -18,7 +18,7 @@ from tests.changing import ADDITIVE, Corpus, corpora, fitted, parted, saved
 if TYPE_CHECKING:
     from pathlib import Path
 
-FEW = examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("setting", [s for s in ADDITIVE.values() if "char_ngrams" not in s and "ngrams" not in s], ids=str)

@@ -44,7 +44,7 @@ def failed(checks: list[Check]) -> dict[str, str]:
     return {check.name: check.detail for check in checks if not check.passed}
 
 
-@examples(20)
+@examples(10)
 @given(
     corpora,
     st.integers(1, 3),

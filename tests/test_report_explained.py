@@ -92,7 +92,7 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
 HOSTILE_TEXTS = [text.encode("utf-8", "replace").decode() + " the cat purrs" for text in HOSTILE]
 
 
-@examples(20)
+@examples(10)
 @given(texts, st.sampled_from(["cat", "dog", "fish"]))
 def test_any_text_leaves_the_page_as_it_is(text: str, word: str) -> None:
     page = Page(page_of(f"{word} {text}"))

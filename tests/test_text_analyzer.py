@@ -40,7 +40,7 @@ def fast(analyzer: Analyzer, names: Names, texts: list[bytes]) -> list[list[str]
     return found
 
 
-@examples(100)
+@examples(50)
 @given(st.lists(st.lists(strategies.documents, max_size=5), max_size=4))
 def test_every_block_means_what_the_slow_path_says(batches: list[list[bytes]]) -> None:
     names = Names()
