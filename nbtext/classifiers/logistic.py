@@ -19,7 +19,7 @@ import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, Training, Unseen
 from nbtext.classifiers.class_prior import class_prior
-from nbtext.classifiers.logistic_fit import PRECISION, Problem, minimise
+from nbtext.classifiers.logistic_fit import CORRECTIONS, PRECISION, SETTLED, Problem, minimise
 from nbtext.counts.subsets import Subsets
 from nbtext.counts.weighted_sums import CELLS_AT_ONCE
 from nbtext.counts.weighting import weighted
@@ -49,6 +49,9 @@ LEAST_HELD_OUT = 10
 HELD_OUT = 5
 """One document in so many is held out."""
 
+CHEAP = 40_000_000
+"""Numbers that an iteration of the fit may touch, at most, for it to go on until probabilities have settled: about 20 ms."""
+
 
 def log_count_ratio(counts: Whole, totals: Whole, n_terms: int, smoothing: float) -> NDArray[np.float64]:
     """r_jk = log((m_jk + α) / Σ_i (m_ik + α)) − the same of all other classes together, shape (n, n_classes).
@@ -76,8 +79,8 @@ class LogisticRegression(LinearClassifier):
 
     NEEDS_DOCUMENTS: ClassVar[bool] = True
     WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "tfidf")
+    """tf-idf either way: ``counts`` is the default of the option."""
     TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = False
-    """tf-idf either way: ``counts`` is what the option is if it is not given."""
 
     training: Training
     scaled_weights: Floats
@@ -92,20 +95,21 @@ class LogisticRegression(LinearClassifier):
     def estimate(cls, training: Training) -> Self:
         """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing."""
         whole, l2 = _in_order(training), training.parameters["l2"]
+        precision = _precision(whole)
         part, held_out = _split(whole.documents)
         classes = whole.documents.classes
         if l2 != "auto" or np.isin(classes[held_out], classes[part]).sum() < LEAST_HELD_OUT:
-            return cls._fitted(whole, _problem(whole), STRENGTH if l2 == "auto" else l2)[0]
-        chosen, point = cls._chosen(_without(whole, part), whole.documents.rows(held_out))
+            return cls._fitted(whole, _problem(whole), STRENGTH if l2 == "auto" else l2, precision)[0]
+        chosen, point = cls._chosen(_without(whole, part), whole.documents.rows(held_out), precision)
         problem = _problem(whole)
         coefficients = np.zeros(problem.shape, point.coefficients.dtype)
         coefficients[part] = point.coefficients
         bias = np.where(np.isfinite(point.bias), point.bias, problem.start().bias)  # the only document of a class may have been held out
-        model, _ = cls._fitted(whole, problem, chosen.outcome.l2, problem.vector(coefficients, bias))
+        model, _ = cls._fitted(whole, problem, chosen.outcome.l2, precision, problem.vector(coefficients, bias))
         return replace(model, held_out=chosen.held_out)
 
     @classmethod
-    def _chosen(cls, training: _Whole, held_out: CountedDocuments) -> tuple[Self, Vector]:
+    def _chosen(cls, training: _Whole, held_out: CountedDocuments, precision: float) -> tuple[Self, Vector]:
         """The model under which held-out documents are most probable, with what it says of them, and where its fit ended."""
         problem = _problem(training)
         # held-out documents have the prior of the documents, whatever prior later ones may have
@@ -113,18 +117,19 @@ class LogisticRegression(LinearClassifier):
         point = None
         least = np.inf
         for l2 in STRENGTHS:
-            model, point = cls._fitted(as_found, problem, l2, point)
+            model, point = cls._fitted(as_found, problem, l2, PRECISION, point)
             loss = _log_loss(_asked(model, held_out))
             if loss < least:
-                least, best, end = loss, replace(model, training=training), point
+                least, best, end = loss, l2, point
             elif loss > least + PRECISION:
                 break
-        return replace(best, held_out=_asked(best, held_out)), end
+        settled, end = cls._fitted(training, problem, best, precision, end)
+        return replace(settled, held_out=_asked(settled, held_out)), end
 
     @classmethod
-    def _fitted(cls, training: Training, problem: Problem, l2: float, start: Vector | None = None) -> tuple[Self, Vector]:
-        """The model of an l2, and where its fit ended."""
-        point, iterations, excess = minimise(problem, l2, start or problem.start())
+    def _fitted(cls, training: Training, problem: Problem, l2: float, precision: float, start: Vector | None = None) -> tuple[Self, Vector]:
+        """Return the model of an l2, and where its fit ended."""
+        point, iterations, excess = minimise(problem, l2, start or problem.start(), precision)
         weights, bias = problem.scaled_weights(point.coefficients), point.bias.astype(np.float64)
         return cls(training, weights, bias, Outcome(l2, iterations, excess)), point
 
@@ -136,7 +141,7 @@ class LogisticRegression(LinearClassifier):
         whole = _in_order(training)
         part, held_out = _split(whole.documents)
         others = _without(whole, part)
-        model, _ = self._fitted(others, _problem(others), self.outcome.l2)
+        model, _ = self._fitted(others, _problem(others), self.outcome.l2, _precision(whole))
         return _asked(model, whole.documents.rows(held_out))
 
     def arrays(self) -> dict[str, Floats]:
@@ -217,6 +222,15 @@ def _in_order(training: Training) -> _Whole:
     return _Whole(
         training.statistics, training.selected, training.smoothing, training.parameters, documents.rows(order), choose=training.choose
     )
+
+
+def _precision(training: _Whole) -> float:
+    """Return how near to its minimum the objective must come, in nats a document."""
+    features = int(np.count_nonzero(training.selected[training.documents.matrix.terms]))
+    touched = (
+        2 * features + 5 * CORRECTIONS * len(training.documents)
+    ) * training.statistics.n_classes  # G once, five passes over each pair
+    return SETTLED if touched <= CHEAP else PRECISION
 
 
 def _split(documents: CountedDocuments) -> tuple[Whole, Whole]:

@@ -25,7 +25,15 @@ CORRECTIONS = 5
 MOST_ITERATIONS = 300
 
 PRECISION = 1e-4
-"""Nats a document by which the objective may be above its minimum."""
+"""Nats a document by which the objective may be above its minimum: enough to compare strengths, and for a large corpus."""
+
+SETTLED = 1e-8
+"""Nats a document by which the objective may be above its minimum once the probabilities have settled.
+
+The objective exceeds its minimum by Σ_d KL(p*_d ‖ p_d) and more, p* being the posterior at the minimum. So by Pinsker's inequality the root
+mean square error of a probability, over the training documents, is at most √(`SETTLED` / 2) = 7e-5. The largest error was 4e-4 on text
+messages, bank questions, tweets and newsgroups, at strengths from 0.001 to 1. Single precision ends near 1e-10.
+"""
 
 MOST_TRIALS = 50
 """Points tried on a line; two are usual."""
@@ -35,8 +43,8 @@ DESCENT, CURVATURE = 1e-4, 0.9
 
 
 def _product(one: Floats, other: Floats) -> float:
-    """Σ of the products, in float64; unlike that of BLAS it does not depend on the number of threads."""
-    return float((one * other).sum(dtype=np.float64))
+    """Return the sum of the products: of each row in its own precision, of the rows in float64. BLAS would depend on the number of threads."""
+    return float(np.einsum("...k,...k", one, other).sum(dtype=np.float64))
 
 
 class Vector(NamedTuple):
@@ -52,6 +60,16 @@ class Vector(NamedTuple):
     def plus(self, other: Vector, times: float) -> Vector:
         """The sum with a multiple of another."""
         return Vector(*(mine + mine.dtype.type(times) * theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def add(self, other: Vector, times: float) -> None:
+        """Add a multiple of another to this one."""
+        for mine, theirs in zip(self, other, strict=True):
+            np.add(mine, mine.dtype.type(times) * theirs, out=mine)
+
+    def scale(self, factor: float) -> None:
+        """Multiply this one."""
+        for part in self:
+            np.multiply(part, part.dtype.type(factor), out=part)
 
     def times(self, factor: float) -> Vector:
         """The multiple."""
@@ -121,6 +139,16 @@ class Problem:
         return Vector(residual, self.applied(residual), residual.sum(axis=0)).plus(point._replace(bias=np.zeros_like(point.bias)), l2)
 
 
+class _Pair(NamedTuple):
+    """What L-BFGS remembers of an iteration."""
+
+    step: Vector
+    change: Vector
+    """Of the gradient."""
+    curvature: float
+    """⟨step, change⟩."""
+
+
 class Fit(NamedTuple):
     """Where L-BFGS ended."""
 
@@ -131,13 +159,16 @@ class Fit(NamedTuple):
 
 
 def minimise(problem: Problem, l2: float, start: Vector, precision: float = PRECISION, most_iterations: int = MOST_ITERATIONS) -> Fit:
-    """The minimum, from a start on, to within ``precision`` nats a document, if ``most_iterations`` are enough."""
+    """Return a point at most ``precision`` nats a document above the minimum, or the best within ``most_iterations``.
+
+    The excess does not fall in every iteration, and where single precision ends it rises again.
+    """
     point, residual = start, problem.residual(start)
     gradient = problem.gradient(residual, point, l2)
-    pairs: list[tuple[Vector, Vector]] = []
-    for iteration in range(most_iterations + 1):
-        excess = _excess(gradient, residual, l2)
-        if excess <= precision or iteration == most_iterations:
+    pairs: list[_Pair] = []
+    best = Fit(point, 0, _excess(gradient, residual, l2))
+    for iteration in range(1, most_iterations + 1):
+        if best.excess <= precision:
             break
         step = _direction(gradient, pairs)
         found = _searched(problem, point, step, l2, gradient.dot(step))
@@ -147,8 +178,15 @@ def minimise(problem: Problem, l2: float, start: Vector, precision: float = PREC
         step = step.times(length)
         point = point.plus(step, 1)
         before, gradient = gradient, problem.gradient(residual, point, l2)
-        pairs = [*pairs, (step, gradient.plus(before, -1))][-CORRECTIONS:]
-    return Fit(point, iteration, excess)
+        excess = _excess(gradient, residual, l2)
+        if excess < best.excess:
+            best = Fit(point, iteration, excess)
+        change = gradient.plus(before, -1)
+        curvature = step.dot(change)
+        if curvature <= 0:  # lost in rounding too: the objective is convex
+            break
+        pairs = [*pairs, _Pair(step, change, curvature)][-CORRECTIONS:]
+    return best
 
 
 def _excess(gradient: Vector, residual: Floats, l2: float) -> float:
@@ -165,29 +203,31 @@ def _excess(gradient: Vector, residual: Floats, l2: float) -> float:
     return float(of_weights / l2 + gain) / (2 * max(len(residual), 1))
 
 
-def _direction(gradient: Vector, pairs: list[tuple[Vector, Vector]]) -> Vector:
-    """Minus the inverse Hessian, as the pairs (step, change of gradient) tell it, times the gradient: Nocedal's two loops."""
-    direction = gradient
+def _direction(gradient: Vector, pairs: list[_Pair]) -> Vector:
+    """Return minus the inverse Hessian, as the pairs estimate it, times the gradient: Nocedal's two loops."""
+    direction = gradient.times(-1)
     shares = []
-    for step, change in reversed(pairs):
-        shares.append(step.dot(direction) / step.dot(change))
-        direction = direction.plus(change, -shares[-1])
+    for step, change, curvature in reversed(pairs):
+        shares.append(step.dot(direction) / curvature)
+        direction.add(change, -shares[-1])
     if pairs:
-        step, change = pairs[-1]
-        direction = direction.times(step.dot(change) / change.dot(change))
+        _, change, curvature = pairs[-1]
+        direction.scale(curvature / change.dot(change))
     else:
-        direction = direction.times(1 / np.sqrt(gradient.dot(gradient)))
-    for (step, change), share in zip(pairs, reversed(shares), strict=True):
-        direction = direction.plus(step, share - change.dot(direction) / step.dot(change))
-    return direction.times(-1)
+        direction.scale(1 / np.sqrt(gradient.dot(gradient)))
+    for (step, change, curvature), share in zip(pairs, reversed(shares), strict=True):
+        direction.add(step, share - change.dot(direction) / curvature)
+    return direction
 
 
 def _searched(problem: Problem, point: Vector, step: Vector, l2: float, slope: float) -> tuple[float, Floats] | None:
-    """How far to go, and the residual there; None if no point is found.
+    """Return how far to go, and the residual there; None if no point is found, or in single precision the step does not descend.
 
     On a convex line a slope t·f'(t) ≤ `DESCENT`·t·f'(0) implies Wolfe's first condition, f'(t) ≥ `CURVATURE`·f'(0) is the second: slopes
     are enough, and differences of the objective, which drown in rounding near the minimum, are not needed.
     """
+    if not slope < 0:
+        return None
     of_point, of_step = (_product(vector.coefficients, step.products) for vector in (point, step))
     low, high, length = 0.0, np.inf, 1.0
     for _ in range(MOST_TRIALS):
