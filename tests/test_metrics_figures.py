@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
+from nbtext import TextClassifier
+from nbtext.counts import weighted_sums
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.ranking import area_under_roc, average_precision
+from nbtext.metrics.ranking import area_under_roc, average_precision, tied_ranks
 from tests import oracle_metrics as oracle
 from tests.budget import examples
 
@@ -141,6 +143,79 @@ def test_ranking_counts_pairs_of_documents_impossible_classes_included(documents
     ordered, of_class = np.sort(scores), np.sort(scores[positive])
     assert area_under_roc(ordered, of_class) == close(oracle.area_under_roc(scores.tolist(), positive.tolist()))
     assert average_precision(ordered, of_class) == close(oracle.average_precision(scores.tolist(), positive.tolist()))
+
+
+LETTERS = "abcdefgh"
+PLAINLY = {"stemmer": "none", "stop_words": "none"}
+
+
+def assert_ties_are_found(posterior: NDArray[np.float64], classes: list[str]) -> None:
+    """Compare with scikit-learn on log odds of two classes rounded to nine decimals; as they are, rounding splits ties."""
+    truth = np.random.default_rng(0).choice(classes, len(posterior)).tolist()
+    evaluation = Evaluation(classes)
+    evaluation.add(truth, posterior)
+    per_class = evaluation.summary(PLAIN)["per_class"]
+    odds = posterior[:, 0] - posterior[:, 1]
+    found, split = [], []
+    for label, odds_of_class in zip(classes, (odds, -odds), strict=True):
+        positive, rounded = np.array(truth) == label, np.round(odds_of_class, 9)
+        for name, figure in (("roc_auc", reference.roc_auc_score), ("average_precision", reference.average_precision_score)):
+            assert per_class[label][name] == close(figure(positive, rounded))
+            found.append(per_class[label][name])
+            split.append(figure(positive, odds_of_class))
+    assert found != pytest.approx(split, abs=1e-12)
+
+
+@pytest.mark.parametrize("calibration", ["none", "length"])
+@pytest.mark.parametrize(
+    ("classifier", "weighting"),
+    [
+        ("multinomial", "counts"),
+        ("multinomial", "tfidf"),
+        ("complement", "counts"),
+        ("bernoulli", "counts"),
+        ("dirichlet-multinomial", "counts"),
+    ],
+)
+def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tied(
+    classifier: str, weighting: str, calibration: str
+) -> None:
+    generator = np.random.default_rng(1)
+    draws = [[LETTERS[number] for number in generator.integers(3 * k, 3 * k + 5, 3)] for k in (0, 1) for _ in range(20)]
+    # every word has a twin with the same counts, far from it in the vocabulary
+    texts = [" ".join(side + letter * 2 for letter in draw) for side in "az" for draw in draws]
+    model = TextClassifier(classifier=classifier, weighting=weighting, calibration=calibration, **PLAINLY)
+    model.fit(texts, ["x" if number % 40 < 20 else "y" for number in range(80)])
+    asked = []
+    for draw in draws * 5:
+        side = dict(zip(LETTERS, generator.choice(["a", "z"], len(LETTERS)), strict=True))
+        asked.append(" ".join(side[letter] + letter * 2 for letter in draw))
+    assert_ties_are_found(model.predict_log_proba(asked), model.classes_)
+
+
+def test_documents_brought_to_unit_length_from_multiples_of_the_same_counts_are_tied() -> None:
+    generator = np.random.default_rng(2)
+    draws = [sorted({LETTERS[number] * 2 for number in generator.integers(3 * k, 3 * k + 5, 4)}) for k in (0, 1) for _ in range(30)]
+    model = TextClassifier(classifier="logistic", calibration="temperature", **PLAINLY)
+    model.fit([" ".join(draw) for draw in draws], ["x" if number < 30 else "y" for number in range(60)])
+    assert_ties_are_found(model.predict_log_proba([" ".join(draw * int(generator.integers(1, 9))) for draw in draws * 3]), model.classes_)
+
+
+def test_copies_whose_terms_are_added_up_in_other_portions_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(3)
+    chances = generator.dirichlet(np.ones(8), 20)
+    texts = [" ".join(letter * 2 for letter in generator.choice(list(LETTERS), 9, p=of_text)) for of_text in chances]
+    model = TextClassifier(**PLAINLY).fit(texts, ["x", "y"] * 10)
+    monkeypatch.setattr(weighted_sums, "PRODUCTS_AT_ONCE", 7)
+    assert_ties_are_found(model.predict_log_proba(texts * 9), model.classes_)
+
+
+def test_a_difference_beyond_rounding_is_no_tie() -> None:
+    log_odds = np.array([-700.0, 30.0, 30.0 + 1e-9, 3.0, 3.0 + 1e-11, 3.0 + 1e-14, -1e-11, 0.0])
+    log_p, log_q = -np.log1p(np.exp(-log_odds)), -np.log1p(np.exp(log_odds))
+    units = np.spacing(np.maximum(-log_p, -log_q))
+    assert tied_ranks(log_p, units).tolist() == [0, 5, 6, 3, 4, 3, 1, 2]
+    assert tied_ranks(np.array([-np.inf, -1.0, -np.inf]), units[:3]).tolist() == [0, 1, 0]
 
 
 def test_ranking_is_left_out_once_there_are_too_many_scores() -> None:
