@@ -133,10 +133,12 @@ def isotonic(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
     steps = isotonic_regression(is_true[possible][order])
     begins, sizes = steps.blocks[:-1], np.diff(steps.blocks)
     middles = np.add.reduceat(log_odds[order], begins) / sizes
+    middles = np.clip(np.maximum.accumulate(middles), -STEEPEST, STEEPEST)  # a mean of equal numbers may be rounded either way
     places = np.concatenate(([-STEEPEST], middles, [STEEPEST]))
     shares = steps.x[begins][np.concatenate(([0], np.arange(begins.size), [-1]))]
     mixed_in = 1 / (len(truth) + 1)
-    return Calibration(calibration.scale, calibration.exponent, (places, (1 - mixed_in) * shares + mixed_in / (1 + np.exp(-places))))
+    shares = np.maximum.accumulate((1 - mixed_in) * shares + mixed_in / (1 + np.exp(-places)))
+    return Calibration(calibration.scale, calibration.exponent, (places, shares))
 
 
 def _log_odds(posterior: Floats) -> Floats:

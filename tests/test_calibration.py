@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression, minimize
 
@@ -126,6 +126,17 @@ def test_the_isotonic_curve_is_that_of_the_regression() -> None:
     middles = [np.concatenate((log_odds, -log_odds))[order][a:b].mean() for a, b in zip(steps.blocks, steps.blocks[1:], strict=False)]
     at_middles = np.interp(middles, *found.curve)
     assert at_middles == pytest.approx(steps.x[steps.blocks[:-1]], abs=2 / 300)
+
+
+@given(st.lists(st.tuples(st.sampled_from([-0.1, -1.1]), st.integers(0, 2)), min_size=1, max_size=14))
+@example([(-1.1, 2), (-1.1, 0), (-1.1, 2), (-1.1, 2), (-1.1, 2)])
+def test_the_isotonic_curve_rises_exactly(rows: list[tuple[float, int]]) -> None:
+    """Many equal log odds, whose mean is rounded up or down."""
+    scores, lengths = np.array([[score, score, -0.7] for score, _ in rows]), np.ones(len(rows), np.int64)
+    calibration = isotonic(scores, np.array([truth for _, truth in rows]), lengths)
+    for coordinate in calibration.curve:
+        assert np.all(np.diff(coordinate) >= 0)
+    assert np.isfinite(calibration.log_posterior(scores, lengths)).all()
 
 
 def test_isotonic_corrects_what_no_temperature_can() -> None:
