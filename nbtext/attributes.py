@@ -26,6 +26,10 @@ LARGEST, SMALLEST = 1e100, 1e-100
 """Of the size of a number that is not 0, so that squares can be summed exactly."""
 
 LARGEST_COUNT = 2**53
+"""Counts are below it."""
+
+FARTHEST = 1e50
+"""Standard deviations by which a number differs from a mean at most in a score: squares, and sums of them, stay finite."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 

@@ -32,7 +32,13 @@ STEPS = 50
 PRECISION = 1e-6
 
 STEEPEST = 30.0
-"""Largest change of log T in one step, and its largest value."""
+"""Largest change of log T in one step, and its largest value, up or down; also the largest log odds on a curve."""
+
+LARGEST_EXPONENT = 15.0
+"""Of T = a·n^b, up or down: where all documents are about equally long, the data do not bound b."""
+
+LONGEST = 2.0**53
+"""Documents have fewer known tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +51,20 @@ class Calibration:
     """Rising log odds of the posterior so far, and the calibrated probabilities there; empty for none."""
 
     def temperature(self, lengths: Whole) -> Floats:
-        """T of documents of some lengths, shape (n_docs,); 1 for a document without known tokens, whose posterior is the prior."""
-        return np.where(lengths > 0, self.scale * np.maximum(lengths, 1.0) ** self.exponent, 1.0)
+        """Return T of documents of some lengths, shape (n_docs,), with log T within ±`STEEPEST` as in the fit.
+
+        T is 1 for a document without known tokens, whose posterior is the prior.
+        """
+        with np.errstate(over="ignore"):
+            temperature = self.scale * np.maximum(lengths, 1.0) ** self.exponent
+        return np.where(lengths > 0, np.clip(temperature, np.exp(-STEEPEST), np.exp(STEEPEST)), 1.0)
+
+    @property
+    def is_possible(self) -> bool:
+        """True if a fit can end here: at some length log T is within ±`STEEPEST`, up to the digits that are not kept."""
+        ends = np.log(self.scale) + self.exponent * np.array((0.0, np.log(LONGEST)))
+        within = ends.min() < STEEPEST + PRECISION and ends.max() > -STEEPEST - PRECISION
+        return bool(within and abs(self.exponent) <= LARGEST_EXPONENT and np.all(np.abs(self.curve[0]) <= STEEPEST))
 
     def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
         """log p(C_k | d) from scores, both of shape (n_docs, n_classes), in nats, and known tokens, shape (n_docs,)."""
@@ -96,7 +114,8 @@ def _fitted(scores: Floats, truth: Whole, x: Floats) -> tuple[float, float]:
             step /= 2
         parameters = parameters - step
         loss, gradient, curvature = new
-    return float(parameters[0]), float(parameters[1])
+    t, b = parameters.tolist()
+    return max(-STEEPEST, min(t, STEEPEST)), max(-LARGEST_EXPONENT, min(b, LARGEST_EXPONENT))
 
 
 def _loss(scores: Floats, truth: Whole, design: Floats, parameters: Floats) -> tuple[float, Floats, Floats]:

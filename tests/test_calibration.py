@@ -98,6 +98,34 @@ def test_answers_stay_and_probabilities_add_up(method: str, rows: list[list[floa
         assert calibration.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum() >= before - 1e-6 or any(parameters)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", [1e5, 1e10, 1e20, 1e100])
+def test_a_fit_to_scores_of_any_size_stays_within_its_bounds(method: str, size: float) -> None:
+    scores, truth, lengths = overconfident(1.0, 0.0, 40, 3)
+    lengths = 100 + lengths % 2  # nearly the same length, so that hardly anything bounds the exponent
+    scores[::7] *= size * np.where(lengths[::7, np.newaxis] > 100, 1.0, 1e-4)
+    calibration = METHODS[method](scores, truth, lengths)
+    assert calibration.is_possible
+    assert np.isfinite(calibration.log_posterior(scores, lengths)).all()
+
+
+@pytest.mark.parametrize(
+    ("scale", "exponent"), [(1e-300, 0), (1e-14, 0), (1e14, 0), (1, 15.1), (1, -1000), (1e-300, -15), (1e300, 15), (1e200, 15)]
+)
+def test_calibrations_that_no_fit_makes(scale: float, exponent: float) -> None:
+    assert not Calibration(scale, exponent).is_possible
+    assert Calibration(np.exp(30), 0).is_possible
+    assert Calibration(np.exp(-500), 15).is_possible
+
+
+def test_a_temperature_is_as_bounded_as_in_the_fit() -> None:
+    lengths = np.array([0, 1, 10, 2**53 - 1])
+    for calibration in (Calibration(1e-100, -15.0), Calibration(1e100, 15.0)):
+        found = calibration.temperature(lengths)
+        assert found[0] == 1
+        assert np.all(np.abs(np.log(found)) <= 30 + 1e-9)
+
+
 def test_without_calibration_the_posterior_is_the_textbook_s() -> None:
     scores, _, lengths = overconfident(2.0, 0.5, 50)
     assert np.array_equal(UNCALIBRATED.log_posterior(scores, lengths), log_posterior(scores))
@@ -137,6 +165,7 @@ def test_the_isotonic_curve_rises_exactly(rows: list[tuple[float, int]]) -> None
     for coordinate in calibration.curve:
         assert np.all(np.diff(coordinate) >= 0)
     assert np.isfinite(calibration.log_posterior(scores, lengths)).all()
+    assert calibration.is_possible
 
 
 def test_isotonic_corrects_what_no_temperature_can() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from nbtext.attributes import FARTHEST
 from nbtext.classifiers.base import Classifier, Training
 from nbtext.classifiers.class_prior import class_prior
 from nbtext.classifiers.gaussian import Boundary, GaussianClasses
@@ -155,11 +156,12 @@ class StandardNumbers:
         return cls(mean[0], np.sqrt(np.where(variance[0] > 0, variance[0], 1.0)))
 
     def features(self, matrix: DocumentTermMatrix) -> Floats:
-        """The standard numbers of documents, shape (n_docs, n_columns), nan for missing ones."""
+        """The standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
         if matrix.values is None:
             return np.empty((matrix.n_documents, 0))
-        values: Floats = (matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres) / self.scales
-        return values
+        with np.errstate(over="ignore"):
+            values = (matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres) / self.scales
+        return np.asarray(np.clip(values, -FARTHEST, FARTHEST))
 
 
 def features_of(

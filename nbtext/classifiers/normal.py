@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from nbtext.attributes import FARTHEST
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,14 +56,15 @@ class NormalAttributes:
     def add_log_likelihood(self, scores: Floats, values: Floats) -> NDArray[np.int64]:
         """Add log p(x_d | C_k) of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes), in nats.
 
-        Returns how many values each document has, shape (n_docs,).
+        A value counts as at most `FARTHEST` standard deviations away from a mean. Returns how many values each document has, shape (n_docs,).
         """
         known = np.isfinite(values) & np.all(self.variances > 0, axis=0)
         for column in np.flatnonzero(known.any(axis=0)).tolist():
             rows = np.flatnonzero(known[:, column])
             mean, variance = self.means[:, column], self.variances[:, column]
-            deviation = values[rows, column, np.newaxis] - mean
-            scores[rows] -= 0.5 * (np.log(2 * np.pi * variance) + deviation**2 / variance)
+            with np.errstate(over="ignore"):
+                distance = np.minimum((values[rows, column, np.newaxis] - mean) ** 2 / variance, FARTHEST**2)
+            scores[rows] -= 0.5 * (np.log(2 * np.pi * variance) + distance)
         return np.asarray(np.count_nonzero(known, axis=1))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,8 @@ SETTINGS = frozenset({"smoothing", "temperature", "calibration", "profile"})
 FITTED = "fitted_"
 """What the names of a classifier's own arrays begin with."""
 
-FIGURES = frozenset({"log_loss", "brier", "ece"})
+FIGURES = {"log_loss": sys.float_info.max, "brier": 2.0, "ece": 1.0}
+"""What a calibration is judged by, and the largest value of each."""
 
 
 def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -70,12 +72,14 @@ def learnt_from_plain(settings: Mapping[str, Any], part: Mapping[str, NDArray[An
 def _calibration(temperature: object, part: Mapping[str, NDArray[Any]]) -> Calibration:
     require(isinstance(temperature, dict) and set(temperature) == {"scale", "exponent"}, "its temperature has not scale and exponent")
     scale, exponent = temperature["scale"], temperature["exponent"]  # type: ignore[index]
-    require(_is_number(scale, 1e-300, 1e300) and _is_number(exponent, -1e3, 1e3), "its temperature is no number")
+    require(_is_number(scale, sys.float_info.min, sys.float_info.max) and _is_number(exponent, -MOST, MOST), "its temperature is no number")
     places, shares = part["curve_places"].astype(np.float64), part["curve_shares"].astype(np.float64)
     require(places.size == shares.size and places.size != 1, "its calibration curve has not two coordinates")
     require(bool(np.isfinite(places).all()) and bool(np.all(np.diff(places) >= 0)), "its calibration curve does not go on")
     require(bool(np.all((shares > 0) & (shares <= 1))) and bool(np.all(np.diff(shares) >= 0)), "its calibration curve does not rise")
-    return Calibration(float(scale), float(exponent), (places, shares))
+    calibration = Calibration(float(scale), float(exponent), (places, shares))
+    require(calibration.is_possible, "its temperature or curve is out of range")
+    return calibration
 
 
 def _typicality(array: NDArray[Any]) -> Typicality | None:
@@ -110,10 +114,11 @@ def _is_judgement(value: object) -> bool:
         isinstance(value, dict)
         and set(value) == {"documents", "before", "after"}
         and type(value["documents"]) is int
-        and all(isinstance(side, dict) and set(side) == FIGURES for side in (value["before"], value["after"]))
-        and all(_is_number(figure, 0, MOST) for side in (value["before"], value["after"]) for figure in side.values())
+        and 0 < value["documents"] < MOST
+        and all(isinstance(side, dict) and set(side) == set(FIGURES) for side in (value["before"], value["after"]))
+        and all(_is_number(side[name], 0, most) for side in (value["before"], value["after"]) for name, most in FIGURES.items())
     )
 
 
 def _is_number(value: object, least: float, most: float) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value < most
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most

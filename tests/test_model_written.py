@@ -1,0 +1,130 @@
+"""A model that is written loads, whatever numbers stand in the corpus."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.errors import UsageError
+from tests.process import REPOSITORY, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    Labelled = list[tuple[str, dict[str, Any]]]
+
+FOUND = REPOSITORY.parent / "shared" / "hostile" / "found"
+
+OUTLIERS = [9999999999, 1e20, -3e38, -2e40, 1e100, -1e-100, 1e99]
+NUMBERS = st.one_of(
+    st.none(),
+    st.sampled_from([0.0, 1.0, 2.0, 0.5, 1 / 3, 3.0]),
+    st.floats(-3, 3).map(lambda value: round(value, 3)),
+    st.integers(1, 15).map(lambda digits: 5 + 10.0**-digits),
+    st.sampled_from(OUTLIERS),
+)
+COLUMNS = {"numeric": "x,y", "count": "n", "categorical": "colour"}
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from("abcd"),
+        st.fixed_dictionaries(
+            {
+                "text": st.sampled_from(["cat dog", "dog fish", "", "fish fish eel"]),
+                "x": NUMBERS,
+                "y": NUMBERS,
+                "n": st.sampled_from([None, 0, 1, 2, 5, 2**53 - 1]),
+                "colour": st.sampled_from([None, "red", "green"]),
+            }
+        ),
+    ),
+    min_size=1,
+    max_size=20,
+)
+ASKED: list[dict[str, Any]] = [
+    {}, {"text": "cat"}, {"x": 1.5, "y": 2}, {"x": 1e100, "y": -1e100, "n": 2**53 - 1, "colour": "red"}, {"x": 1e-100}, {"n": 1, "text": "eel fish"},
+]  # fmt: skip
+
+OUTLIER = [("ab"[place % 2], {"x": float(1 + place % 3)}) for place in range(12)] + [("a", {"x": 9999999999.0})]
+FAR_OUTLIER = [("ab"[place % 2], {"x": float(1 + place % 3)}) for place in range(12)] + [("a", {"x": 1e20})]
+ONE_EACH = [("a", {"x": 1e100}), ("b", {"x": -1e-100}), ("c", {"x": 3.0}), ("d", {"x": 3.0})]
+
+
+def loaded(model: TextClassifier, path: Path, rows: Labelled, *, may_be_impossible: bool = False) -> TextClassifier:
+    """The model after it was saved and loaded, which must answer every document; a row of nan is one that every class finds impossible."""
+    model.save(str(path))
+    again = TextClassifier.load(str(path))
+    asked = [row for _, row in rows] + ASKED
+    found = again.predict_proba(asked)
+    impossible = np.isnan(found).all(axis=1)
+    assert may_be_impossible or not impossible.any()
+    assert np.isfinite(found[~impossible]).all()
+    assert found[~impossible].sum(axis=1) == pytest.approx(np.ones(np.count_nonzero(~impossible)))
+    assert np.array_equal(found, model.predict_proba(asked), equal_nan=True)
+    return again
+
+
+BUDGET = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"])
+@BUDGET
+@given(rows=ROWS, calibration=st.sampled_from(["auto", "temperature", "isotonic", "none"]), estimate=st.sampled_from(["mean", "map", "ml"]))
+@example(rows=OUTLIER, calibration="auto", estimate="mean")
+@example(rows=FAR_OUTLIER, calibration="isotonic", estimate="map")
+@example(rows=ONE_EACH, calibration="temperature", estimate="mean")
+def test_whatever_the_numbers_are(tmp_path: Path, classifier: str, rows: Labelled, calibration: str, estimate: str) -> None:
+    assume(classifier != "logistic" or estimate != "ml")
+    model = TextClassifier(classifier=classifier, calibration=calibration, estimate=estimate, **COLUMNS)
+    try:
+        model.fit([row for _, row in rows], [label for label, _ in rows])
+    except UsageError as problem:
+        if estimate == "ml" and "have the same" in str(problem):  # maximum likelihood has no variance of equal numbers
+            return
+        raise
+    loaded(model, tmp_path / "m", rows, may_be_impossible=estimate == "ml")
+
+
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial"])
+@BUDGET
+@given(rows=ROWS, more=ROWS)
+@example(rows=OUTLIER[:12], more=OUTLIER[12:])
+@example(rows=FAR_OUTLIER, more=ONE_EACH)
+def test_whatever_the_numbers_are_that_are_added_and_forgotten(tmp_path: Path, classifier: str, rows: Labelled, more: Labelled) -> None:
+    model = TextClassifier(classifier=classifier, **COLUMNS).fit([row for _, row in rows], [label for label, _ in rows])
+    before, changes = model.statistics, ([row for _, row in more], [label for label, _ in more])
+    model = loaded(model.partial_fit(*changes), tmp_path / "m", rows + more)
+    assert loaded(model.forget(*changes), tmp_path / "m", rows + more).statistics == before
+
+
+def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: Path) -> None:
+    rows = [{"label": "ab"[place % 2], "x": value} for place, value in enumerate([1, 2, 3, 1e300, 2.5, 1, 1e100, 2, 9999999999, 1])]
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    trained = nbtext("train", "c.jsonl", "--numeric", "x", "-m", "m", cwd=tmp_path)
+    assert (trained.status, len(trained.notes)) == (1, 1), trained
+    assert "c.jsonl:4" in trained.notes[0]
+    succeeded(nbtext("inspect", "--verify", "-m", "m", cwd=tmp_path))
+    answered = nbtext("classify", "c.jsonl", "-m", "m", cwd=tmp_path)
+    assert answered.status == 1
+    assert all(0 <= float(row[2]) <= 1 for row in answered.rows if row[1])
+    assert sum(bool(row[1]) for row in answered.rows) == 9
+
+
+@pytest.mark.skipif(not FOUND.exists(), reason="the inputs that were found are not beside the repository")
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("constant-curve.tsv", ["--classifier", "complement", "--smoothing", "1", "--calibration", "isotonic"]),
+        ("numeric-curve.jsonl", ["--numeric", "x,y", "--text-column", "text", "--calibration", "isotonic"]),
+        ("numeric-fit.jsonl", ["--numeric", "x,y", "--text-column", "text"]),
+        ("numeric-fit.jsonl", ["--numeric", "x,y", "--classifier", "bernoulli", "--calibration", "temperature"]),
+    ],
+)
+def test_corpora_that_were_found(tmp_path: Path, name: str, options: list[str]) -> None:
+    succeeded(nbtext("train", FOUND / name, *options, "-m", "m", cwd=tmp_path))
+    succeeded(nbtext("inspect", "--verify", "-m", "m", cwd=tmp_path))
