@@ -1,8 +1,10 @@
-"""A model that is written loads, whatever numbers stand in the corpus."""
+"""A model that is written loads, whatever numbers stand in the corpus; what could not be loaded is not written."""
 
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +13,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.calibration import Calibration
 from nbtext.errors import UsageError
-from tests.process import REPOSITORY, nbtext, succeeded
+from tests.process import HOUSE, REPOSITORY, nbtext, run, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,6 +116,32 @@ def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: P
     assert answered.status == 1
     assert all(0 <= float(row[2]) <= 1 for row in answered.rows if row[1])
     assert sum(bool(row[1]) for row in answered.rows) == 9
+
+
+def test_what_could_not_be_loaded_is_not_written(pets: Path) -> None:
+    path = pets / "nbtext.joblib"
+    before, model = path.read_bytes(), TextClassifier.load(str(path))
+    model._learnt = replace(model.learnt, calibration=Calibration(scale=1e-300))
+    with pytest.raises(RuntimeError, match="not written, because it would not load: the model is malformed: its temperature"):
+        model.save(str(path))
+    assert path.read_bytes() == before
+    assert sorted(place.name for place in pets.iterdir()) == ["nbtext.joblib", "pets"]
+
+
+def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Path) -> None:
+    """The defect is planted: a fit that ends at a temperature which the loader refuses."""
+    before = (pets / "nbtext.joblib").read_bytes()
+    code = (
+        "import sys; from nbtext import calibration; from nbtext.cli.main import run\n"
+        "calibration.METHODS['length'] = lambda *_: calibration.Calibration(1e-300)\n"
+        "sys.exit(run(sys.argv[1:]))"
+    )
+    for command in ("train", "update"):
+        done = run([sys.executable, "-c", code, command, "pets"], cwd=pets, env=HOUSE)
+        assert (done.status, len(done.notes)) == (70, 1), done
+        assert "internal error: RuntimeError: not written" in done.notes[0]
+        assert (pets / "nbtext.joblib").read_bytes() == before
+        assert sorted(place.name for place in pets.iterdir()) == ["nbtext.joblib", "pets"]
 
 
 @pytest.mark.skipif(not FOUND.exists(), reason="the inputs that were found are not beside the repository")

@@ -170,11 +170,19 @@ class TextClassifier(ForScikitLearn):
         return sum(answer == label for answer, label in zip(self.predict(given), truth, strict=True)) / len(truth)
 
     def save(self, path: str, before: Callable[[Path, bytes], None] | None = None) -> None:
-        """Write the model file, atomically, with ``before`` as `write_model_file` takes it; raises `PathError` if it cannot be written."""
+        """Write the model file, atomically, with ``before`` as `write_model_file` takes it; first run the checks of the loader.
+
+        Raises `PathError` if it cannot be written, and `RuntimeError` if the loader would refuse it, which is a defect of nbtext. In both
+        cases the old file stays.
+        """
         from nbtext.store import write_model_file
 
-        state = State(self.parameters, self.reading, self.stop_list, self.counts, self.learnt, self.written_by)
-        write_model_file(path, *to_plain(state), before)
+        settings, arrays = to_plain(State(self.parameters, self.reading, self.stop_list, self.counts, self.learnt, self.written_by))
+        try:
+            from_plain(settings, {name: array for name, array in arrays.items() if array.size})  # a file leaves empty arrays out
+        except ModelError as problem:
+            raise RuntimeError(f"not written, because it would not load: {problem}") from problem
+        write_model_file(path, settings, arrays, before)
 
     @classmethod
     def load(cls, path: str) -> TextClassifier:
