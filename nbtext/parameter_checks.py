@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 ALL_OTHERS = "*"
 """In place of a term: all terms that are not named."""
 
+LEAST_PSEUDO_COUNT, MOST_PSEUDO_COUNT = 1e-12, 1e12
+"""Of a pseudo-count that is not 0: a smaller one is lost when it is added to a count."""
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -161,8 +164,14 @@ def prior(value: object) -> object:
 
 
 def pseudo_counts(value: object) -> object:
-    """A number from 0, or such numbers by term, with one for `ALL_OTHERS`."""
-    check = number(float, 0, 1e12, "")
+    """0 or a number from `LEAST_PSEUDO_COUNT` to `MOST_PSEUDO_COUNT`, or such numbers by term, with one for `ALL_OTHERS`."""
+
+    def check(value: object) -> int | float:
+        found = number(float, 0, MOST_PSEUDO_COUNT, "")(value)
+        if 0 < found < LEAST_PSEUDO_COUNT:
+            raise ValueError
+        return found
+
     if not isinstance(value, dict):
         return check(value)
     if ALL_OTHERS not in value or not all(isinstance(term, str) and term.splitlines() == [term] and term.encode() for term in value):

@@ -171,7 +171,7 @@ TRAINING = (
     ),
     Parameter(
         "smoothing", "auto", "auto|leave-one-out|A|FILE",
-        checks.one_of("auto", "leave-one-out", otherwise=checks.pseudo_counts, wanted="a number from 0, or such numbers by term with one for '*', all others"),
+        checks.one_of("auto", "leave-one-out", otherwise=checks.pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
         "Pseudo-count added to each count; auto takes the one under which the class counts are most probable (evidence), leave-one-out the one under "
         "which sampled documents are, each by its own class without it; both at most 1 per term. A file gives terms their own: lines of a term, a tab "
         "and a number, and one of * for all others.",

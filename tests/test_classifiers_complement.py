@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.naive_bayes import ComplementNB
 
+from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import SPREADS, ComplementNaiveBayes, log_shares
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
@@ -162,6 +163,14 @@ def test_only_selected_terms_make_up_the_length_of_a_document() -> None:
 def test_without_smoothing_it_is_refused(weighting: str) -> None:
     with pytest.raises(UsageError, match="needs smoothing"):
         ComplementNaiveBayes.estimate(training(CHINA, 0.0, weighting=weighting))
+
+
+def test_a_pseudo_count_that_is_lost_beside_the_counts_is_not_lost_where_there_are_none() -> None:
+    many = 20_000
+    model = TextClassifier(classifier="complement", weighting="tfidf", smoothing=1e-12, calibration="none")
+    model.fit(["cat"] * many + ["dog", "dog bird"], ["a"] * many + ["b", "b"])
+    assert model.predict(["cat", "dog"]) == ["a", "b"]
+    assert np.isfinite(model.predict_proba(["cat", "dog", ""])).all()
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)

@@ -143,13 +143,16 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
             return np.ones(self.counts.n_classes)
         counts, terms = self.counts, np.flatnonzero(self.language_models.selected)
         added, total = self.language_models.pseudo_counts(terms)
-        numerators = np.zeros(counts.n_terms)
+        pseudo_counts, numerators = np.zeros(counts.n_terms), np.zeros(counts.n_terms)
+        pseudo_counts[terms] = added[:, 0]
         numerators[terms] = counts.term_counts[terms] + added[:, 0]
         possible = numerators > 0
         of_all = np.log(numerators, out=np.zeros_like(numerators), where=possible)
         cells = possible[counts.cell_terms]
         holding, labels = counts.cell_terms[cells], counts.cell_classes[cells]
-        less = np.log(numerators[holding] - counts.cell_counts[cells]) - of_all[holding]
+        remaining = numerators[holding] - counts.cell_counts[cells]
+        remaining = np.where(remaining > 0, remaining, pseudo_counts[holding])  # lost beside the counts of a term of one class only
+        less = np.log(remaining) - of_all[holding]
         n_terms = np.count_nonzero(possible)
         sums = -of_all.sum() - np.bincount(labels, less, counts.n_classes)
         if n_terms:
