@@ -151,11 +151,8 @@ def test_numbers_that_overflow_are_found(tmp_path: Path) -> None:
     path = saved(tmp_path, classifier="logistic", l2=1)
     plain, arrays = read_model_file(path)
     arrays["fitted_bias"] = np.full(2, 1e308)
-    plain["temperature"] = {"scale": 0.5, "exponent": 0}
     write_model_file(path, plain, arrays)
-    TextClassifier.load(path)
-    with np.errstate(all="ignore"):
-        assert list(failed(verify(path))) == ["answers"]
+    assert failed(verify(path))["contents"] == "the model is malformed: its weights are too large"
 
 
 def test_more_documents_calibrated_from_than_there_are_is_found(tmp_path: Path) -> None:

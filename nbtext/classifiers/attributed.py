@@ -18,6 +18,7 @@ from nbtext.classifiers.poisson import PoissonAttributes
 from nbtext.classifiers.registry import classifier_class
 from nbtext.classifiers.term_probabilities import TermProbabilities
 from nbtext.errors import ModelError, UsageError
+from nbtext.language_model.evidence import could_be_chosen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +66,9 @@ class AttributedClassifier(Classifier):
         of_text = {name: array for name, array in arrays.items() if name != KEPT}
         smoothing = arrays.get(KEPT, np.empty(0)).astype(np.float64)
         names = training.statistics.attributes.categorical
-        if smoothing.size != len(names) or not np.all((smoothing >= 0) & (smoothing <= 1e12)):
+        given, n_terms = chosen_smoothing(training.parameters), training.statistics.n_terms
+        possible = [could_be_chosen(one, n_terms) if given is None else one == given for one in smoothing.tolist()]
+        if smoothing.size != len(names) or not all(possible):
             raise ModelError("the model is malformed: its attributes and their smoothing do not fit")
         text = classifier_class(training.parameters["classifier"]).restored(training, of_text)
         return cls._with_text(text, training, smoothing.tolist())

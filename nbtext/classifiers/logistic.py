@@ -51,6 +51,8 @@ HELD_OUT = 5
 
 CHEAP = 40_000_000
 """Numbers that an iteration of the fit may touch, at most, for it to go on until probabilities have settled: about 20 ms."""
+LARGEST_WEIGHT = 1e30
+"""In a model file. No fit comes near: l2 is at least 1e-6, so the weights of 10¹² documents are below 10¹⁴."""
 
 
 def log_count_ratio(counts: Whole, totals: Whole, n_terms: int, smoothing: float) -> NDArray[np.float64]:
@@ -156,6 +158,8 @@ class LogisticRegression(LinearClassifier):
         kept = {"weights": np.empty(0, np.float32), **arrays}  # a file leaves empty arrays out
         if {name: array.size for name, array in kept.items()} != sizes or kept["weights"].dtype != np.float32:
             raise ModelError("the model is malformed: its weights do not fit its terms and classes")
+        if not all(np.all(np.abs(kept[name]) <= LARGEST_WEIGHT) for name in ("weights", "bias")):
+            raise ModelError("the model is malformed: its weights are too large")
         outcome = Outcome(*kept["outcome"].tolist())
         if min(outcome) < 0:
             raise ModelError("the model is malformed: its fit did not go as it says")

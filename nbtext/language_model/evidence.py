@@ -115,6 +115,11 @@ def psi(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(high) - 0.5 / high - series - below)
 
 
+def could_be_chosen(smoothing: float, n_terms: int) -> bool:
+    """Return whether automatic smoothing of at most ``n_terms`` terms can choose this pseudo-count or μ, which it rounds to six digits."""
+    return WEAKEST * (1 - 1e-5) <= smoothing <= MOST_SMOOTHING * max(n_terms, 1) * (1 + 1e-5)
+
+
 def smoothing_by_evidence(statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str) -> float:
     """The pseudo-count per term (``symmetric``) or μ (``background``) under which the class counts are most probable.
 

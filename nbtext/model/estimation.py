@@ -16,8 +16,10 @@ from nbtext.decision import log_posterior, minimum_error
 from nbtext.drift import Profile
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels
+from nbtext.language_model.evidence import could_be_chosen
 from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
 from nbtext.model.given_smoothing import GivenSmoothing
+from nbtext.parameter_checks import ALL_OTHERS
 from nbtext.plurals import counted
 from nbtext.typicality import Typicality
 
@@ -226,6 +228,16 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     if n_terms and not selected.any():
         raise UsageError(f"none of the {counted(n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
     return selected
+
+
+def is_possible_smoothing(smoothing: float, n_terms: int, parameters: Mapping[str, Any]) -> bool:
+    """Return whether training with these parameters, as a model file has them, can make this pseudo-count."""
+    given = parameters["smoothing"]
+    if parameters["estimate"] == "ml":
+        return smoothing == 0
+    if isinstance(given, str):
+        return could_be_chosen(smoothing, n_terms)
+    return bool(smoothing == (given[ALL_OTHERS] if isinstance(given, dict) else given))
 
 
 def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:

@@ -97,7 +97,7 @@ def _sample(part: Mapping[str, NDArray[Any]], statistics: ClassStatistics, size:
     if statistics.moments is not None:
         from nbtext.model.plain_values import sample_values_from_plain
 
-        matrix = matrix._replace(values=sample_values_from_plain(part, classes.size, statistics.moments.n_columns))
+        matrix = matrix._replace(values=sample_values_from_plain(part, classes.size, statistics.attributes))
     return DocumentSample(CountedDocuments(matrix, classes, hashes), size, bound)
 
 

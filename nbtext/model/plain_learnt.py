@@ -10,7 +10,7 @@ import numpy as np
 from nbtext import drift
 from nbtext.calibration import Calibration
 from nbtext.drift import Profile, Spread
-from nbtext.model.estimation import Learnt
+from nbtext.model.estimation import Learnt, is_possible_smoothing
 from nbtext.model.plain import MOST, narrow, require, whole
 from nbtext.typicality import BANDS, LEVELS, Typicality
 
@@ -50,9 +50,12 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[A
     return settings, arrays
 
 
-def learnt_from_plain(settings: Mapping[str, Any], part: Mapping[str, NDArray[Any]], n_terms: int, n_classes: int) -> Learnt:
-    """What all of `SETTINGS` and `ARRAYS` describe; raises `ModelError` unless training could have made it."""
+def learnt_from_plain(
+    settings: Mapping[str, Any], part: Mapping[str, NDArray[Any]], training: Mapping[str, Any], n_terms: int, n_classes: int
+) -> Learnt:
+    """What all of `SETTINGS` and `ARRAYS` describe; raises `ModelError` unless ``training``, the options, could have made it."""
     require(_is_number(settings["smoothing"], 0, MOST), "its smoothing is no number from 0")
+    require(is_possible_smoothing(settings["smoothing"], n_terms, training), "its smoothing is not what its settings say")
     selected = np.ones(n_terms, np.bool_)
     if part["selected"].size:
         require(part["selected"].dtype.kind == "u" and part["selected"].size == n_terms, "its selection does not fit its terms")
@@ -87,7 +90,7 @@ def _typicality(array: NDArray[Any]) -> Typicality | None:
         return None
     require(array.dtype.kind == "f" and array.size == BANDS * LEVELS.size, "its likelihoods are not as many as there are quantiles")
     quantiles = array.astype(np.float64).reshape(BANDS, LEVELS.size)
-    require(bool(np.isfinite(quantiles).all()) and bool(np.all(np.diff(quantiles) >= 0)), "its likelihoods do not rise")
+    require(bool(np.all(np.abs(quantiles) < MOST)) and bool(np.all(np.diff(quantiles) >= 0)), "its likelihoods do not rise")
     return Typicality(quantiles)
 
 

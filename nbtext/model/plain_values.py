@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.attributes import LARGEST
+from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST
 from nbtext.counts.moments import Moments
 from nbtext.model.plain import narrow, require, utf8, whole
 
@@ -43,18 +43,26 @@ def moments_from_plain(part: Mapping[str, NDArray[Any]], class_documents: NDArra
     moments = Moments(documents.reshape(shape), *halves)
     require(bool(np.all(moments.documents <= class_documents[:, np.newaxis])), "there are more values than documents")
     require(moments.are_possible(), "its sums are not those of numbers")
+    require(bool(np.all(moments.squares <= moments.documents.astype(object) * int(LARGEST) ** 2)), "its numbers are too large")
     of_counts = moments.sums[:, : len(attributes.counts)].ravel().tolist()
     require(all(total >= 0 and total.denominator == 1 for total in of_counts), "its sums are not those of counts")
     return moments
 
 
-def sample_values_from_plain(part: Mapping[str, NDArray[Any]], n_documents: int, n_columns: int) -> NDArray[np.float64]:
-    """The values of sampled documents, shape (n_documents, n_columns); raises `ModelError` unless they can be."""
-    values = part["sample_values"]
+def sample_values_from_plain(part: Mapping[str, NDArray[Any]], n_documents: int, attributes: Attributes) -> NDArray[np.float64]:
+    """The values of sampled documents, shape (n_documents, n_columns); raises `ModelError` unless documents could have had them."""
+    n_columns, values = len(attributes.numbers), part["sample_values"]
     require(values.size == n_documents * n_columns, "its sample does not fit its attributes")
-    require(not values.size or values.dtype == np.float64, "a value is no number")
-    require(bool(np.all(np.isnan(values) | (np.abs(values) <= LARGEST))), "a value is too large")
-    return values.astype(np.float64).reshape(n_documents, n_columns)
+    require(not values.size or values.dtype == np.float64, "its sample has values that are no numbers")
+    values = values.astype(np.float64).reshape(n_documents, n_columns)
+    counts, numbers = np.split(values, [len(attributes.counts)], axis=1)
+    size = np.abs(numbers)
+    require(bool(np.all(np.isnan(size) | (size == 0) | ((size >= SMALLEST) & (size <= LARGEST)))), "its sample has an impossible number")
+    require(
+        bool(np.all(np.isnan(counts) | ((counts >= 0) & (counts < LARGEST_COUNT) & (counts == np.floor(counts))))),
+        "its sample has an impossible count",
+    )
+    return values
 
 
 def _fraction(line: str) -> Fraction:

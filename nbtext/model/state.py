@@ -82,7 +82,7 @@ def from_plain(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     stop_list = utf8(part["stop_words"]).split()
     try:
         class_prior(training["class_prior"], counts.statistics)
-        learnt = plain_learnt.learnt_from_plain(settings, part, counts.statistics.n_terms, counts.statistics.n_classes)
+        learnt = plain_learnt.learnt_from_plain(settings, part, training, counts.statistics.n_terms, counts.statistics.n_classes)
         learnt = replace(learnt, own=own_pseudo_counts(counts.statistics, looked_up(training, stop_list, reading)))
         classifier(counts.statistics, learnt, training)  # raises if what was fitted does not fit
     except UsageError as problem:

@@ -1,0 +1,207 @@
+"""A model file in which one number was changed, with a true checksum, is refused or gives finite numbers in answer to every question."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.attributes import Attributes
+from nbtext.corpus.document import Document
+from nbtext.errors import ModelError
+from nbtext.metrics.intervals import Bootstrap
+from nbtext.model.explanation import Explainer
+from nbtext.model.judging import judge
+from nbtext.model.labelled_texts import all_utf8
+from nbtext.model.overview import overview
+from nbtext.model.state import from_plain
+from nbtext.model.verify import verify
+from nbtext.report.explanations import record
+from nbtext.store import read_model_file
+from tests.model_bytes import put_together, taken_apart
+from tests.process import REPOSITORY, error_line, nbtext
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FOUND = REPOSITORY.parent / "shared" / "hostile" / "found"
+
+ATTRIBUTES = {"numeric": "x,y", "count": "n", "categorical": "colour"}
+MODELS: dict[str, dict[str, Any]] = {
+    "attributes": {"calibration": "isotonic", **ATTRIBUTES},
+    "bernoulli": {"classifier": "bernoulli", "ngrams": 2, "top": 12},
+    "complement": {"classifier": "complement", "weighting": "tfidf"},
+    "dirichlet-multinomial": {"classifier": "dirichlet-multinomial", "smoothing": {"*": 1, "cat": 2}},
+    "gaussian": {"classifier": "gaussian", "latent": 3, **ATTRIBUTES},
+    "separate": {"classifier": "gaussian", "latent": 2, "covariance": "separate", "covariance_shape": "diagonal", "numeric": "x,y"},
+    "logistic": {"classifier": "logistic", **ATTRIBUTES},
+}
+
+OPTIONS = [0, 1e-300, 1e30]
+LEARNT = [0, -1, 1e-300, 1e-13, 14.9, -1000, 1e300]
+FLOATS = [0, -1, np.nan, 1e-300, 1e300, -1e29, 1e99]
+WHOLE = [0, 1, 2**8 - 1, 2**15]
+
+
+def corpus() -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows enough for likelihoods by length, in three classes."""
+    draw, words = np.random.default_rng(3), ["sofa", "cat", "purr", "dog", "bark", "bone", "sun", "rain", "wind"]
+    rows = []
+    for number in range(60):
+        of_class = words[3 * (number % 3) : 3 * (number % 3) + 3]
+        rows.append(
+            {
+                "text": " ".join(draw.choice(of_class + words, 1 + number % 5)),
+                "x": round(float(draw.normal(number % 3)), 2),
+                "y": None if number % 5 == 0 else round(float(draw.normal()), 1),
+                "n": int(draw.poisson(2 + number % 3)),
+                "colour": str(draw.choice(["red", "green"])),
+            }
+        )
+    return rows, ["abc"[number % 3] for number in range(60)]
+
+
+ROWS, LABELS = corpus()
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def content(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("model") / "m"
+    parameters = MODELS[request.param]
+    rows = ROWS if "numeric" in parameters else [row["text"] for row in ROWS]
+    TextClassifier(**parameters).fit(rows, LABELS).save(str(path))
+    return path.read_bytes()
+
+
+def numbers_in(settings: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths to all numbers of some JSON."""
+    for key, value in settings.items() if isinstance(settings, dict) else enumerate(settings):
+        if isinstance(value, (dict, list)):
+            yield from numbers_in(value, (*path, key))
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield (*path, key)
+
+
+def changed_settings(content: bytes) -> Iterator[tuple[str, bytes]]:
+    parts = taken_apart(content)
+    for *path, last in numbers_in(parts.decoded["settings"]):
+        for value in OPTIONS if path[:1] in (["training"], ["reading"]) else LEARNT:
+            index = parts.decoded
+            place = index["settings"]
+            for key in path:
+                place = place[key]
+            place[last] = value
+            yield f"{path} {last} = {value}", put_together(index, parts.payload)
+
+
+def changed_arrays(content: bytes) -> Iterator[tuple[str, bytes]]:
+    parts = taken_apart(content)
+    for name, place in parts.decoded["arrays"].items():
+        kind, number = np.dtype(place["dtype"]), place["shape"][0] // 2
+        begin = place["offset"] + number * kind.itemsize
+        for value in FLOATS if kind.kind == "f" else WHOLE:
+            payload = bytearray(parts.payload)
+            with np.errstate(all="ignore"):
+                payload[begin : begin + kind.itemsize] = np.array([value]).astype(kind).tobytes()
+            yield f"{name}[{number}] = {value}", put_together(parts.decoded, bytes(payload))
+
+
+def require_finite(value: object, what: str) -> None:
+    if isinstance(value, float):
+        assert math.isfinite(value), what
+    elif isinstance(value, (dict, list, tuple)):
+        for part in value.values() if isinstance(value, dict) else value:
+            require_finite(part, what)
+
+
+def is_refused(path: Path, what: str) -> bool:
+    """Whether loading refuses a file; if not, every question gets finite numbers."""
+    try:
+        model = TextClassifier.load(str(path))
+    except ModelError:
+        return True
+    rows = (ROWS if model.reading["numeric"] else [row["text"] for row in ROWS])[:20]
+    texts = all_utf8(rows, Attributes.of(model.reading))
+    documents = [Document(str(number), LABELS[number], text) for number, text in enumerate(texts)]
+    posterior = model.predict_proba(rows)
+    assert posterior.sum(axis=1) == pytest.approx(np.ones(20)), what
+    require_finite(overview(model, 2), what)
+    require_finite(judge(model, documents).summary(Bootstrap(5)), what)
+    require_finite([record(explained) for explained in Explainer(model).explain(documents[:2])], what)
+    verify(str(path))
+    return False
+
+
+@pytest.mark.parametrize("changed", [changed_settings, changed_arrays])
+def test_one_changed_number_is_refused_or_does_no_harm(tmp_path: Path, content: bytes, changed: Any) -> None:
+    refused = []
+    for what, bad in changed(content):
+        (tmp_path / "m").write_bytes(bad)
+        refused.append(is_refused(tmp_path / "m", what))
+    assert 0 < sum(refused) < len(refused)
+
+
+def from_changed(content: bytes, path: Path, settings: dict[str, Any] | None = None, **arrays: Any) -> None:
+    """Load a model file with some settings and array elements (name to place and value) replaced."""
+    path.write_bytes(content)
+    given, kept = read_model_file(str(path))
+    kept = {name: array.copy() for name, array in kept.items()}
+    for name, (place, value) in arrays.items():
+        kept[name][place] = value
+    from_plain({**given, **(settings or {})}, kept)
+
+
+@pytest.fixture(scope="module")
+def attributed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("model") / "m"
+    TextClassifier(**ATTRIBUTES).fit(ROWS, LABELS).save(str(path))
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.5, 2.0**53, np.inf])
+def test_counts_of_the_sample_are_whole_numbers(tmp_path: Path, attributed: bytes, value: float) -> None:
+    from_changed(attributed, tmp_path / "m", sample_values=(0, np.nan))
+    with pytest.raises(ModelError, match="an impossible count"):
+        from_changed(attributed, tmp_path / "m", sample_values=(0, value))
+
+
+@pytest.mark.parametrize("value", [1e-101, -1e101, np.inf])
+def test_numbers_of_the_sample_are_in_the_range_of_documents(tmp_path: Path, attributed: bytes, value: float) -> None:
+    from_changed(attributed, tmp_path / "m", sample_values=(1, -1e100))
+    with pytest.raises(ModelError, match="an impossible number"):
+        from_changed(attributed, tmp_path / "m", sample_values=(1, value))
+
+
+@pytest.mark.parametrize(
+    "temperature", [{"scale": 1e-300, "exponent": 999.9}, {"scale": 1e-300, "exponent": -1000.0}, {"scale": 1e-300, "exponent": 0}]
+)
+def test_temperatures_are_those_of_fits(tmp_path: Path, attributed: bytes, temperature: dict[str, float]) -> None:
+    with pytest.raises(ModelError, match="its temperature or curve is out of range"):
+        from_changed(attributed, tmp_path / "m", {"temperature": temperature})
+
+
+@pytest.mark.parametrize("smoothing", [0, 1e-300, 1e-7, 1e6])
+def test_smoothing_is_what_is_chosen(tmp_path: Path, attributed: bytes, smoothing: float) -> None:
+    with pytest.raises(ModelError, match="its smoothing is not what its settings say"):
+        from_changed(attributed, tmp_path / "m", {"smoothing": smoothing})
+    with pytest.raises(ModelError, match="attributes and their smoothing do not fit"):
+        from_changed(attributed, tmp_path / "m", fitted_attribute_smoothing=(0, smoothing))
+
+
+@pytest.mark.parametrize("smoothing", [0.25, {"*": 0.25, "cat": 3}])
+def test_smoothing_is_what_was_given(tmp_path: Path, smoothing: Any) -> None:
+    model = TextClassifier(smoothing=smoothing).fit([row["text"] for row in ROWS], LABELS)
+    model.save(str(tmp_path / "m"))
+    content = (tmp_path / "m").read_bytes()
+    with pytest.raises(ModelError, match="its smoothing is not what its settings say"):
+        from_changed(content, tmp_path / "m", {"smoothing": 0.5})
+
+
+@pytest.mark.skipif(not FOUND.exists(), reason="the inputs that were found are not beside the repository")
+@pytest.mark.parametrize("name", ["negative-count", "temperature-nan", "temperature-tiny"])
+def test_models_that_were_found(name: str) -> None:
+    assert "the model is malformed" in error_line(nbtext("inspect", "-m", FOUND / f"{name}.model"), 3)
