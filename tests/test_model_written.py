@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.calibration import Calibration
 from nbtext.errors import UsageError
+from tests.budget import examples
 from tests.process import HOUSE, REPOSITORY, nbtext, run, succeeded
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def loaded(model: TextClassifier, path: Path, rows: Labelled, *, may_be_impossib
     return again
 
 
-BUDGET = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+BUDGET = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"])
