@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from tests.process import corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+MORE = {"birds/1": "the bird sings in the tree", "cats/3": "a kitten is a young cat", "dogs/3": "the puppy sleeps"}
+"""Documents to be learnt in addition to `tests.process.PETS`."""
+
+FIRST = {"a/cats/1": "the cat purrs", "a/cats/2": "a cat climbs", "a/dogs/1": "the dog barks", "a/dogs/2": "a puppy sleeps"}
+SECOND = {"b/cats/7": "a puppy sleeps", "b/dogs/8": "the dog barks", "b/birds/9": "the bird sings", "b/birds/x": "the bird sings"}
+THIRD = {"c/dogs/1": "the bird sings", "c/dogs/2": "the dog swims"}
+DAYS = {**FIRST, **SECOND, **THIRD}
+"""Three days of documents, some of them met before."""
 
 Corpus = list[tuple[str, str]]
 """Documents as label and text."""
@@ -66,3 +77,29 @@ def saved(model: TextClassifier, folder: Path) -> bytes:
 def parted(labelled: Corpus) -> tuple[list[str], list[str]]:
     """Texts and labels."""
     return [text for _, text in labelled], [label for label, _ in labelled]
+
+
+def with_more(pets: Path) -> Path:
+    """Put `MORE` into ``more`` beside a corpus ``pets``, and write the model of both as ``both``, that of the pets as ``nbtext.joblib``."""
+    corpus(pets / "more", MORE)
+    succeeded(nbtext("train", "pets", "more", "--model", "both", cwd=pets))
+    succeeded(nbtext("train", "pets", cwd=pets))
+    return pets
+
+
+def options(setting: dict[str, Any]) -> list[str]:
+    """Return the options of `nbtext train` for some parameters."""
+    return [f"--{name.replace('_', '-')}={value}" for name, value in setting.items()]
+
+
+def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
+    """Return what `nbtext inspect` says of a model."""
+    return json.loads(succeeded(nbtext("inspect", "-m", model, "--output", "json", cwd=folder)).out)
+
+
+def refused(folder: Path, arguments: list[str], status: int) -> str:
+    """Run a command that must fail with one line and leave all files of the folder as they are; return the line."""
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    line = error_line(nbtext(*arguments, cwd=folder), status)
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    return line

@@ -1,3 +1,5 @@
+"""`--once` of `nbtext train`, `update` and `forget`, and the ledger of documents that is kept for it."""
+
 from __future__ import annotations
 
 import json
@@ -8,20 +10,17 @@ import pytest
 
 from nbtext.model.held import held
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
+from tests.changing import DAYS, FIRST
 from tests.process import PETS, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FIRST = {"a/cats/1": "the cat purrs", "a/cats/2": "a cat climbs", "a/dogs/1": "the dog barks", "a/dogs/2": "a puppy sleeps"}
-SECOND = {"b/cats/7": "a puppy sleeps", "b/dogs/8": "the dog barks", "b/birds/9": "the bird sings", "b/birds/x": "the bird sings"}
-THIRD = {"c/dogs/1": "the bird sings", "c/dogs/2": "the dog swims"}
-
 
 @pytest.fixture
 def days(tmp_path: Path) -> Path:
     """Three days of documents, some of them met before."""
-    return corpus(tmp_path, {**FIRST, **SECOND, **THIRD})
+    return corpus(tmp_path, DAYS)
 
 
 def test_days_learnt_once_are_the_model_learnt_once_at_once(days: Path) -> None:
@@ -54,88 +53,6 @@ def test_without_once_duplicates_count_and_the_ledger_goes_along(days: Path) -> 
     assert notes[0] == "nbtext: learnt 1 document; moved from another class: 1, known already: 3, repeated: 3"
 
 
-def documents_of(folder: Path, model: str = "nbtext.joblib") -> int:
-    return int(json.loads(succeeded(nbtext("inspect", "-m", model, "--output", "json", cwd=folder)).out)["documents"])
-
-
-@pytest.mark.parametrize("output", ["first", "second", "new"])
-def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> None:
-    corpus(days, {"e/dogs/1": "the dog swims", "e/birds/1": "the bird sings"})
-    for models in (("first", "a"), ("second", "e"), ("whole", "a", "e")):
-        succeeded(nbtext("train", *models[1:], "--once", "-m", models[0], cwd=days))
-    succeeded(nbtext("merge", "first", "second", "-o", output, cwd=days))
-    assert (days / output).read_bytes() == (days / "whole").read_bytes()
-    notes = nbtext("update", "a", "e", "c", "--once", "-v", "-m", output, cwd=days).notes
-    assert notes[0] == "nbtext: learnt 0 documents; moved from another class: 1, known already: 5, repeated: 2"
-    succeeded(nbtext("train", "a", "e", "c", "--once", "-m", "whole", cwd=days))
-    assert (days / output).read_bytes() == (days / "whole").read_bytes()
-
-
-def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: Path) -> None:
-    for model, documents in (("first", "a"), ("second", "b")):
-        succeeded(nbtext("train", documents, "--once", "-m", model, cwd=days))
-    assert nbtext("merge", "first", "second", "-o", "first", "--backup", "-q", cwd=days).status == 0
-    (days / "first.1").replace(days / "first")
-    notes = nbtext("update", "a", "c", "--once", "-v", "-m", "first", cwd=days).notes
-    assert notes[0] == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
-
-
-def test_a_document_in_two_ledgers_is_told_of_and_stands_there_once_under_the_last_label(days: Path) -> None:
-    succeeded(nbtext("train", "a", "--once", "-m", "first", cwd=days))
-    succeeded(nbtext("train", "b", "--once", "-m", "second", cwd=days))
-    done = nbtext("merge", "first", "second", "-o", "first", cwd=days)
-    told = "learnt by more than one of the models, so they count more than once: 2 documents"
-    assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
-    assert documents_of(days, "first") == 7
-    assert ", known already: 3," in nbtext("update", "b", "--once", "-v", "-m", "first", cwd=days).notes[0]
-    assert documents_of(days, "first") == 7
-
-
-@pytest.mark.parametrize("output", ["first", "second", "new"])
-def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> None:
-    succeeded(nbtext("train", "a", "--once", "-m", "first", cwd=days))
-    succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
-    succeeded(nbtext("train", "c", "-q", "-m", "third", cwd=days))
-    told = "second, third: no ledger that can be used, so nbtext update --once may learn again what is in there: 4 documents"
-    done = nbtext("merge", "first", "second", "third", "-o", output, cwd=days)
-    assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
-    assert (
-        nbtext("update", "a", "c", "--once", "-v", "-m", output, cwd=days)
-        .notes[0]
-        .startswith("nbtext: learnt 2 documents; moved from another")
-    )
-
-
-def test_models_without_ledgers_are_merged_in_silence(days: Path) -> None:
-    succeeded(nbtext("train", "a", "-m", "first", cwd=days))
-    succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
-    succeeded(nbtext("merge", "first", "second", "-o", "new", cwd=days))
-    assert not (days / "new.ledger").exists()
-
-
-def test_a_ledger_that_merge_leaves_behind_is_told_of(days: Path) -> None:
-    succeeded(nbtext("train", "a", "-m", "first", cwd=days))
-    succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
-    succeeded(nbtext("train", "b", "--once", "-m", "old", cwd=days))
-    warning = ".ledger is the ledger of the model that was there; remove it, or train with --once to have a new one"
-    done = nbtext("merge", "first", "second", "-o", "old", cwd=days)
-    assert (done.status, len(done.notes), done.notes[0].endswith(f"old{warning}")) == (0, 1, True)
-    assert "another model" in error_line(nbtext("update", "c", "--once", "-m", "old", cwd=days), 3)
-    (days / "first.ledger").write_bytes(b"damaged")
-    done = nbtext("merge", "first", "second", "-o", "first", cwd=days)
-    assert (done.status, len(done.notes), done.notes[0].endswith(f"first{warning}")) == (0, 1, True)
-
-
-def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
-    for model, documents in (("first", "a"), ("second", "c")):
-        succeeded(nbtext("train", documents, "--once", "-q", "-m", model, cwd=days))
-    (days / "second.ledger").write_bytes(b"damaged")
-    told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
-    for output in ("new", "first"):
-        assert nbtext("merge", "first", "second", "-o", output, cwd=days).notes == [f"nbtext: warning: {told}"]
-        assert nbtext("update", "a", "--once", "-v", "-m", output, cwd=days).notes[0].startswith("nbtext: learnt 0 documents;")
-
-
 def test_a_model_without_a_ledger_gets_one_and_it_is_said_what_that_cannot_know(days: Path) -> None:
     succeeded(nbtext("train", "a", cwd=days))
     assert not (days / "nbtext.joblib.ledger").exists()
@@ -145,29 +62,6 @@ def test_a_model_without_a_ledger_gets_one_and_it_is_said_what_that_cannot_know(
         ["nbtext: warning: the model had no ledger, so 4 documents that it learnt before may be learnt again"],
     )
     succeeded(nbtext("update", "c", "--once", cwd=days))
-
-
-def test_what_is_forgotten_can_be_learnt_again(days: Path) -> None:
-    succeeded(nbtext("train", "a", "--once", cwd=days))
-    first = (days / "nbtext.joblib").read_bytes()
-    succeeded(nbtext("update", "c", "--once", cwd=days))
-    second = (days / "nbtext.joblib").read_bytes()
-    for options in ([], ["--once"]):
-        succeeded(nbtext("forget", "c", *options, cwd=days))
-        assert (days / "nbtext.joblib").read_bytes() == first
-        assert nbtext("update", "c", "--once", "-v", cwd=days).notes[0].startswith("nbtext: learnt 2 documents;")
-        assert (days / "nbtext.joblib").read_bytes() == second
-
-
-def test_forgetting_once_is_no_error_the_second_time(days: Path) -> None:
-    succeeded(nbtext("train", "a", "c", "--once", cwd=days))
-    assert nbtext("forget", "c", "--once", "-v", cwd=days).notes[0] == "nbtext: forgot 2 documents; not known: 0"
-    before = (days / "nbtext.joblib").read_bytes()
-    assert nbtext("forget", "c", "--once", "-v", cwd=days).notes[0] == "nbtext: forgot 0 documents; not known: 2"
-    assert "was never learnt" in error_line(nbtext("forget", "c", cwd=days), 2)
-    line = error_line(nbtext("forget", "b", "--once", cwd=days), 2)
-    assert line == "nbtext: b/cats/7: was never learnt as 'cats'; it was learnt as 'dogs'; nothing is forgotten"
-    assert (days / "nbtext.joblib").read_bytes() == before
 
 
 def test_the_ledger_follows_a_class_that_is_relabelled_and_a_model_that_is_pruned(days: Path) -> None:

@@ -1,0 +1,86 @@
+"""What holds of all commands that change a model: `nbtext update`, `forget`, `relabel`, `prune` and `merge`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext import TextClassifier
+from tests.changing import NOT_ADDITIVE, options, with_more
+from tests.process import HOUSE, corpus, error_line, nbtext, run, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def desk(pets: Path) -> Path:
+    """`pets`, with further documents in ``more``, and the model trained on both as ``both``."""
+    return with_more(pets)
+
+
+def test_an_empty_night_changes_nothing(desk: Path) -> None:
+    (desk / "night/cats").mkdir(parents=True)
+    before = (desk / "nbtext.joblib").stat().st_ino
+    for command in ("update", "forget"):
+        assert nbtext(command, "night", "-q", cwd=desk).status == 0
+        assert nbtext(command, "night", "-v", cwd=desk).notes == [
+            "nbtext: there is nothing to " + ("learn" if command == "update" else "forget"),
+            "nbtext: warning: night/cats: no documents in this class",
+        ]
+    assert (desk / "nbtext.joblib").stat().st_ino == before
+
+
+def test_what_makes_the_model_less_useful_than_it_was_is_told_once(desk: Path) -> None:
+    corpus(desk, {"c/Cats/1": "another", "d/Cats/1": "and one more"})
+    assert "labels that differ only in case" in nbtext("update", "c", cwd=desk).notes[0]
+    succeeded(nbtext("update", "d", cwd=desk))
+    assert "there is only one class" in nbtext("forget", "pets", "c", cwd=desk).notes[0]
+
+
+@pytest.mark.parametrize("setting", [NOT_ADDITIVE[name] for name in ("logistic", "tf-idf")], ids=str)
+def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[str, Any], desk: Path) -> None:
+    succeeded(nbtext("train", "pets", "more", *options(setting), cwd=desk))
+    kind = f"--classifier {setting['classifier']} --weighting {setting.get('weighting', 'counts')}"
+    for command in (
+        ["update", "nothing-there"],
+        ["forget", "nothing-there"],
+        ["relabel", "cats", "c"],
+        ["prune", "--min-df", "2"],
+    ):
+        line = error_line(nbtext(*command, cwd=desk), 2)
+        assert line == f"nbtext: a model of {kind} cannot be changed exactly; train it again on all documents"
+    line = error_line(nbtext("merge", "both", "nbtext.joblib", "-o", "new", cwd=desk), 2)
+    assert line.startswith(f"nbtext: nbtext.joblib: a model of {kind}")
+
+
+def test_another_version_of_the_stemmer_is_told_of_once(desk: Path) -> None:
+    model = TextClassifier.load(str(desk / "nbtext.joblib"))
+    now = model.written_by["PyStemmer"]
+    model.written_by["PyStemmer"] = "1.0"
+    model.save(str(desk / "nbtext.joblib"))
+    done = nbtext("update", "more", cwd=desk)
+    text = f"the words of the model were stemmed by PyStemmer 1.0, these are by {now}; where stems differ, train again"
+    assert (done.status, done.notes) == (0, [f"nbtext: warning: {text}"])
+    assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
+    succeeded(nbtext("forget", "more", cwd=desk))
+
+
+def test_several_processes_count_for_an_update(desk: Path) -> None:
+    rows = [f"{label}\t{words} {number // 2}\n" for number in range(60) for label, words in (("x", "ant bee"), ("y", "cat"))]
+    (desk / "rows.tsv").write_text("".join(rows))
+    before, earlier = (desk / "nbtext.joblib").read_bytes(), TextClassifier.load(str(desk / "nbtext.joblib")).statistics
+    for once in ([], ["--once"]):
+        files = []
+        for shards in ([], [sys.executable, "-m", "tests.small_shards", "200"]):
+            jobs = ["rows.tsv", "--format", "tsv", "-q", *(["--jobs", "2"] if shards else [])]
+            command = shards or [sys.executable, "-m", "nbtext"]
+            (desk / "nbtext.joblib").write_bytes(before)
+            succeeded(run([*command, "update", *jobs, *once], cwd=desk, env=HOUSE))
+            files.append((desk / "nbtext.joblib").read_bytes())
+            succeeded(run([*command, "forget", *jobs, *once], cwd=desk, env=HOUSE))
+            assert TextClassifier.load(str(desk / "nbtext.joblib")).statistics == earlier
+            (desk / "nbtext.joblib.ledger").unlink(missing_ok=True)
+        assert files[0] == files[1]
