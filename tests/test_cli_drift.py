@@ -1,116 +1,41 @@
-"""Several runs of a log taken together: a twin that pools the documents themselves, models that change or differ, runs without documents, gates."""
+"""`nbtext drift`, and `nbtext classify --drift` that writes its log: single runs, several taken together, gates, and what is no log."""
 
 from __future__ import annotations
 
 import json
-import math
+from shutil import copyfile
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
-from nbtext.drift import ANSWERS, FARTHEST, FIGURES, Spread
-from nbtext.model.drift_history import Noted, judged, newest_of_a_model
+from nbtext.drift import ANSWERS, FIGURES
+from nbtext.errors import PathError
+from nbtext.model.drift_history import read_history
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-ONE_FIGURE = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
-DAYS = st.lists(st.tuples(ONE_FIGURE, st.lists(st.integers(0, 2), max_size=9)), min_size=1, max_size=6)
-NAMES = ("a", "b", "c")
-
-
-def spread(values: list[float]) -> Spread:
-    """In full, not to nine digits as in a log."""
-    return Spread(len(values), float(np.mean(values)), float(np.std(values))) if values else Spread(0, 0.0, 0.0)
-
-
-def day(values: list[float], answers: list[int], training: list[float], of_training: list[int], model: str | None = "m") -> Noted:
-    counts = {label: (answers.count(number), of_training.count(number)) for number, label in enumerate(NAMES)}
-    return Noted("t", model, 1, dict.fromkeys(FIGURES, (spread(values), spread(training))), counts)
-
-
-TRAINING, OF_TRAINING = [1.0, 2.5, 3.0, 7.0, -4.0], [0, 0, 1, 2, 2, 2]
-
-
-@given(DAYS)
-def test_runs_of_a_model_together_are_the_run_over_all_their_documents(days: list[tuple[list[float], list[int]]]) -> None:
-    runs = [day(values, answers, TRAINING, OF_TRAINING) for values, answers in days]
-    values, answers = ([one for part in column for one in part] for column in zip(*days, strict=True))
-    found, wanted = judged(runs), judged([day(values, answers, TRAINING, OF_TRAINING)])
-    assert (found.runs, found.documents) == (len(days), len(days))
-    for name in (*FIGURES, ANSWERS):
-        for mine, twin in zip(found.figures[name], wanted.figures[name], strict=True):
-            assert mine == (None if twin is None else pytest.approx(twin, rel=1e-9, abs=1e-9))
-    if values:
-        pooled = Spread.together([run.figures["length"][0] for run in runs])
-        assert pooled.mean == pytest.approx(math.fsum(values) / len(values), abs=1e-9)
-        assert pooled.deviation == pytest.approx(np.std(values), abs=1e-6)
-
-
-@given(DAYS, st.data())
-def test_runs_of_a_model_that_changed_are_pooled_in_standard_deviations_of_their_own_training(days: list[Any], data: st.DataObject) -> None:
-    trainings = [data.draw(st.lists(st.floats(-9, 9).map(lambda x: round(x, 2)), min_size=2, max_size=6, unique=True)) for _ in days]
-    trainings[0] = [*trainings[-1], 20.0]  # not all alike
-    runs = [day(values, answers, training, OF_TRAINING) for (values, answers), training in zip(days, trainings, strict=True)]
-    runs.append(day([1.0], [0], [0.0, 1.0], [1]))
-    documents = [
-        (value - np.mean(training)) / np.std(training) for (values, _), training in zip(days, trainings, strict=True) for value in values
-    ]
-    documents.append(1.0)
-    found = judged(runs).figures["length"]
-    assert found.distance == pytest.approx(abs(np.mean(documents)), abs=1e-6)
-    if len({run.figures["length"][1] for run in runs if run.figures["length"][0].documents}) > 1:
-        least = min(run.figures["length"][1].documents for run in runs if run.figures["length"][0].documents)
-        variance = max(float(np.std(documents)), 1.0) ** 2 / len(documents) + 1 / least
-        assert found.chance == pytest.approx(2 * stats.norm.sf(abs(np.mean(documents)) / math.sqrt(variance)), abs=1e-6)
-
-
-def test_answers_are_compared_with_those_of_each_model_in_its_measure() -> None:
-    first, second = day([], [0, 0, 1], [], [0, 1]), day([], [2], [], [2, 2, 1, 0])
-    run, training = np.array([2, 1, 1]) / 4, (3 * np.array([0.5, 0.5, 0]) + np.array([0.25, 0.25, 0.5])) / 4
-    found = judged([first, second]).figures[ANSWERS]
-    assert found.distance == pytest.approx(np.abs(run - training).sum() / 2)
-    assert found.chance == pytest.approx(stats.chi2_contingency([run * 4, training * 2], correction=False).pvalue)
-    new_class = Noted("t", "m", 1, first.figures, {"c": (5, 5)})
-    assert judged([new_class, day([], [0], [], [0])]).figures[ANSWERS].distance == pytest.approx(0, abs=1e-12)
-
-
-def test_training_documents_that_do_not_differ() -> None:
-    constant = Spread(5, 2.0, 0.0)
-    assert Spread(3, 1.0, 1.0).standardised(constant) == Spread(3, -FARTHEST, 0.0)
-    assert Spread(3, 2.0, 1.0).standardised(constant) == Spread(3, 0.0, 0.0)
-    assert Spread(3, 1.0, 1.0).standardised(Spread(5, 2.0, 1e-300)) == Spread(3, -FARTHEST, FARTHEST)
-
-
-@given(st.lists(st.sampled_from(["m", "n", None]), min_size=1, max_size=9), st.integers(1, 9))
-def test_runs_of_other_models_are_left_out(models: list[str | None], most: int) -> None:
-    runs = [Noted(str(place), model, 1, {}, {}) for place, model in enumerate(models)]
-    found, others = newest_of_a_model(runs, most)
-    places = [place for place, model in enumerate(models) if model == models[-1]][-most:]
-    assert [int(run.time) for run in found] == places
-    enough = len(places) == most
-    assert others == sum(model != models[-1] for model in (models[places[0] :] if enough else models))
-
 
 LETTERS = {f"day{number}/{letter}": f"the {thing} in our street is {how}" for number, how in enumerate(("broken", "dirty", "gone"))
            for letter, thing in enumerate(("lamp", "bin", "tree"))}  # fmt: skip
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Path:
-    """Three runs of three letters, and as ``all`` a log of all nine in one run."""
-    corpus(tmp_path, LETTERS)
-    (tmp_path / "empty").mkdir()
-    succeeded(nbtext("train", SERVICE_DESK / "train", cwd=tmp_path))
-    for number in range(3):
-        succeeded(nbtext("classify", f"day{number}", "--drift", "log", cwd=tmp_path))
-    succeeded(nbtext("classify", "day0", "day1", "day2", "--drift", "all", cwd=tmp_path))
+def fresh(service_desk_model: Path, tmp_path: Path) -> Path:
+    """A folder with a model, and without a log."""
+    copyfile(service_desk_model, tmp_path / "nbtext.joblib")
     return tmp_path
+
+
+@pytest.fixture
+def desk(fresh: Path) -> Path:
+    """Three runs of three letters, and as ``all`` a log of all nine in one run."""
+    corpus(fresh, LETTERS)
+    (fresh / "empty").mkdir()
+    for number in range(3):
+        succeeded(nbtext("classify", f"day{number}", "--drift", "log", cwd=fresh))
+    succeeded(nbtext("classify", "day0", "day1", "day2", "--drift", "all", cwd=fresh))
+    return fresh
 
 
 def jsonl(*arguments: str, cwd: Path) -> list[dict[str, Any]]:
@@ -247,3 +172,76 @@ def test_runs_from_a_time_on(desk: Path) -> None:
     for wrong in ("yesterday", "2026-03-01", 7, None):
         (desk / "wrong").write_text(json.dumps(lines[0] | {"time": wrong}) + "\n")
         assert error_line(nbtext("drift", "wrong", cwd=desk), 4) == "nbtext: wrong:1: not a line of classify --drift"
+
+
+def classified(fresh: Path, *documents: object) -> None:
+    succeeded(nbtext("classify", *map(str, documents), "--drift", "log", cwd=fresh))
+
+
+def test_every_run_adds_a_line_and_the_newest_can_gate(fresh: Path) -> None:
+    (fresh / "strange.txt").write_text("zzyx qwrt plmk vbnm hjkl " * 50)
+    classified(fresh, SERVICE_DESK / "test")
+    classified(fresh, "strange.txt")
+    records = [json.loads(line) for line in (fresh / "log").read_text().splitlines()]
+    assert [record["documents"] for record in records] == [len(list((SERVICE_DESK / "test").glob("*/*"))), 1]
+    assert records[1]["unknown"]["run"][1] == 1
+    shown = succeeded(nbtext("drift", "log", cwd=fresh)).text
+    assert "unknown tokens" in shown
+    assert "nothing moved" not in shown
+    done = nbtext("drift", "log", "--fail-over", "unknown=1", cwd=fresh)
+    assert done.status == 6
+    assert done.notes[0].startswith("nbtext: gate not met: the distance of unknown is ")
+    classified(fresh, SERVICE_DESK / "test")
+    succeeded(nbtext("drift", "log", "--fail-over", "any=1", cwd=fresh))
+    runs = [json.loads(line) for line in succeeded(nbtext("drift", "log", "--output", "jsonl", cwd=fresh)).text.splitlines()]
+    assert [run["unknown"]["beyond_chance"] for run in runs] == [False, True, False]
+
+
+def test_lines_answered_at_once_are_noted_too(fresh: Path) -> None:
+    succeeded(nbtext("classify", "--lines", "--drift", "log", cwd=fresh, stdin=b"the lamp is broken\nrubbish was not collected\n"))
+    assert json.loads((fresh / "log").read_text())["documents"] == 2
+
+
+def test_what_is_no_log(tmp_path: Path, fresh: Path) -> None:
+    classified(fresh, SERVICE_DESK / "test")
+    good = (fresh / "log").read_text()
+    for wrong in ("x\n", "{}\n", good.replace('"counts"', '"count"'), "[]\n", good.replace('"unknown"', '"other"')):
+        (fresh / "wrong").write_text("\n" + wrong + wrong)
+        assert error_line(nbtext("drift", "wrong", cwd=fresh), 4) == "nbtext: wrong:2: not a line of classify --drift"
+    (fresh / "empty").write_text("\n")
+    with pytest.raises(PathError, match="no run"):
+        read_history(str(fresh / "empty"))
+    assert "cannot be read" in error_line(nbtext("drift", "none", cwd=fresh), 4)
+    (fresh / "bytes").write_bytes(b"\xff\n")
+    assert error_line(nbtext("drift", "bytes", cwd=fresh), 4) == "nbtext: bytes:1: not a line of classify --drift"
+    assert "cannot write" in nbtext("classify", SERVICE_DESK / "test", "--drift", tmp_path, cwd=fresh).notes[-1]
+
+
+def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(fresh: Path) -> None:
+    classified(fresh, SERVICE_DESK / "test")
+    good = (fresh / "log").read_bytes()
+    bad = [good[:100] + good[:-1], b"\xff", b'{"documents": ' + b"9" * 5000 + b"}", *[b"x"] * 8, good[:100]]
+    (fresh / "log").write_bytes(good + b"\n".join(bad))  # without a line break at the end
+    classified(fresh, SERVICE_DESK / "test")
+    found, unreadable = read_history(str(fresh / "log"))
+    assert (len(found), found[0][2:]) == (2, found[1][2:])
+    assert [problem.where for problem in unreadable] == [f"{fresh / 'log'}:{number}" for number in range(2, 14)]
+    done = nbtext("drift", "log", "--fail-over", "any=100", "--output", "jsonl", cwd=fresh)
+    assert (done.status, len(done.text.splitlines()), len(done.notes)) == (1, 2, 11)
+    assert done.notes[0] == "nbtext: log:2: not a line of classify --drift"
+    assert done.notes[-1] == "nbtext: log: lines that could not be read besides: 2"
+    assert nbtext("drift", "log", "--fail-over", "any=0.001", "-q", cwd=fresh).status == 6
+
+
+def test_a_disk_that_is_full_costs_one_line_and_says_so(fresh: Path) -> None:
+    classified(fresh, SERVICE_DESK / "test")
+    good = (fresh / "log").read_bytes()
+    done = nbtext("classify", SERVICE_DESK / "test", "--drift", "log", cwd=fresh, limits={"FSIZE": len(good) + 100})
+    assert (done.status, done.notes) == (4, ["nbtext: log: cannot write (file too large)"])
+    assert (fresh / "log").read_bytes() == good
+
+
+@pytest.mark.parametrize("gate", ["accuracy=1", "unknown", "unknown=-1", "unknown=nan", "any=inf"])
+def test_gates_that_are_none(fresh: Path, gate: str) -> None:
+    classified(fresh, SERVICE_DESK / "test")
+    assert "--fail-over" in error_line(nbtext("drift", "log", "--fail-over", gate, cwd=fresh), 2)
