@@ -16,7 +16,7 @@ from nbtext.store.lock import locked
 from nbtext.store.model_file import model_content, model_digest
 from tests.budget import exhaustive, rounds
 from tests.process import HOUSE, PETS, TIME_LIMIT, corpus, error_line, nbtext, start, succeeded
-from tests.test_updaters import DYING
+from tests.test_model_held import DYING
 
 MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}
 ONCE = ["--once"]

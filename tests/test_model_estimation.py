@@ -1,13 +1,117 @@
-"""From statistics to a classifier: what is chosen and learnt on top of the counts."""
+"""From statistics to a classifier: what each option of training chooses, and what is learnt on top of the counts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
 
 from nbtext import TextClassifier
+from nbtext.errors import UsageError
+from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+PLAIN: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "smoothing": 1}
+
+
+def terms(model: TextClassifier) -> list[str]:
+    vocabulary = model.statistics.vocabulary
+    return [vocabulary.term(number) for number in np.flatnonzero(model.learnt.selected).tolist()]
+
+
+def test_top_keeps_the_best_terms_and_the_model_is_one_over_them_alone() -> None:
+    assert terms(model_of_china(top=2)) == ["japan", "tokyo"]
+    assert terms(model_of_china(top=100)) == terms(model_of_china())
+    model = model_of_china(top=2)
+    only = TextClassifier(**PLAIN).fit(["", "", "", "japan tokyo"], CHINA_LABELS)
+    np.testing.assert_allclose(model.joint_log_likelihood(["chinese tokyo"]), only.joint_log_likelihood(["tokyo"]), rtol=1e-12)
+
+
+def test_top_by_another_criterion_keeps_other_terms() -> None:
+    texts, labels = ["a1 a1 a1 a1 a1 a1 a1 a1 b1", "b1", "c1 d1", "e1 f1"], ["x", "x", "y", "y"]
+    found = {by: terms(TextClassifier(**PLAIN, top=1, by=by).fit(texts, labels)) for by in ("mutual-information", "presence")}
+    assert found == {"mutual-information": ["a1"], "presence": ["b1"]}
+
+
+def test_min_df_and_max_df_count_documents_not_occurrences() -> None:
+    assert terms(model_of_china(min_df=2)) == terms(model_of_china(min_df=4)) == ["chinese"]
+    assert terms(model_of_china(max_df=0.25)) == ["beijing", "japan", "macao", "shanghai", "tokyo"]
+    assert terms(model_of_china(max_df=0.99)) == terms(model_of_china(max_df=0.25))
+    assert model_of_china(min_df=4).statistics == model_of_china().statistics
+
+
+@pytest.mark.parametrize("options", [{"min_df": 5}, {"max_df": 0.0}, {"min_df": 2, "max_df": 0.9}])
+def test_limits_that_leave_no_term_are_wrong_usage(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="none of the 6 terms"):
+        model_of_china(**options)
+
+
+def test_ngrams_are_counted_among_what_is_left_of_a_document() -> None:
+    model = TextClassifier(**{**PLAIN, "stop_words": "default"}, ngrams=2).fit(["rain in Spain", "plain"], ["a", "b"])
+    assert terms(model) == ["plain", "rain", "spain", "rain spain"]
+
+
+def test_smoothing_is_added_to_each_count_under_mean_and_mode() -> None:
+    for estimate in ("mean", "map"):
+        model = model_of_china(smoothing=0.5, estimate=estimate)
+        chinese = np.array(model.statistics.vocabulary.find(["chinese"]))
+        assert model.language_models.probability(chinese)[0] == pytest.approx([1.5 / (3 + 3), 5.5 / (8 + 3)], rel=1e-12)
+
+
+def test_smoothing_by_evidence_does_not_exceed_any_other() -> None:
+    """The chosen pseudo-count makes the counts of the classes more probable than any given one (up to one per term)."""
+    from nbtext.language_model.evidence import count_histogram, log_evidence
+
+    model = model_of_china(smoothing="auto")
+    histogram = count_histogram(model.statistics, model.learnt.selected, "symmetric")
+    best = log_evidence(histogram, 6 * model.learnt.smoothing)
+    assert all(log_evidence(histogram, 6 * smoothing) <= best + 1e-9 for smoothing in np.linspace(0.01, 1, 50))
+
+
+def test_maximum_likelihood_finds_a_document_impossible_that_no_class_could_have_made() -> None:
+    model = model_of_china(estimate="ml")
+    assert model.learnt.smoothing == 0
+    assert model.predict_proba(["tokyo", "macao", "tokyo macao"]).tolist()[:2] == [[1, 0], [0, 1]]
+    assert np.isnan(model.predict_proba(["tokyo macao"])).all()
+
+
+def test_a_class_of_empty_documents_does_not_spoil_the_others_under_maximum_likelihood() -> None:
+    model = TextClassifier(**{**PLAIN, "estimate": "ml"}).fit(["ant", "bee", ""], ["a", "b", "c"])
+    assert model.predict_proba(["ant", ""]).tolist() == [[1, 0, 0], pytest.approx([1 / 3] * 3)]
+
+
+@pytest.mark.parametrize(
+    ("prior", "wanted"),
+    [("empirical", [1 / 4, 3 / 4]), ("uniform", [1 / 2, 1 / 2]), ("smoothed:1", [2 / 6, 4 / 6]), ({"yes": 1, "no": 9}, [9 / 10, 1 / 10])],
+)
+def test_the_class_prior_is_what_is_answered_before_reading(prior: object, wanted: list[float]) -> None:
+    assert model_of_china(class_prior=prior).predict_proba([""])[0] == pytest.approx(wanted, rel=1e-12)
+
+
+def test_a_prior_without_a_weight_for_a_class_is_wrong_usage_and_no_half_trained_model_is_left() -> None:
+    model = TextClassifier(**PLAIN, class_prior={"yes": 1})
+    with pytest.raises(UsageError, match="'no'"):
+        model.fit(CHINA_TEXTS, CHINA_LABELS).predict([""])
+
+
+def test_two_thousand_classes_are_told_apart(tmp_path: Path) -> None:
+    names = [f"class {number:04d}" for number in range(2000)]
+    texts = [f"shared word{number} word{number} word{(number + 1) % 2000}" for number in range(2000)]
+    model = TextClassifier(stemmer="none", smoothing=0.01).fit(texts, names)
+    asked = [0, 1, 999, 1998, 1999]
+    assert model.predict([f"word{number} shared" for number in asked]) == [names[number] for number in asked]
+    model.save(str(tmp_path / "model.joblib"))
+    assert TextClassifier.load(str(tmp_path / "model.joblib")).predict([texts[7]]) == [names[7]]
+
+
+def test_parameters_set_after_training_hold_at_the_next() -> None:
+    texts, labels = ["the engines", "the keepers"], ["a", "b"]
+    model = TextClassifier().fit(texts, labels)
+    assert terms(model) == ["engin", "keeper"]
+    assert terms(model.set_params(stop_words="none", stemmer="none").fit(texts, labels)) == ["engines", "keepers", "the"]
 
 
 def test_the_profile_is_in_the_model_file(service_desk_model: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `TextClassifier` refuses, and what stays as it was when it does."""
+"""What `TextClassifier` takes and refuses, and what stays as it was when it does: `model/labelled_texts.py`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
+from tests.textbook import model_of_china
 
 TEXTS, LABELS = ["purr purr", "bark", "purr mouse", "fetch bark"], ["cats", "dogs", "cats", "dogs"]
 
@@ -111,3 +112,26 @@ def test_what_cannot_be_taken_is_told_with_its_place() -> None:
         TextClassifier().fit(TEXTS, LABELS).predict(["purr", "bark", None])  # type: ignore[list-item]
     with pytest.raises(UsageError, match=r"^texts\[1\]: the value 'heavy' at 'weight' is not a number"):
         TextClassifier(numeric="weight").fit([{"weight": 1}, {"weight": "heavy"}], ["cats", "dogs"])
+
+
+def test_asking_nothing_is_answered_with_nothing() -> None:
+    assert model_of_china().predict([]) == []
+    assert model_of_china().predict_proba([]).shape == (0, 2)
+
+
+@pytest.mark.parametrize(("texts", "labels"), [(["a"], ["x", "y"]), (["a", "b"], ["x"]), ([], [])])
+def test_texts_and_labels_that_do_not_pair_or_are_none_raise(texts: list[str], labels: list[str]) -> None:
+    with pytest.raises(ValueError):
+        TextClassifier().fit(texts, labels)
+
+
+def test_invalid_unicode_is_no_reason_to_fail() -> None:
+    model = model_of_china()
+    assert model.predict(["tokyo \udc80 japan", b"tokyo \xff\xfe japan"]) == model.predict(["tokyo japan"] * 2)
+
+
+def test_a_failed_change_of_parameters_changes_none() -> None:
+    model = TextClassifier(top=5)
+    with pytest.raises(UsageError, match="--min-df"):
+        model.set_params(top=7, min_df=0)
+    assert model.get_params()["top"] == 5
