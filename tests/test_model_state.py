@@ -1,3 +1,5 @@
+"""A model as arrays and back: `model/plain.py`, `model/plain_counts.py`, `model/plain_learnt.py` and `model/plain_values.py`."""
+
 from __future__ import annotations
 
 import sys
@@ -10,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.attributes import LARGEST, SMALLEST, Attributes
+from nbtext.counts.moments import Moments
 from nbtext.errors import ModelError, UsageError
+from nbtext.model.plain import MOST, narrow, row_bounds, utf8, whole
 from nbtext.model.plain_counts import VALUES, _sorted
+from nbtext.model.plain_values import MOST_DIGITS, moments_from_plain, sample_values_from_plain, values_to_plain
 from nbtext.model.state import ARRAYS, from_plain
 from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
@@ -235,6 +241,128 @@ def test_a_class_prior_fits_the_classes(tmp_path: Path, prior: dict[str, int]) -
     with pytest.raises(UsageError, match="class prior"):
         TextClassifier(class_prior=prior).fit(PETS.values(), LABELS).save(str(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"profile": None}, "answers are those of no documents"),
+        ({"profile": {}}, "profile has other figures"),
+        ({"profile": {"unknown": [1, 0, 0], "log_likelihood": [1, 0, 0], "length": [1, 0]}}, "profile is no spread"),
+        ({"profile": {"unknown": [1, 0, 0], "log_likelihood": [1, 0, 0], "length": [1, 0, -1]}}, "profile is no spread"),
+        ({"profile": {"unknown": [1, 0, 0], "log_likelihood": [1, 0, 0], "length": [True, 0, 1]}}, "profile is no spread"),
+        ({"closed_vocabulary": 1}, "neither open nor closed"),
+        ({"written_by": {"nbtext": 1}}, "versions are not text"),
+    ],
+    ids=str,
+)
+def test_a_profile_and_marks_that_no_training_makes_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    settings, arrays = plain(tmp_path)
+    assert from_plain(settings, arrays).learnt.profile is not None
+    with pytest.raises(ModelError, match=message):
+        from_plain({**settings, **changes}, arrays)
+
+
+def test_likelihoods_of_training_documents_rise(tmp_path: Path) -> None:
+    path = str(tmp_path / "m")
+    texts = [f"cat purrs{' loudly' * (number % 5)} {number}" for number in range(60)]
+    TextClassifier().fit(texts, ["cats", "dogs"] * 30).save(path)
+    settings, arrays = read_model_file(path)
+    falling = arrays["typicality"][::-1].copy()
+    assert falling[0] > falling[-1]
+    for wrong, message in ((falling, "do not rise"), (arrays["typicality"] * np.nan, "do not rise"), (falling[1:], "not as many")):
+        with pytest.raises(ModelError, match=f"its likelihoods .*{message}"):
+            from_plain(settings, {**arrays, "typicality": wrong})
+    for wrong in (np.array([1], np.uint8), np.array([1, 1, 1], np.uint8)):
+        with pytest.raises(ModelError, match="answers do not fit its classes"):
+            from_plain(settings, {**arrays, "answers": wrong})
+
+
+@pytest.mark.parametrize(("numbers", "kind"), [([], "u1"), ([0, 255], "u1"), ([256], "u2"), ([2**16], "u4"), ([2**32, 7], "u8")])
+def test_whole_numbers_are_kept_in_the_narrowest_type(numbers: list[int], kind: str) -> None:
+    kept = narrow(np.array(numbers, np.int64))
+    assert kept.dtype == np.dtype(kind)
+    assert whole(kept).tolist() == numbers
+
+
+def test_sums_below_2_to_the_53_are_exact_and_others_are_refused() -> None:
+    most = np.array([MOST // 2, MOST // 2 - 1])
+    assert whole(narrow(most)).sum() == 2**53 - 1
+    with pytest.raises(UsageError, match=r"too large to stay exact: their sum must be below 2\^53"):
+        narrow(most + 1)
+    with pytest.raises(ModelError, match="counts are too large"):
+        whole((most + 1).astype(np.uint64))
+    for numbers in (np.array([1.0]), np.array([1])):  # signed and fractional
+        with pytest.raises(ModelError, match="not whole"):
+            whole(numbers)
+
+
+def test_rows_have_a_beginning_and_an_end() -> None:
+    assert row_bounds(np.array([2, 1], np.uint8)).tolist() == [0, 2, 3]
+    assert row_bounds(np.empty(0, np.uint8)).tolist() == [0]
+    assert utf8(np.frombuffer("é".encode(), np.uint8)) == "é"
+    with pytest.raises(ModelError, match="text is not bytes"):
+        utf8(np.array([97], np.uint16))
+
+
+NUMBERS = st.floats(-LARGEST, LARGEST).filter(lambda x: x == 0 or abs(x) >= SMALLEST) | st.just(float("nan"))
+ATTRIBUTES = Attributes((), ("legs",), ("kilos",))
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.just(float("nan")) | st.integers(0, 9).map(float), NUMBERS), min_size=1, max_size=9))
+def test_sums_of_numbers_go_through_a_file_exactly(documents: list[tuple[int, float, float]]) -> None:
+    classes, values = np.array([row[0] for row in documents]), np.array([row[1:] for row in documents])
+    moments = Moments.of(values, classes, 2)
+    arrays = values_to_plain(moments, values)
+    assert moments_from_plain(arrays, np.bincount(classes, minlength=2), ATTRIBUTES).equal(moments)
+    assert np.array_equal(sample_values_from_plain(arrays, len(documents), 2), values, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("values", [1, 1, 1], "values do not fit its attributes"),
+        ("values", [1, 1, 9, 1], "more values than documents"),
+        ("values", [0, 1, 1, 1], "sums are not those of numbers"),
+        ("value_sums", b"2 0\n3 1\n", "sums do not fit its attributes"),
+        ("value_sums", b"x 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is no number"),
+        ("value_sums", b"2\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is no number"),
+        ("value_sums", b"2 99999\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is no number"),
+        ("value_sums", b"9" * (MOST_DIGITS + 1) + b" 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is no number"),
+        ("value_sums", "² 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n".encode(), "a sum is no number"),
+        ("value_sums", b"2 0\n3 1\n1 0\n1 0\n3 0\n9 2\n1 0\n1 0\n", "sums are not those of numbers"),
+        ("value_sums", b"-2 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "sums are not those of counts"),
+        ("value_sums", b"5 1\n3 1\n1 0\n1 0\n25 2\n9 2\n1 0\n1 0\n", "sums are not those of counts"),
+    ],
+)
+def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message: str) -> None:
+    """Of a cat with 2 legs and 1.5 kilos, and a fish with 1 and 1."""
+    good = values_to_plain(Moments.of(np.array([[2, 1.5], [1, 1]]), np.array([0, 1]), 2), None)
+    assert good["value_sums"].tobytes() == b"2 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n"
+    wrong = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else np.array(value, np.uint8)
+    with pytest.raises(ModelError, match=message):
+        moments_from_plain({**good, name: wrong}, np.array([1, 1]), ATTRIBUTES)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros(3), "sample does not fit"),
+        (np.zeros(4, np.float32), "no number"),
+        (np.full(4, np.inf), "too large"),
+        (np.full(4, 2 * LARGEST), "too large"),
+    ],
+)
+def test_values_that_no_document_of_the_sample_has_are_refused(values: NDArray[Any], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        sample_values_from_plain({"sample_values": values}, 2, 2)
+
+
+def test_values_of_no_attribute_are_refused(tmp_path: Path) -> None:
+    settings, arrays = plain(tmp_path)
+    for name in sorted(VALUES):
+        with pytest.raises(ModelError, match="values of no attribute"):
+            from_plain(settings, {**arrays, name: np.array([1], np.uint8)})
 
 
 CHILD = """
