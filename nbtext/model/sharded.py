@@ -105,6 +105,7 @@ def _labelled(of: Counting, share: Share, outcomes: list[Outcome]) -> Iterator[t
     for number in share:
         outcome = Outcome(number)
         outcomes.append(outcome)
+        before = bytes_read()
         source = source_of(of.reading, outcome.notices, labelled=True, columns=of.columns)
         for document in read_shard(of.shards[number], source):
             if document.problem is not None:
@@ -119,6 +120,7 @@ def _labelled(of: Counting, share: Share, outcomes: list[Outcome]) -> Iterator[t
                 share.report(seen, bytes_read() - begin)
                 pace.reported()
             yield document.label or "", document.text
+        outcome.read = bytes_read() - before
         share.report(seen, bytes_read() - begin)
 
 
