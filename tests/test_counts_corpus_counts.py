@@ -1,0 +1,173 @@
+"""A corpus as counts: restricted, under other labels, and taken away, against counting the documents that are meant.
+
+Also tests `counts/attributed.py`, `counts/categories.py`, `counts/never_learnt.py`, `counts/restricted.py` and `counts/under_labels.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.attributes import Attributes
+from nbtext.counts.attributed import AttributedTexts
+from nbtext.counts.categories import are_in, category, is_category, is_category_of, shown
+from nbtext.counts.counted import CountedTerms
+from nbtext.counts.never_learnt import NeverLearntError, first_impossible, missing_from_sample, taken_away, without
+from nbtext.counts.restricted import known_to, with_parts
+from nbtext.counts.under_labels import documents_under, statistics_under
+from nbtext.counts.vocabulary import Vocabulary
+from nbtext.errors import UsageError
+from nbtext.model.counting import count_corpus, count_documents
+from nbtext.parameters import TRAINING, checked
+from tests.budget import examples
+from tests.building import plain
+from tests.changing import WORDS, Corpus, corpora
+
+if TYPE_CHECKING:
+    from nbtext.counts.corpus_counts import CorpusCounts
+
+BEE = "bee"
+
+
+def parameters(**given: Any) -> dict[str, Any]:
+    return checked(TRAINING, {"stemmer": "none", **given})
+
+
+def counted(labelled: Corpus, **given: Any) -> CorpusCounts:
+    return count_corpus([(label, text.encode()) for label, text in labelled], parameters(**given), [])
+
+
+def documents(labelled: Corpus) -> tuple[Any, Any]:
+    return count_documents([(label, text.encode()) for label, text in labelled], parameters(), [])
+
+
+def of_words(labelled: Corpus, words: set[str]) -> Corpus:
+    return [(label, " ".join(word for word in text.split() if word in words)) for label, text in labelled]
+
+
+@given(corpora, st.sets(st.sampled_from(WORDS)))
+def test_restricted_counts_are_those_of_texts_without_the_other_words(labelled: Corpus, words: set[str]) -> None:
+    counts = counted(labelled)
+    vocabulary = counts.statistics.vocabulary
+    kept = np.array([vocabulary.term(term) in words for term in range(len(vocabulary))], np.bool_)
+    found, wanted = counts.restricted(kept), counted(of_words(labelled, words))
+    assert plain(found.statistics) == plain(wanted.statistics)
+    rows = sorted(map(tuple, dense(found)))
+    assert rows == sorted(map(tuple, dense(wanted)))
+    assert plain(counts.over(wanted.statistics.vocabulary).statistics) == plain(wanted.statistics)
+
+
+def dense(counts: CorpusCounts) -> list[list[int]]:
+    """The sampled documents, each as its class and how often it holds each term."""
+    sample = counts.sample.documents
+    table = np.zeros((len(sample), counts.statistics.n_terms), np.int64)
+    table[sample.matrix.entry_documents, sample.matrix.terms] = sample.matrix.counts
+    return np.column_stack((sample.classes, table)).tolist()
+
+
+def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
+    vocabulary = counted([("x", "ant bee cat dog")], ngrams=3).statistics.vocabulary
+    names = [vocabulary.term(term) for term in range(len(vocabulary))]
+    kept = with_parts(vocabulary, np.array([name == "bee cat dog" for name in names]))
+    assert {name for name, stays in zip(names, kept.tolist(), strict=True) if stays} == {"bee", "cat", "dog", "bee cat", "bee cat dog"}
+    other = counted([("x", "cat bee"), ("y", "bee cat eel")], ngrams=3).statistics.vocabulary
+    known = known_to(vocabulary, other)
+    assert {other.term(term) for term in np.flatnonzero(known).tolist()} == {"bee", "cat", "bee cat"}
+
+
+@given(corpora, st.fixed_dictionaries({label: st.sampled_from(["x", "y", "new"]) for label in "xyz"}))
+def test_counts_under_other_labels_are_those_of_documents_labelled_so(labelled: Corpus, new: dict[str, str]) -> None:
+    counts, wanted = counted(labelled), counted([(new[label], text) for label, text in labelled])
+    found = counts.relabelled([new[label] for label in counts.statistics.classes])
+    assert found.statistics == wanted.statistics
+    assert dense(found) == dense(wanted)
+    statistics, numbers = statistics_under(counts.statistics, [new[label] for label in counts.statistics.classes])
+    assert statistics == wanted.statistics
+    assert [statistics.classes[number] for number in numbers.tolist()] == [new[label] for label in counts.statistics.classes]
+
+
+@given(corpora, st.data())
+def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st.DataObject) -> None:
+    rows = sorted(data.draw(st.sets(st.integers(0, len(labelled) - 1), min_size=1)))
+    labels = data.draw(st.lists(st.sampled_from("uvw"), min_size=len(rows), max_size=len(rows)))
+    statistics, counted_documents = documents(labelled)
+    found = documents_under(statistics, counted_documents.rows(np.array(rows)), labels)
+    wanted, _ = documents([(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)])
+    assert found.statistics == wanted
+    assert [found.statistics.classes[number] for number in found.documents.classes.tolist()] == labels
+
+
+@examples(25)
+@given(corpora, corpora)
+def test_documents_taken_away_are_as_never_counted(kept: Corpus, gone: Corpus) -> None:
+    found = without(counted(kept + gone), *documents(gone))
+    assert found.statistics == counted(kept).statistics
+    assert sorted(dense(found)) == sorted(dense(counted(kept)))
+    assert taken_away(counted(gone), *documents(gone)).statistics.n_documents == 0
+    with pytest.raises(UsageError, match="nothing would be left"):
+        without(counted(gone), *documents(gone))
+
+
+LEARNT = [("x", "ant bee"), ("x", "ant"), ("y", "cat")]
+
+
+@pytest.mark.parametrize(
+    ("gone", "row"),
+    [
+        ([("x", "ant"), ("x", "bee")], 1),
+        ([("x", "ant"), ("x", "ant")], 1),
+        ([("y", "ant")], 0),
+        ([("z", "cat")], 0),
+        ([("x", "ant"), ("y", "cat"), ("x", "ant bee bee")], 2),
+    ],
+)
+@pytest.mark.parametrize("sample", [0, 4096])
+def test_the_first_document_that_was_never_counted_is_named(gone: Corpus, row: int, sample: int) -> None:
+    """By a complete sample with certainty; without one by the counts that would fall below zero, which is the same document here.
+
+    A sample of none has a bound too: a document with a smaller hash than any was never counted.
+    """
+    counts = counted(LEARNT, sample=sample)
+    with pytest.raises(NeverLearntError, match=f"document {row + 1} was never learnt as '{gone[row][0]}'; nothing is forgotten") as caught:
+        taken_away(counts, *documents(gone))
+    assert str(caught.value.naming("a.tsv:7")) == f"a.tsv:7: was never learnt as '{gone[row][0]}'; nothing is forgotten"
+    assert missing_from_sample(counts, *documents(gone)) in ([row] if sample else [row, None])
+    assert first_impossible(counts, *documents(gone)) == row
+    assert first_impossible(counts, *documents(LEARNT[:2])) is None
+
+
+def test_categories_are_terms_that_no_text_can_hold() -> None:
+    terms = [category("colour", "dark red"), category("co", "lour"), category("colour", "")]
+    assert [shown(term) for term in (*terms, "red", "a=b")] == ["colour=dark red", "co=lour", "colour=", "red", "a=b"]
+    vocabulary = Vocabulary.of(sorted([*terms, "colour", "red"]))
+    of_colour = is_category_of(vocabulary, "colour")
+    names = [vocabulary.term(number) for number in range(len(vocabulary))]
+    assert {name for name, found in zip(names, is_category(vocabulary).tolist(), strict=True) if found} == set(terms)
+    assert {name for name, found in zip(names, of_colour.tolist(), strict=True) if found} == {terms[0], terms[2]}
+    assert (are_in(vocabulary), are_in(Vocabulary.of(["colour", "red"])), are_in(Vocabulary.of([]))) == (True, False, False)
+
+
+def test_documents_with_values_are_counted_with_their_categories_and_numbers() -> None:
+    attributes = Attributes(("colour", "shape"), ("legs",), ("kilos",))
+    vocabulary = Vocabulary.of(sorted([category("colour", "red"), category("shape", "red"), "cat"]))
+    counter = AttributedTexts(CountedTerms(vocabulary.find), attributes, vocabulary.find)
+    given_documents = [
+        attributes.document(b"cat:2", ["red", "red", "4", "1.5"]),
+        attributes.document(b"cat:1", ["blue", "red", "", "-1"]),
+        attributes.document(b"", ["", "", "0", ""]),
+        b"cat:3",  # as a text that was given without values
+    ]
+    postings = counter.count(given_documents)
+    matrix = postings.matrix()
+    found = [
+        {shown(vocabulary.term(term)): count for term, count in zip(matrix.terms[row].tolist(), matrix.counts[row].tolist(), strict=True)}
+        for row in (slice(begin, end) for begin, end in zip(matrix.offsets.tolist(), matrix.offsets[1:].tolist(), strict=False))
+    ]
+    assert found == [{"cat": 2, "colour=red": 1, "shape=red": 1}, {"cat": 1, "shape=red": 1}, {}, {"cat": 3}]
+    assert matrix.values is not None
+    np.testing.assert_array_equal(matrix.values, [[4, 1.5], [np.nan, -1], [0, np.nan], [np.nan, np.nan]])
+    assert matrix.unknown.tolist() == [0, 0, 0, 0]

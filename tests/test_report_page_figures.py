@@ -1,0 +1,39 @@
+"""Numbers as people read them on a page."""
+
+from __future__ import annotations
+
+import pytest
+
+from nbtext.model.report_data import Figure
+from nbtext.report.page.figures import counted, interval, nats, percent, percent_interval, share
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "shown"),
+    [(0.8031, 1, "80.3\u00a0%"), (1.0, 1, "100.0\u00a0%"), (0.0, 0, "0\u00a0%"), (0.12345, 2, "12.35\u00a0%"), (None, 1, "not known")],
+)
+def test_shares_as_per_cent(value: float | None, decimals: int, shown: str) -> None:
+    assert percent(value, decimals) == shown
+
+
+def test_shares_and_intervals_as_decimals() -> None:
+    assert [share(value) for value in (0.8031, 1.0, 0.0, None)] == ["0.803", "1.000", "0.000", "–"]
+    assert interval(Figure(0.5, 0.25, 0.75)) == "0.250 to 0.750"
+    assert percent_interval(Figure(0.5, 0.25, 0.75)) == "25.0\u00a0% to 75.0\u00a0%"
+    assert interval(Figure(0.5, None, None)) == percent_interval(Figure(0.5, None, None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(-2.345, "−2.3"), (2.35, "+2.4"), (0.0, "+0.0"), (-0.01, "−0.0"), (float("inf"), "+∞"), (-float("inf"), "−∞")],
+)
+def test_nats_have_a_sign_that_is_no_hyphen(value: float, shown: str) -> None:
+    assert nats(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("n", "noun", "shown"),
+    [(0, "document", "0 documents"), (1, "class", "1 class"), (2000, "class", "2,000 classes"), (-1, "term", "-1 terms")],
+)
+def test_counts_with_their_noun(n: int, noun: str, shown: str) -> None:
+    assert counted(n, noun) == shown
