@@ -1,4 +1,7 @@
-"""Attributes beside text, or without one: scikit-learn and scipy as oracles, and what holds of every model."""
+"""Attributes beside text, or without one: scikit-learn and scipy as oracles, and what holds of every model.
+
+Also tests `classifiers/categorical.py`, `classifiers/normal.py` and `classifiers/poisson.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What every classifier has to do, with each weighting that it takes. A new one is tested by its line in the registry."""
+"""What every classifier has to do, with each weighting that it takes. A new one is tested by its line in the registry.
+
+Also tests `classifiers/base.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Multinomial naive Bayes: the slow twin, and scikit-learn."""
+"""Multinomial naive Bayes: the slow twin, and scikit-learn.
+
+Also tests `counts/weighted_sums.py`.
+"""
 
 from __future__ import annotations
 

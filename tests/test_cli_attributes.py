@@ -1,4 +1,7 @@
-"""Attributes beside text on the command line: tables and JSON lines, without and with a text, through the commands."""
+"""Attributes beside text on the command line: tables and JSON lines, without and with a text, through the commands.
+
+Also tests `report/attributes.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
+"""`nbtext classify`: one record for each document, in order, in every form.
+
+Also tests `report/answers.py`.
+"""
+
 from __future__ import annotations
 
 import csv

@@ -1,3 +1,8 @@
+"""`nbtext compare`: two models on the same documents.
+
+Also tests `report/comparison.py`.
+"""
+
 from __future__ import annotations
 
 import json

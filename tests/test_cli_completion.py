@@ -1,4 +1,7 @@
-"""Completion in a shell: bash really does it; the scripts for zsh and fish ask nbtext in the same way."""
+"""Completion in a shell: bash really does it; the scripts for zsh and fish ask nbtext in the same way.
+
+Also tests `cli/suggestions.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`nbtext cross-validate`: models of a corpus judged on documents left out of training, as a process."""
+"""`nbtext cross-validate`: models of a corpus judged on documents left out of training, as a process.
+
+Also tests `cli/counting.py`, `report/folds.py` and `report/predictions.py`.
+"""
 
 from __future__ import annotations
 

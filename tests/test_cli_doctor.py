@@ -1,4 +1,7 @@
-"""`nbtext doctor`: what it finds when all is well, and one thing at a time that is not."""
+"""`nbtext doctor`: what it finds when all is well, and one thing at a time that is not.
+
+Also tests `model/health.py`, `model/speed.py` and `report/health.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`nbtext drift`, and `nbtext classify --drift` that writes its log: single runs, several taken together, gates, and what is no log."""
+"""`nbtext drift`, and `nbtext classify --drift` that writes its log: single runs, several taken together, gates, and what is no log.
+
+Also tests `report/drift.py`.
+"""
 
 from __future__ import annotations
 

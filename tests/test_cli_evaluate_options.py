@@ -1,4 +1,7 @@
-"""`nbtext evaluate` with --errors, --costs, --min-probability and --by, as real processes."""
+"""`nbtext evaluate` with --errors, --costs, --min-probability and --by, as real processes.
+
+Also tests `report/mistakes.py`.
+"""
 
 from __future__ import annotations
 

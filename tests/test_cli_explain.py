@@ -1,3 +1,8 @@
+"""`nbtext explain`: records that sum up, and the text shaded on a terminal.
+
+Also tests `report/explanations.py` and `report/shaded.py`.
+"""
+
 from __future__ import annotations
 
 import json

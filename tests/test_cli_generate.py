@@ -1,3 +1,8 @@
+"""`nbtext generate`: documents drawn from a model, the same in every form.
+
+Also tests `report/generated.py`.
+"""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,8 @@
+"""`--help` and `--version`: what they print, that the examples run, and what is said of what is unknown.
+
+Also tests `cli/options.py`.
+"""
+
 from __future__ import annotations
 
 import re

@@ -1,4 +1,7 @@
-"""--files-from, --null, --on-error: where documents come from, and what happens when one cannot be read."""
+"""--files-from, --null, --on-error: where documents come from, and what happens when one cannot be read.
+
+Also tests `cli/corpus.py` and `corpus/file_list.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
+"""`nbtext inspect`: the overview, evidence, and what the model knows of words.
+
+Also tests `model/term_details.py`, `report/criteria.py`, `report/overview.py` and `report/terms.py`.
+"""
+
 from __future__ import annotations
 
 import json

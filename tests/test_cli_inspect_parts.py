@@ -1,4 +1,7 @@
-"""`nbtext inspect` with --class, --similarity and --perplexity."""
+"""`nbtext inspect` with --class, --similarity and --perplexity.
+
+Also tests `model/perplexity.py`, `report/class_details.py`, `report/perplexity.py` and `report/similarity.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
+"""`nbtext learning-curve`: figures for fewer documents and a forecast for more.
+
+Also tests `report/learning_curve.py`.
+"""
+
 from __future__ import annotations
 
 import json

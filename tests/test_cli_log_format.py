@@ -1,4 +1,7 @@
-"""`--log-format json`: every line on standard error is a JSON object, whatever happens."""
+"""`--log-format json`: every line on standard error is a JSON object, whatever happens.
+
+Also tests `cli/messages.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`nbtext promote`: the pair of model and ledger that takes the place of another, what is refused, and processes that are killed while they do it."""
+"""`nbtext promote`: the pair of model and ledger that takes the place of another, what is refused, and processes that are killed while they do it.
+
+Also tests `model/promotion.py`.
+"""
 
 from __future__ import annotations
 

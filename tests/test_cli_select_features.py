@@ -1,3 +1,8 @@
+"""`nbtext select-features`: ranked terms, the same in every form.
+
+Also tests `report/features.py`.
+"""
+
 from __future__ import annotations
 
 import csv

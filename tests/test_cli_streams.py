@@ -1,3 +1,8 @@
+"""Streams that are closed or full, locales, memory and signals: every failure is a line and an exit status.
+
+Also tests `cli/main.py`.
+"""
+
 from __future__ import annotations
 
 import os

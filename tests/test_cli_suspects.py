@@ -1,4 +1,7 @@
-"""`nbtext suspects`: documents whose label may be wrong, as a process."""
+"""`nbtext suspects`: documents whose label may be wrong, as a process.
+
+Also tests `report/suspects.py`.
+"""
 
 from __future__ import annotations
 

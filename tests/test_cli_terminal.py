@@ -1,3 +1,8 @@
+"""On a terminal: tables, names that cannot move the cursor, and an invitation to type.
+
+Also tests `report/tables.py`.
+"""
+
 from __future__ import annotations
 
 import os

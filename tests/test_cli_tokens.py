@@ -1,4 +1,7 @@
-"""`nbtext tokens`: every word of a document with its place, and with the reason if it does not count."""
+"""`nbtext tokens`: every word of a document with its place, and with the reason if it does not count.
+
+Also tests `model/tokens.py` and `report/tokens.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`nbtext tune`: settings tried on a corpus, the best written as a model, as a process."""
+"""`nbtext tune`: settings tried on a corpus, the best written as a model, as a process.
+
+Also tests `report/tune.py`.
+"""
 
 from __future__ import annotations
 

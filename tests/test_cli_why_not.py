@@ -1,3 +1,8 @@
+"""`nbtext why-not`: what it names turns the answers, in sentences and in records.
+
+Also tests `report/why_not.py`.
+"""
+
 from __future__ import annotations
 
 import json

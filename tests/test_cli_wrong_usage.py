@@ -1,4 +1,7 @@
-"""What is said of options and commands that there are not, and of numbers that are none."""
+"""What is said of options and commands that there are not, and of numbers that are none.
+
+Also tests `cli/ranges.py`.
+"""
 
 from __future__ import annotations
 

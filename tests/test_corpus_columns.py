@@ -1,4 +1,7 @@
-"""Further columns of a document: in tables by name or number, in jsonl by key, nowhere else."""
+"""Further columns of a document: in tables by name or number, in jsonl by key, nowhere else.
+
+Also tests `corpus/document.py`.
+"""
 
 from __future__ import annotations
 

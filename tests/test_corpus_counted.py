@@ -1,4 +1,7 @@
-"""Formats fasttext and svmlight, and counting what is counted already."""
+"""Formats fasttext and svmlight, and counting what is counted already.
+
+Also tests `corpus/fasttext.py`, `corpus/svmlight.py` and `counts/counted.py`.
+"""
 
 from __future__ import annotations
 

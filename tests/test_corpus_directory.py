@@ -1,3 +1,8 @@
+"""A directory for each class: which files are documents, in which order, and what cannot be one.
+
+Also tests `corpus/files.py`.
+"""
+
 from __future__ import annotations
 
 import os

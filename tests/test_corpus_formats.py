@@ -1,4 +1,7 @@
-"""What holds for every format: the same documents give the same labels, texts and counts, compressed or not."""
+"""What holds for every format: the same documents give the same labels, texts and counts, compressed or not.
+
+Also tests `corpus/lines.py`, `corpus/reading.py` and `corpus/source.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Documents beyond --max-document-size: memory stays flat, the others are read."""
+"""Documents beyond --max-document-size: memory stays flat, the others are read.
+
+Also tests `corpus/csv_records.py` and `corpus/streams.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""mbox and Maildir, and what a mail repeats: quotes and signatures."""
+"""mbox and Maildir, and what a mail repeats: quotes and signatures.
+
+Also tests `corpus/maildir.py`, `corpus/mbox.py` and `corpus/replies.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Shards of a corpus: together they hold what the whole holds, once and in order, with the same names."""
+"""Shards of a corpus: together they hold what the whole holds, once and in order, with the same names.
+
+Also tests `corpus/parts.py`.
+"""
 
 from __future__ import annotations
 

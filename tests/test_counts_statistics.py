@@ -1,4 +1,7 @@
-"""The statistics of a corpus are those of the slow twin, and add and subtract as corpora do."""
+"""The statistics of a corpus are those of the slow twin, and add and subtract as corpora do.
+
+Also tests `counts/statistics_builder.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Evidence, AIC and BIC: slow twins, scipy's Dirichlet-multinomial, numbers worked by hand; m-estimates are Dirichlet smoothing."""
+"""Evidence, AIC and BIC: slow twins, scipy's Dirichlet-multinomial, numbers worked by hand; m-estimates are Dirichlet smoothing.
+
+Also tests `model/criteria.py`.
+"""
 
 from __future__ import annotations
 

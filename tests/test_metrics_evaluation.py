@@ -1,4 +1,7 @@
-"""Figures of merit, against the slow twin and scikit-learn."""
+"""Figures of merit, against the slow twin and scikit-learn.
+
+Also tests `metrics/judged.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figures of the confusion table, scores of the probabilities and ranking, against scikit-learn on random inputs."""
+"""Figures of the confusion table, scores of the probabilities and ranking, against scikit-learn on random inputs.
+
+Also tests `metrics/outcomes.py` and `metrics/ranking.py`.
+"""
 
 from __future__ import annotations
 

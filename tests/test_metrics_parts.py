@@ -1,4 +1,7 @@
-"""Baselines, costs, reliability and slices."""
+"""Baselines, costs, reliability and slices.
+
+Also tests `metrics/baselines.py`, `metrics/reliability.py` and `metrics/slices.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The terms of a class by three measures: example 13.1 by hand, and a slow twin that sorts everything."""
+"""The terms of a class by three measures: example 13.1 by hand, and a slow twin that sorts everything.
+
+Also tests `model/similarity.py`.
+"""
 
 from __future__ import annotations
 

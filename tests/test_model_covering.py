@@ -1,3 +1,8 @@
+"""The smallest cover: against all sets of items, by sums and by trying.
+
+Also tests `model/rescoring.py`.
+"""
+
 from __future__ import annotations
 
 from itertools import combinations

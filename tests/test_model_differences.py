@@ -1,4 +1,7 @@
-"""Two models compared in themselves: nothing for a model and itself, a slow twin for the terms that moved, and the command."""
+"""Two models compared in themselves: nothing for a model and itself, a slow twin for the terms that moved, and the command.
+
+Also tests `report/differences.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
+"""What a report of a model shows: figures, mistakes, excerpts and terms.
+
+Also tests `model/class_terms.py`, `model/excerpts.py`, `model/made.py` and `model/report_data.py`.
+"""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,7 @@
-"""Pseudo-counts given word by word: which terms the words are, and models that are estimated with them."""
+"""Pseudo-counts given word by word: which terms the words are, and models that are estimated with them.
+
+Also tests `corpus/named_numbers.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Cross-validation is training on each part and answering the rest; leave-one-out is that for every document; chance stays chance."""
+"""Cross-validation is training on each part and answering the rest; leave-one-out is that for every document; chance stays chance.
+
+Also tests `model_selection/held_out.py` and `model_selection/leave_one_out.py`.
+"""
 
 from __future__ import annotations
 

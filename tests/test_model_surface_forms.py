@@ -1,4 +1,7 @@
-"""Words as they stand in texts, kept beside their stems: counted exactly, without a say in any answer, shown in place of stems."""
+"""Words as they stand in texts, kept beside their stems: counted exactly, without a say in any answer, shown in place of stems.
+
+Also tests `text/inflected.py`.
+"""
 
 from __future__ import annotations
 

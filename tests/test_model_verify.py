@@ -1,4 +1,7 @@
-"""`inspect --verify`: honest models pass, and each check finds what it is there for in a model that loads."""
+"""`inspect --verify`: honest models pass, and each check finds what it is there for in a model that loads.
+
+Also tests `report/verification.py`.
+"""
 
 from __future__ import annotations
 

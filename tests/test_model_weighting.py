@@ -1,4 +1,7 @@
-"""Models on weighted counts: trained, saved, loaded, judged in folds, refused what they cannot do; as a library and as a process."""
+"""Models on weighted counts: trained, saved, loaded, judged in folds, refused what they cannot do; as a library and as a process.
+
+Also tests `classifiers/weighted.py`.
+"""
 
 from __future__ import annotations
 

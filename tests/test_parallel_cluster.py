@@ -1,4 +1,7 @@
-"""Counting on other machines: a real Dask scheduler and two workers on the loopback, one of which is killed in the middle."""
+"""Counting on other machines: a real Dask scheduler and two workers on the loopback, one of which is killed in the middle.
+
+Also tests `cli/cluster.py`.
+"""
 
 from __future__ import annotations
 

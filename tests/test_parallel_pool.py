@@ -1,4 +1,7 @@
-"""Workers: what they give back, and how they end."""
+"""Workers: what they give back, and how they end.
+
+Also tests `parallel/handing_out.py`, `parallel/pace.py`, `parallel/worker.py` and `parallel/workers.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,16 @@ import time
 from collections import Counter
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from nbtext.errors import WorkerError
 from nbtext.parallel import pool, workers
 from nbtext.parallel.handing_out import MOST_TICKETS, Share, Shares, Tally, Tickets
+from nbtext.parallel.pace import Pace
 from nbtext.parallel.pool import in_order, side_by_side
 from tests.budget import some
 
@@ -192,3 +198,24 @@ def test_a_worker_does_not_outlive_its_parent() -> None:
 def wait_for_nothing(writing: int, task: int) -> None:
     os.write(writing, os.getpid().to_bytes(4, "little"))
     time.sleep(600)
+
+
+def test_a_report_is_due_as_often_as_documents_take_a_twentieth_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("nbtext.parallel.pace.time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def dues(pace: Pace, seconds: float, reports: int) -> list[int]:
+        """When reports come after so many seconds each."""
+        found = []
+        for _ in range(reports):
+            now[0] += seconds
+            pace.reported()
+            found.append(pace.due)
+        return found
+
+    pace = Pace()
+    assert pace.due == 1
+    assert dues(pace, 0.001, 4) == [3, 7, 15, 31]
+    assert dues(pace, 1, 3) == [31 + 8, 39 + 4, 43 + 2]
+    assert dues(pace, 1, 3) == [46, 47, 48]
+    assert np.diff(dues(pace, 0, 15)).max() == 1024

@@ -1,4 +1,7 @@
-"""Every parameter: its default, what it takes, what it refuses. A new one in the tables is tested without a new test."""
+"""Every parameter: its default, what it takes, what it refuses. A new one in the tables is tested without a new test.
+
+Also tests `parameter_checks.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An evaluation on screen: the table, the heat map and the line of reliability."""
+"""An evaluation on screen: the table, the heat map and the line of reliability.
+
+Also tests `report/evaluation.py` and `report/sparkline.py`.
+"""
 
 from __future__ import annotations
 

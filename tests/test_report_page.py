@@ -1,3 +1,9 @@
+"""The page of `nbtext report`: its sections, its words, and that any text stays text.
+
+Also tests `report/page/judgement.py`, `report/page/layout.py`, `report/page/page.py`, `report/page/reasons.py` and
+`report/page/wording.py`.
+"""
+
 from __future__ import annotations
 
 import re
@@ -11,7 +17,7 @@ from nbtext.report.page.page import HERE, html_page
 from nbtext.report.page.wording import summary
 from tests.budget import examples
 from tests.report_example import HOSTILE, Page, bare, example, matrix
-from tests.test_report import anything
+from tests.test_report_records import anything
 
 SECTIONS = ["summary", "figures", "confusion", "calibration", "classes", "mistakes", "terms", "learning", "made"]
 

@@ -1,3 +1,8 @@
+"""Charts and markup: drawn to scale, with names for those who do not see them, whatever the text.
+
+Also tests `report/page/heat_map.py` and `report/page/markup.py`.
+"""
+
 from __future__ import annotations
 
 from xml.etree import ElementTree as ET
@@ -11,7 +16,7 @@ from nbtext.report.page.charts import bar, learning_curve, logarithmic, reliabil
 from nbtext.report.page.heat_map import heat_map, legend, shade
 from nbtext.report.page.markup import Markup, breakable, element, escaped, shortened
 from tests.report_example import HOSTILE, Page, example, matrix
-from tests.test_report import anything
+from tests.test_report_records import anything
 
 
 def drawn(markup: Markup) -> ET.Element:

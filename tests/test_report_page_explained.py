@@ -1,4 +1,7 @@
-"""The page of `nbtext explain`: what stands on it, and how a browser shows it."""
+"""The page of `nbtext explain`: what stands on it, and how a browser shows it.
+
+Also tests `report/explained_parts.py`.
+"""
 
 from __future__ import annotations
 

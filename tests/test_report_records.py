@@ -1,3 +1,8 @@
+"""Records: one line each that can be read back, in TSV, CSV and JSON; text made safe to look at.
+
+Also tests `report/visible.py`.
+"""
+
 from __future__ import annotations
 
 import csv

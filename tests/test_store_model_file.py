@@ -1,3 +1,8 @@
+"""The model file: what is written comes back, and what is malformed is refused.
+
+Also tests `store/index.py`.
+"""
+
 from __future__ import annotations
 
 import hashlib

@@ -150,3 +150,19 @@ def test_no_file_names_a_place_on_one_machine() -> None:
         if (match := places.search(path.read_text(encoding="utf-8", errors="replace")))
     }
     assert found == {}
+
+
+def test_every_module_has_one_test_file_of_its_name_or_that_names_it() -> None:
+    """``tests/test_ROOM_MODULE.py`` tests ``nbtext/ROOM/MODULE.py``, and what its docstring names in backquotes as ``ROOM/MODULE.py``."""
+    modules = {str(path.relative_to(HOUSE / "nbtext")) for path in FILES if path.stem not in ("__init__", "__main__")}
+    of_name = {"test_" + module.removesuffix(".py").replace("/", "_") + ".py": module for module in modules}
+    found: dict[str, set[str]] = {module: set() for module in modules}
+    for path in sorted((HOUSE / "tests").glob("test_*.py")):
+        if path.name in of_name:
+            found[of_name[path.name]].add(path.name)
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        for module in re.findall(r"`([a-z_/]+\.py)`", docstring):
+            if module.removesuffix(".py").partition("/")[0] in FLOOR:
+                found.setdefault(module, set()).add(path.name)
+    assert {module: files for module, files in found.items() if len(files) != 1} == {}
+    assert set(found) == modules, "a test file names a module that there is not"

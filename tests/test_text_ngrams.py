@@ -1,4 +1,7 @@
-"""N-grams and blocks."""
+"""N-grams and blocks.
+
+Also tests `text/blocks.py`.
+"""
 
 from __future__ import annotations
 
