@@ -66,7 +66,8 @@ def dense(counts: CorpusCounts) -> list[list[int]]:
     sample = counts.sample.documents
     table = np.zeros((len(sample), counts.statistics.n_terms), np.int64)
     table[sample.matrix.entry_documents, sample.matrix.terms] = sample.matrix.counts
-    return np.column_stack((sample.classes, table)).tolist()
+    rows: list[list[int]] = np.column_stack((sample.classes, table)).tolist()
+    return rows
 
 
 def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
