@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 PROGRAM = browser.found()
 NARROW, WIDE = 360, 1200
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=f"no browser on this machine: none of {', '.join(browser.NAMES)}")
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.skipif(PROGRAM is None, reason=f"no browser on this machine: none of {', '.join(browser.NAMES)}"),
+]
 
 MANY = [f"class.number-{number}_of_many" for number in range(77)]
 DATA = {

@@ -78,7 +78,7 @@ def test_one_temperature_does_not_look_at_lengths() -> None:
 SCORES = st.lists(st.lists(st.floats(-500, 0) | st.just(-np.inf), min_size=3, max_size=3), min_size=1, max_size=20)
 
 
-@examples(25)
+@examples(12)
 @given(SCORES, st.data())
 @pytest.mark.parametrize("method", METHODS)
 def test_answers_stay_and_probabilities_add_up(method: str, rows: list[list[float]], data: st.DataObject) -> None:

@@ -97,7 +97,7 @@ def test_with_hardly_any_smoothing_what_is_missing_still_costs(estimate: str) ->
 
 @pytest.mark.parametrize("prior", ["empirical", "uniform", "given"])
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
-@examples(10)
+@examples(6)
 @given(corpus=strategies.corpora.filter(lambda corpus: any(terms for _, terms in corpus)), documents=asked)
 def test_scikit_learn_says_the_same_class_by_class(
     prior: str, alpha: float, corpus: list[oracle.Labelled], documents: list[list[str]]

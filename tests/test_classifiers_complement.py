@@ -50,7 +50,7 @@ def scores(model: ComplementNaiveBayes | MultinomialNaiveBayes, documents: list[
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
-@examples(10)
+@examples(6)
 @given(corpus=mixed, documents=asked)
 def test_scikit_learn_says_the_same_class_by_class(
     weighting: str, alpha: float, corpus: list[Labelled], documents: list[list[str]]
@@ -175,7 +175,7 @@ def test_a_pseudo_count_that_is_lost_beside_the_counts_is_not_lost_where_there_a
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("kind", [ComplementNaiveBayes, MultinomialNaiveBayes])
-@examples(8)
+@examples(6)
 @given(corpus=mixed)
 def test_unseen_documents_are_scored_by_models_made_of_the_others(kind: Any, weighting: str, corpus: list[Labelled]) -> None:
     """Each document of the sample, here all of them, by the model of the documents outside its fold, idf and all."""

@@ -62,7 +62,7 @@ def rise(start: float, steps: int) -> float:
 
 @pytest.mark.parametrize("shape", ["symmetric", "background"])
 @pytest.mark.parametrize("estimate", ["mean", "map", "ml"])
-@examples(12)
+@examples(6)
 @given(
     corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 20.0]), s=st.sampled_from([LEAST, 1.0, 340.0, MOST]), documents=asked
 )
@@ -82,7 +82,7 @@ def test_scores_are_those_of_the_slow_twin(
     assert found.tolist() == [pytest.approx(row, rel=1e-10, abs=1e-10) for row in wanted]
 
 
-@examples(15)
+@examples(7)
 @given(
     strategies.corpora.filter(lambda corpus: len({term for _, terms in corpus for term in terms}) > 1), asked, st.sampled_from([0.5, 30.0])
 )

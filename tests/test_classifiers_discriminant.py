@@ -77,7 +77,7 @@ def test_topics_are_told_apart(kind: dict[str, str]) -> None:
 
 
 @EVERY_KIND
-@examples(8)
+@examples(6)
 @given(corpus=corpora, calibrated=st.booleans())
 def test_any_corpus_gives_a_model(kind: dict[str, str], corpus: list[tuple[str, str]], calibrated: bool) -> None:
     """One class, a class of one document, documents without words, fewer documents than dimensions."""

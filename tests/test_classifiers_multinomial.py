@@ -57,7 +57,7 @@ def test_scores_are_those_of_the_slow_twin(
 
 @pytest.mark.parametrize("prior", ["empirical", "uniform", "given"])
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
-@examples(10)
+@examples(6)
 @given(corpus=strategies.corpora.filter(lambda corpus: any(terms for _, terms in corpus)), documents=asked)
 def test_scikit_learn_says_the_same_class_by_class(
     prior: str, alpha: float, corpus: list[oracle.Labelled], documents: list[list[str]]

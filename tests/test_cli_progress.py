@@ -16,18 +16,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.cli.progress import Picture, count_documents, size_of_files, watched
-from tests.process import HOUSE, TIME_LIMIT, corpus, nbtext, start
+from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = 24
-PAUSE = 0.08
+PAUSE = 0.02
+SOON = "import sys; from nbtext.cli import main, progress; progress.WAIT = 0.1; progress.INTERVAL = 0.05; main.main()"
+"""The command, with progress after a tenth of a second."""
 ERASED = "\r\x1b[2K"
 
 
 def feed(fifo: Path, bad: bytes = b"") -> None:
-    """Rows with pauses between them, about two seconds in all."""
+    """Rows with pauses between them, half a second in all."""
     with contextlib.suppress(BrokenPipeError), fifo.open("wb", buffering=0) as stream:
         for number in range(ROWS):
             stream.write(b"cats\tthe cat purrs\n" if number % 2 == 0 else bad or b"dogs\tthe dog barks\n")
@@ -42,7 +44,7 @@ def screen_of(*arguments: str, cwd: Path, env: dict[str, str] | None = None, ans
     feeder.start()
     ours, theirs = pty.openpty()
     with start(
-        [sys.executable, "-m", "nbtext", *arguments],
+        [sys.executable, "-c", SOON, *arguments],
         cwd=cwd,
         env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", "NO_COLOR": "", **(env or {})},
         stdin=subprocess.DEVNULL,
@@ -99,7 +101,8 @@ def test_no_progress_in_a_pipe(pets: Path) -> None:
     os.mkfifo(fifo)
     feeder = threading.Thread(target=feed, args=(fifo,))
     feeder.start()
-    done = nbtext("train", "slow.tsv", "-m", "new", cwd=pets, env={"TERM": "xterm-256color", "FORCE_COLOR": "1"})
+    environment = {**HOUSE, "TERM": "xterm-256color", "FORCE_COLOR": "1"}
+    done = run([sys.executable, "-c", SOON, "train", "slow.tsv", "-m", "new"], cwd=pets, env=environment)
     feeder.join(TIME_LIMIT)
     assert (done.status, done.out, done.err) == (0, b"", b"")
 
@@ -119,7 +122,7 @@ def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
     feeder.start()
     ours, theirs = pty.openpty()
     with start(
-        [sys.executable, "-m", "nbtext", "train", "slow.tsv", "-m", "new"],
+        [sys.executable, "-c", SOON, "train", "slow.tsv", "-m", "new"],
         cwd=pets,
         env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
         stderr=theirs,

@@ -123,7 +123,7 @@ def test_values_beside_the_text_and_counted_features(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("train", [{}, {"ngrams": 3, "stop_words": "none"}, {"char_ngrams": "2-3", "top": 20, "stemmer": "porter"}])
-@examples(15)
+@examples(7)
 @given(text=strategies.documents, seen=st.lists(strategies.documents, min_size=2, max_size=4))
 def test_what_counts_is_what_is_counted(train: dict[str, Any], text: bytes, seen: list[bytes]) -> None:
     model = TextClassifier(**train, calibration="none").fit([*seen, b"ant bee", b"cat dog"], ["a", "b"] * (len(seen) // 2) + ["a"] * (len(seen) % 2) + ["a", "b"])  # fmt: skip

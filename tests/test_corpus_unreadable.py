@@ -39,7 +39,7 @@ def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str,
     file = tmp_path / folders.get(file_format, ".") / "fuzzed"
     path = tmp_path if file_format in folders else file
 
-    @examples(8)
+    @examples(6)
     @given(st.integers(0, 2**32).map(lambda number: changed(beginnings, random.Random(number))), st.booleans())
     def of_inputs(content: bytes, labelled: bool) -> None:
         file.write_bytes(content)

@@ -102,7 +102,7 @@ def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st
     assert [found.statistics.classes[number] for number in found.documents.classes.tolist()] == labels
 
 
-@examples(25)
+@examples(12)
 @given(corpora, corpora)
 def test_documents_taken_away_are_as_never_counted(kept: Corpus, gone: Corpus) -> None:
     found = without(counted(kept + gone), *documents(gone))

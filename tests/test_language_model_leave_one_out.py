@@ -25,7 +25,7 @@ def prior_of(counts: oracle.Counts, kind: str) -> dict[str, float]:
     return {k: 1 / len(counts.documents) if kind == "uniform" else float(p) for k, p in oracle.class_prior(counts, added).items()}
 
 
-@examples(25)
+@examples(12)
 @given(
     CORPORA,
     st.sampled_from(["symmetric", "background"]),

@@ -65,7 +65,7 @@ def drawn(seed: int, n_terms: int = 40, n_documents: int = 60) -> Corpus:
 
 
 @SHAPES
-@examples(16)
+@examples(8)
 @given(corpus=CORPORA, strength=st.floats(0.01, 50), over=st.sets(st.sampled_from("abcdefg"), min_size=1))
 def test_the_likelihood_is_that_of_estimates_without_the_document(shape: str, corpus: Corpus, strength: float, over: set[str]) -> None:
     statistics, documents = counted(corpus)

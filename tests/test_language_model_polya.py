@@ -72,7 +72,7 @@ def log_likelihood(corpus: list[Labelled], models: LanguageModels, concentration
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-@examples(12)
+@examples(6)
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.1, 1.0]))
 def test_no_other_concentration_makes_the_documents_more_probable(estimate: str, corpus: list[Labelled], smoothing: float) -> None:
     models = language_models(statistics_of(corpus), 0.0 if estimate == "ml" else smoothing, estimate=estimate)

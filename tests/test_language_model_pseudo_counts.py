@@ -74,7 +74,7 @@ def twin(counts: oracle.Counts, over: set[str], alpha: Mapping[str, float], esti
     return models
 
 
-@examples(25)
+@examples(12)
 @given(CORPORA, OWN, NUMBERS, st.sampled_from(["mean", "map", "ml"]), st.sets(st.sampled_from(LETTERS), min_size=1))
 def test_probabilities_are_those_of_the_slow_twin(
     corpus: Corpus, numbers: dict[str, float], others: float, estimate: str, over: set[str]
@@ -94,7 +94,7 @@ def test_probabilities_are_those_of_the_slow_twin(
         assert predictive(models, terms, label) == pytest.approx(expected[:, label], rel=1e-12, abs=0)
 
 
-@examples(25)
+@examples(12)
 @given(CORPORA, OWN, NUMBERS, st.sampled_from(["mean", "map"]), st.sets(st.sampled_from(LETTERS), min_size=1))
 def test_leave_one_out_equals_an_estimate_without_the_document(
     corpus: Corpus, numbers: dict[str, float], others: float, estimate: str, over: set[str]

@@ -51,7 +51,7 @@ def answers(documents: Judged) -> list[str]:
     return [CLASSES[row.index(max(row))] for row in np.exp(log([row for _, row in documents])).tolist()]
 
 
-@examples(33)
+@examples(16)
 @given(judged([*CLASSES, "unknown", "other"], probabilities))
 def test_all_figures_are_the_slow_twins(documents: Judged) -> None:
     summary = evaluate(documents).summary(PLAIN)
@@ -80,7 +80,7 @@ def test_calibration_error_is_the_slow_twins(documents: Judged) -> None:
     assert evaluate(documents).summary(PLAIN)["ece"] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
 
 
-@examples(12)
+@examples(6)
 @given(judged(CLASSES, certain))
 def test_scikit_learn_finds_the_same(documents: Judged) -> None:
     summary = evaluate(documents).summary(PLAIN)

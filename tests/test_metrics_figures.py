@@ -70,7 +70,7 @@ def close(wanted: float) -> Any:
     return pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
-@examples(33)
+@examples(16)
 @given(cases())
 def test_rates_are_scikit_learns(case: Case) -> None:
     said = case.summary()
@@ -86,7 +86,7 @@ def test_rates_are_scikit_learns(case: Case) -> None:
         assert said["balanced_accuracy"] == close(reference.balanced_accuracy_score(case.truth, case.answers))
 
 
-@examples(16)
+@examples(8)
 @given(cases(unknown=False, abstaining=False, least=2))
 def test_scores_of_the_probabilities_are_scikit_learns(case: Case) -> None:
     said = case.summary()
@@ -117,7 +117,7 @@ def test_top_k_without_ties_is_scikit_learns() -> None:
         assert said[f"top_{k}_accuracy"] == close(reference.top_k_accuracy_score(truth, posterior, k=k, labels=range(7)))
 
 
-@examples(33)
+@examples(16)
 @given(cases())
 def test_ranking_of_each_class_is_scikit_learns(case: Case) -> None:
     said = case.summary()

@@ -14,7 +14,7 @@ from nbtext.metrics import Evaluation
 from nbtext.metrics import intervals as module
 from nbtext.metrics.intervals import FEWEST_REPLICATES, REPLICATES, Bootstrap, percentile_interval, replicated_rates, replicated_scores
 from nbtext.metrics.outcomes import cells_of
-from tests.budget import examples
+from tests.budget import examples, rounds, some
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,17 +43,19 @@ class World:
         return evaluation
 
 
-@pytest.mark.parametrize("n", [40, 300])
+@pytest.mark.repeated
+@pytest.mark.parametrize("n", some([40, 300], 1))
 def test_intervals_are_those_of_drawing_the_documents_themselves(n: int) -> None:
     world = World(1, n)
     costs = Costs(np.arange(16.0).reshape(4, 4), np.full(4, 0.5))
     said = world.evaluation(costs=costs).summary(Bootstrap(4000, seed=5))
     generator = np.random.default_rng(6)
-    drawn = [world.evaluation(generator.integers(n, size=n), costs=costs).summary(Bootstrap(0)) for _ in range(1500)]
+    draws = rounds(400, 1500)
+    drawn = [world.evaluation(generator.integers(n, size=n), costs=costs).summary(Bootstrap(0)) for _ in range(draws)]
     for name in (*BOOTSTRAPPED, "micro_f1", "mean_cost"):
         values = np.array([summary[name] for summary in drawn], float)
         low, high = np.quantile(values, (0.025, 0.975))
-        tolerance = 0.33 * values.std()  # four standard errors of such a quantile
+        tolerance = 13 * values.std() / draws**0.5  # four standard errors of such a quantile
         assert said["intervals"][name][0] == pytest.approx(min(low, said[name]), abs=tolerance)
         assert said["intervals"][name][1] == pytest.approx(max(high, said[name]), abs=tolerance)
 
@@ -95,7 +97,7 @@ def test_shares_have_wilsons_interval_and_equal_figures_the_same() -> None:
     assert not set(BOOTSTRAPPED) & set(world.evaluation().summary(Bootstrap(0))["intervals"])
 
 
-@examples(8)
+@examples(6)
 @given(st.integers(0, 2**32), st.integers(1, 30))
 def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(seed: int, n: int) -> None:
     first, second, other = (World(seed, n).evaluation().summary(Bootstrap(60, number)) for number in (1, 1, 2))

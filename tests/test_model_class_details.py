@@ -55,7 +55,7 @@ def test_china_by_coins() -> None:
     assert found["mutual_information"] == class_details(trained(CHINA, smoothing=1), ["yes"], 10)["yes"]["mutual_information"]
 
 
-@examples(12)
+@examples(6)
 @given(strategies.corpora)
 def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
     model = trained(documents, smoothing=0.5)

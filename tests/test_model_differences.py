@@ -56,7 +56,7 @@ def test_one_document_more_by_hand() -> None:
     assert first["share"] == pytest.approx(0.325 * 2 / 12 * math.log(2) / 2)
 
 
-@examples(15)
+@examples(7)
 @given(strategies.corpora, strategies.corpora)
 def test_a_slow_twin_finds_the_same_moves(first: list[Labelled], second: list[Labelled]) -> None:
     old, new = trained(first, ngrams=2), trained(second, smoothing=0.5)
@@ -95,7 +95,7 @@ def _only(old: TextClassifier, new: TextClassifier) -> tuple[set[str], set[str]]
     return other - one, one - other
 
 
-@examples(8)
+@examples(6)
 @given(strategies.corpora)
 def test_a_model_and_itself(documents: list[Labelled]) -> None:
     one, other = (trained(documents, smoothing="auto", ngrams=2) for _ in range(2))

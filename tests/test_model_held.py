@@ -119,7 +119,7 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
     ledgers = [(once / "nbtext.joblib.ledger").read_bytes()]
     update = ["update", "new", "--once", "--backup"]
     outcomes = []
-    stride *= rounds(4, 1)
+    stride *= rounds(3, 1) if stride == 1 else 1
     for die_at in range(1, 100, stride):
         (once / "nbtext.joblib").write_bytes(old)
         (once / "nbtext.joblib.ledger").write_bytes(ledgers[0])

@@ -22,7 +22,7 @@ from tests.changing import Corpus, corpora, fitted, saved
 if TYPE_CHECKING:
     from pathlib import Path
 
-FEW = examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(7, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def batch_of(corpus: Corpus, model: TextClassifier) -> Batch:

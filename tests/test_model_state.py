@@ -315,7 +315,7 @@ def test_sums_of_numbers_go_through_a_file_exactly(documents: list[tuple[int, fl
     moments = Moments.of(values, classes, 2)
     arrays = values_to_plain(moments, values)
     assert moments_from_plain(arrays, np.bincount(classes, minlength=2), ATTRIBUTES).equal(moments)
-    assert np.array_equal(sample_values_from_plain(arrays, len(documents), 2), values, equal_nan=True)
+    assert np.array_equal(sample_values_from_plain(arrays, len(documents), ATTRIBUTES), values, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -348,14 +348,15 @@ def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message:
     ("values", "message"),
     [
         (np.zeros(3), "sample does not fit"),
-        (np.zeros(4, np.float32), "no number"),
-        (np.full(4, np.inf), "too large"),
-        (np.full(4, 2 * LARGEST), "too large"),
+        (np.zeros(4, np.float32), "no numbers"),
+        (np.full(4, np.inf), "impossible number"),
+        (np.full(4, 2 * LARGEST), "impossible number"),
+        (np.full(4, 1.5), "impossible count"),
     ],
 )
 def test_values_that_no_document_of_the_sample_has_are_refused(values: NDArray[Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        sample_values_from_plain({"sample_values": values}, 2, 2)
+        sample_values_from_plain({"sample_values": values}, 2, ATTRIBUTES)
 
 
 def test_values_of_no_attribute_are_refused(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: 
     assert clone(model) is not model
 
 
-@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     corpus=st.lists(st.tuples(strategies.labels.filter(bool), strategies.texts), min_size=1, max_size=8),
     asked=st.lists(strategies.texts, max_size=4),

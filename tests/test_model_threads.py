@@ -14,6 +14,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.counts.document_term import Postings
 from nbtext.model.counting import InTurn
+from tests.budget import rounds
 from tests.process import SERVICE_DESK
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 THREADS = 8
 FILES = sorted(SERVICE_DESK.glob("*/*/*"))
+FILES = FILES[:: rounds(4, 1)]
 TEXTS, LABELS = [file.read_bytes() for file in FILES], [file.parent.name for file in FILES]
 
 
@@ -33,6 +35,7 @@ def switching() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
+@pytest.mark.repeated
 @pytest.mark.usefixtures("switching")
 @pytest.mark.parametrize("setting", [{"char_ngrams": "3"}, {"ngrams": 2, "categorical": "colour"}], ids=str)
 def test_threads_that_share_a_model_get_the_answers_that_one_gets(setting: dict[str, Any]) -> None:
@@ -41,7 +44,7 @@ def test_threads_that_share_a_model_get_the_answers_that_one_gets(setting: dict[
     )
     model = TextClassifier(**setting, sample=0).fit(texts, LABELS)
     alone = [model.predict_proba([text])[0] for text in texts]
-    for _ in range(2):
+    for _ in range(rounds(1, 2)):
         asked = TextClassifier(**setting, sample=0).fit(texts, LABELS)  # it has met nothing yet
         together = threading.Barrier(THREADS)
 

@@ -47,7 +47,7 @@ def failed(checks: list[Check]) -> dict[str, str]:
     return {check.name: check.detail for check in checks if not check.passed}
 
 
-@examples(10)
+@examples(6)
 @given(
     corpora,
     st.integers(1, 3),

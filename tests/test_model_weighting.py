@@ -164,7 +164,7 @@ def test_weighted_counts_where_there_are_none_and_no_smoothing_are_refused(tmp_p
     settings, arrays = read_model_file(str(tmp_path / "m"))
     with pytest.raises(ModelError, match="weighted counts do not fit its weighting"):
         from_plain(settings, {**arrays, "fitted_weighted_counts": arrays["cell_counts"].astype(np.float64)})
-    with pytest.raises(ModelError, match="needs smoothing"):
+    with pytest.raises(ModelError, match="its smoothing is not what its settings say"):
         from_plain({**settings, "smoothing": 0}, arrays)
 
 

@@ -51,7 +51,7 @@ def margin(of: TextClassifier, wanted: str, text: str) -> float:
     return float(joint[place] - best) if np.isfinite(joint[place]) else -np.inf
 
 
-@examples(25)
+@examples(12)
 @given(st.sampled_from(range(len(MODELS))), short_texts, st.sampled_from(sorted(TEXTS)))
 def test_removal_turns_the_answer_and_no_smaller_one_does(number: int, text: str, wanted: str) -> None:
     """Brute force: every smaller set of words, taken out of the text, and the text classified."""
@@ -72,7 +72,7 @@ def test_removal_turns_the_answer_and_no_smaller_one_does(number: int, text: str
             assert margin(of, wanted, without(text, fewer)) < 1e-6, fewer
 
 
-@examples(25)
+@examples(12)
 @given(st.sampled_from(range(len(MODELS))), short_texts, st.sampled_from(sorted(TEXTS)))
 def test_addition_turns_the_answer(number: int, text: str, wanted: str) -> None:
     of = model_of(number)

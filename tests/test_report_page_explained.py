@@ -95,7 +95,7 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
 HOSTILE_TEXTS = [text.encode("utf-8", "replace").decode() + " the cat purrs" for text in HOSTILE]
 
 
-@examples(10)
+@examples(6)
 @given(texts, st.sampled_from(["cat", "dog", "fish"]))
 def test_any_text_leaves_the_page_as_it_is(text: str, word: str) -> None:
     page = Page(page_of(f"{word} {text}"))
@@ -103,6 +103,7 @@ def test_any_text_leaves_the_page_as_it_is(text: str, word: str) -> None:
     assert len(page.all("main")) == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(PROGRAM is None, reason=f"no browser on this machine: none of {', '.join(browser.NAMES)}")
 def test_a_browser_shows_it(tmp_path: Path) -> None:
     assert PROGRAM is not None

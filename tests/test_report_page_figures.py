@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nbtext.model.report_data import Figure
-from nbtext.report.page.figures import counted, interval, nats, percent, percent_interval, share
+from nbtext.report.page.figures import interval, nats, percent, percent_interval, share
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,3 @@ def test_shares_and_intervals_as_decimals() -> None:
 )
 def test_nats_have_a_sign_that_is_no_hyphen(value: float, shown: str) -> None:
     assert nats(value) == shown
-
-
-@pytest.mark.parametrize(
-    ("n", "noun", "shown"),
-    [(0, "document", "0 documents"), (1, "class", "1 class"), (2000, "class", "2,000 classes"), (-1, "term", "-1 terms")],
-)
-def test_counts_with_their_noun(n: int, noun: str, shown: str) -> None:
-    assert counted(n, noun) == shown

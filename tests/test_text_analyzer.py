@@ -40,7 +40,7 @@ def fast(analyzer: Analyzer, names: Names, texts: list[bytes]) -> list[list[str]
     return found
 
 
-@examples(50)
+@examples(25)
 @given(st.lists(st.lists(strategies.documents, max_size=5), max_size=4))
 def test_every_block_means_what_the_slow_path_says(batches: list[list[bytes]]) -> None:
     names = Names()

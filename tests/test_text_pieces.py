@@ -55,7 +55,7 @@ def same(one: CorpusCounts, other: CorpusCounts) -> bool:
     return one.statistics == other.statistics and all(np.array_equal(left, right) for left, right in arrays)
 
 
-@examples(10)
+@examples(6)
 @given(documents, SIZES)
 def test_pieces_are_the_documents_and_split_no_form(texts: list[bytes], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -74,7 +74,7 @@ def test_pieces_are_the_documents_and_split_no_form(texts: list[bytes], size: in
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_counts_in_pieces_are_those_of_whole_documents(name: str) -> None:
-    @examples(8)
+    @examples(6)
     @given(documents, SIZES)
     def of_documents(texts: list[bytes], size: int) -> None:
         assert same(in_pieces(size, texts, SETTINGS[name], {}), in_pieces(WHOLE, texts, SETTINGS[name], {}))
@@ -85,7 +85,7 @@ def test_counts_in_pieces_are_those_of_whole_documents(name: str) -> None:
 features = st.lists(st.tuples(st.sampled_from("ab:é"), st.integers(1, 99)).map(lambda item: f"{item[0]}:{item[1]}"), max_size=8)
 
 
-@examples(10)
+@examples(6)
 @given(st.lists(features.map(lambda items: " ".join(items).encode()), min_size=1, max_size=5), SIZES)
 def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes], size: int) -> None:
     assert same(in_pieces(size, texts, {}, {"format": "svmlight"}), in_pieces(WHOLE, texts, {}, {"format": "svmlight"}))

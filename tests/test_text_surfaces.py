@@ -14,7 +14,7 @@ any_bytes = st.binary(max_size=30).map(lambda found: found.decode("latin-1").enc
 blocks = st.lists(st.one_of(strategies.documents, any_bytes), max_size=6)
 
 
-@examples(50)
+@examples(25)
 @given(blocks)
 def test_forms_are_those_of_a_split_of_each_document(texts: list[bytes]) -> None:
     surfaces = find_surfaces(texts)
@@ -25,7 +25,7 @@ def test_forms_are_those_of_a_split_of_each_document(texts: list[bytes]) -> None
     assert surfaces.documents.tolist() == sorted(surfaces.documents.tolist())
 
 
-@examples(50)
+@examples(25)
 @given(st.lists(blocks, max_size=4))
 def test_a_form_has_one_id_and_an_id_one_form(batches: list[list[bytes]]) -> None:
     table = SurfaceTable()
