@@ -24,7 +24,7 @@ from nbtext.classifiers.logistic_fit import PRECISION, SETTLED, minimise
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.counting import count_documents
 from nbtext.parameters import TRAINING, checked
-from tests.budget import examples
+from tests.budget import examples, rounds
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 from tests.test_imports import imported
 
@@ -134,7 +134,8 @@ def test_a_large_corpus_is_not_fitted_beyond_what_it_takes_to_compare_strengths(
     assert ended.outcome.iterations < settled.outcome.iterations
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.repeated
+@pytest.mark.parametrize("seed", range(rounds(2, 6)))
 def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(seed: int) -> None:
     texts, labels = drawn(seed, 150)
     chosen = LogisticRegression.estimate(training(texts, labels))

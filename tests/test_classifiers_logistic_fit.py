@@ -14,7 +14,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression as Oracle
 
 from nbtext.classifiers.logistic_fit import PRECISION, SETTLED, Problem, Vector, minimise
-from tests.budget import examples
+from tests.budget import examples, rounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,9 +75,10 @@ def test_inner_products_are_those_of_weights(seed: int) -> None:
     assert first.products == pytest.approx(features @ (weights_of(problem, first, scales) * scales), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize("l2", [0.01, 0.3, 1.0, 20.0])
 def test_scikit_learn_finds_the_same_weights(l2: float) -> None:
-    for seed in range(5):
+    for seed in range(rounds(2, 5)):
         features, scales, classes = drawn(seed, 60, equal=True)
         problem = problem_of(features, scales, classes)
         fit = minimise(problem, l2, problem.start(), 1e-12, 10_000)
@@ -88,7 +89,7 @@ def test_scikit_learn_finds_the_same_weights(l2: float) -> None:
         assert bias == pytest.approx(oracle.intercept_ - oracle.intercept_.mean(), abs=1e-3)
 
 
-@examples(6)
+@examples(3)
 @given(seed=seeds, l2=strengths)
 def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l2: float) -> None:
     features, scales, classes = drawn(seed)
@@ -112,9 +113,10 @@ def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l
         assert -1e-8 <= (here - found.fun) / len(classes) <= 3 * precision + 1e-8
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize("l2", [0.01, 0.3, 1.0, 20.0])
 def test_settled_probabilities_are_those_of_scikit_learn_in_single_precision_too(l2: float) -> None:
-    for seed in range(5):
+    for seed in range(rounds(2, 5)):
         features, scales, classes = drawn(seed, 300, equal=True)
         problem = problem_of(features, scales, classes, np.float32)
         point = minimise(problem, l2, problem.start(), SETTLED).point

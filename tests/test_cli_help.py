@@ -6,6 +6,7 @@ Also tests `cli/options.py`.
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -61,14 +62,28 @@ def examples(command: str) -> list[str]:
     return [line.strip() for line in found[1].splitlines()]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_examples_of_the_help_run(command: str, tmp_path: Path) -> None:
-    table = "topic,body,sender\n" + "".join(f"{name.partition('/')[0]},{text},{name}\n" for name, text in PETS.items())
-    (tmp_path / "corpora").symlink_to(REPOSITORY / "corpora")
-    letters = {"letter.txt": "the bin was not emptied", "inbox/1": "a street lamp is out", "messages.txt": "one\ntwo\n", "log": "a\nb\n"}
-    corpus(tmp_path, {**letters, "messages.csv": table, "test.csv": table})
-    before = ["train", *(["classify"] if command == "drift" else [])]
-    for line in [example for name in (*before, command) for example in examples(name)]:
-        assert any(f"nbtext {name}" in line for name in (*before, command))
-        done = bash(f'nbtext() {{ $NBTEXT "$@"; }}; tail() {{ cat "${{@: -1}}"; }}; {line}', cwd=tmp_path)
+def run_examples(command: str, folder: Path) -> None:
+    for line in examples(command):
+        assert f"nbtext {command}" in line
+        done = bash(f'nbtext() {{ $NBTEXT "$@"; }}; tail() {{ cat "${{@: -1}}"; }}; {line}', cwd=folder)
         assert done.status == 0, (line, done)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as a reader has it who has run the examples of train."""
+    folder: Path = tmp_path_factory.mktemp("trained")
+    table = "topic,body,sender\n" + "".join(f"{name.partition('/')[0]},{text},{name}\n" for name, text in PETS.items())
+    (folder / "corpora").symlink_to(REPOSITORY / "corpora")
+    letters = {"letter.txt": "the bin was not emptied", "inbox/1": "a street lamp is out", "messages.txt": "one\ntwo\n", "log": "a\nb\n"}
+    corpus(folder, {**letters, "messages.csv": table, "test.csv": table})
+    run_examples("train", folder)
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_of_the_help_run(command: str, trained: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(trained, tmp_path / "copy", symlinks=True)
+    if command == "drift":
+        run_examples("classify", folder)
+    run_examples(command, folder)

@@ -25,6 +25,7 @@ from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
 from nbtext.corpus.shards import FILES, Names, shards
 from nbtext.errors import PathError, UsageError
 from nbtext.parameters import READING, checked
+from tests.budget import examples
 from tests.process import PETS, corpus
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def plain(document: Document) -> tuple[Any, ...]:
     ],
     ids=str,
 )
+@examples(5)
 @given(
     st.lists(st.tuples(LINE, ENDS), max_size=30),
     LINE,

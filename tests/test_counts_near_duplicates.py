@@ -24,6 +24,7 @@ from nbtext.counts.near_duplicates import (
     signatures,
 )
 from nbtext.counts.vocabulary import GrowingVocabulary
+from tests.budget import examples
 from tests.building import matrix_of
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def test_the_most_similar_partner_and_of_equals_the_first() -> None:
     assert found(training, [document]) == [(0, 2, 97 / 103, False)]
 
 
+@examples(4)
 @given(st.data())
 def test_the_order_of_documents_does_not_matter(data: st.DataObject) -> None:
     base = words(data.draw(st.integers(0, 5)), 30, among=60)

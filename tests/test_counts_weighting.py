@@ -19,6 +19,7 @@ from nbtext.counts.weighting import weighted, weighted_cells
 from nbtext.model.counting import count_documents
 from nbtext.parameters import TRAINING, WEIGHTINGS, checked
 from tests import strategies
+from tests.budget import examples
 from tests.building import matrix_of, statistics_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def rows(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> list[dict[s
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
+@examples(4)
 @given(corpus=strategies.corpora, over=st.sets(st.sampled_from(strategies.WORDS)))
 def test_documents_and_cells_are_weighted_as_one_by_one(weighting: str, corpus: list[Labelled], over: set[str]) -> None:
     statistics, documents = counted(corpus)
@@ -90,6 +92,7 @@ def densely(matrix: DocumentTermMatrix, n_terms: int) -> np.ndarray[Any, np.dtyp
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
+@examples(4)
 @given(corpus=strategies.corpora, random=st.randoms(use_true_random=False))
 def test_sums_are_the_same_to_the_last_bit_in_any_order(weighting: str, corpus: list[Labelled], random: Any) -> None:
     shuffled = random.sample(corpus, len(corpus))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.language_model.dirichlet import ESTIMATES, LanguageModels, maximum_a_posteriori, maximum_likelihood, posterior_mean
 from tests import oracle, strategies
+from tests.budget import examples
 from tests.building import language_models, statistics_of
 from tests.textbook import CHINA
 
@@ -60,6 +61,7 @@ def test_the_estimate_of_a_pseudo_count_is_the_mode_under_one_more() -> None:
 
 @SHAPES
 @pytest.mark.parametrize("estimate", ESTIMATES)
+@examples(5)
 @given(
     corpus=strategies.corpora,
     smoothing=st.sampled_from([0.0, 0.01, 0.5, 1.0, 3.0, 1e4]),
@@ -78,6 +80,7 @@ def test_probabilities_are_those_of_the_slow_twin(
 
 @SHAPES
 @pytest.mark.parametrize("estimate", ["mean", "map"])
+@examples(5)
 @given(corpus=strategies.corpora)
 def test_each_class_has_probabilities_that_sum_to_one(shape: str, estimate: str, corpus: list[oracle.Labelled]) -> None:
     statistics = statistics_of(corpus)

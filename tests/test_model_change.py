@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EVERY = pytest.mark.parametrize("setting", ADDITIVE.values(), ids=list(ADDITIVE))
-FEW = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @EVERY
@@ -56,6 +56,7 @@ def test_what_is_forgotten_was_never_there(setting: dict[str, Any], kept: Corpus
         assert saved(model, tmp_path) == saved(earlier, tmp_path)
 
 
+@examples(5)
 @given(kept=corpora, gone=corpora, size=st.integers(0, 12))
 def test_of_a_sample_what_is_forgotten_goes_and_nothing_comes(kept: Corpus, gone: Corpus, size: int) -> None:
     whole = fitted({"sample": size}, kept + gone)

@@ -12,6 +12,7 @@ import scipy.stats
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.model.generation import DocumentGenerator
+from tests.budget import some
 
 PLAIN: dict[str, Any] = {"stop_words": "none", "stemmer": "none"}
 TEXTS = ["red red apple pie", "apple tart with cream", "green tree", "tree bark and leaf and root", "leaf tree", "pie"]
@@ -39,8 +40,9 @@ RECOVERED: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize(
-    ("parameters", "draw"), [({"estimate": "ml"}, False), *((these, draw) for these in RECOVERED for draw in (False, True))]
+    ("parameters", "draw"), some([({"estimate": "ml"}, False), *((these, draw) for these in RECOVERED for draw in (False, True))], 4)
 )
 def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_probabilities(parameters: dict[str, Any], draw: bool) -> None:
     generator = DocumentGenerator(model := fitted(**parameters), seed=5, draw=draw)

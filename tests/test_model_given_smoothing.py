@@ -20,6 +20,7 @@ from nbtext.model.generation import DocumentGenerator
 from nbtext.model.given_smoothing import read_smoothing
 from nbtext.model.verify import verify
 from nbtext.store import read_model_file, write_model_file
+from tests.budget import examples
 from tests.changing import corpora, fitted, saved
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@examples(3)
 @given(corpora, st.sampled_from([0.1, 0.3, 1.0, 2.5]), st.sets(st.sampled_from(["ant", "bees", "cat", "running", "zebra"])))
 def test_the_same_number_for_every_term_is_that_number(kind: str, corpus: list[Labelled], number: float, named: set[str]) -> None:
     """Exactly: the models, what they say of left-out documents, and so their calibration."""
@@ -162,6 +164,7 @@ def test_a_number_for_a_term_matters_and_the_file_keeps_it(kind: str, tmp_path: 
     assert not np.array_equal(plain.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
 
 
+@examples(3)
 @given(corpora, corpora)
 def test_a_term_that_comes_later_has_its_number_then(corpus: list[Labelled], more: list[Labelled]) -> None:
     setting = {"smoothing": {"*": 0.5, "ants": 3.0, "running": 0.1, "hen": 2.0}}

@@ -13,6 +13,7 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.model.explanation import Explainer
 from nbtext.model.ruled_out import RuledOut
+from tests.budget import examples
 from tests.explaining import TEXTS, document, model
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def ruled_out(of: TextClassifier, text: str | bytes) -> Sequence[RuledOut]:
 @pytest.mark.parametrize(
     "setting", [{}, {"ngrams": 2}, {"char_ngrams": "3"}, {"weighting": "tfidf"}, {"classifier": "dirichlet-multinomial"}], ids=str
 )
+@examples(5)
 @given(words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=8))
 def test_the_word_alone_rules_the_class_out_and_none_before_it_does(setting: dict[str, Any], words: list[str]) -> None:
     of = model(**setting, estimate="ml")
@@ -38,7 +40,9 @@ def test_the_word_alone_rules_the_class_out_and_none_before_it_does(setting: dic
         assert cause.name is not None
         label = of.classes_.index(cause.label)
         assert of.joint_log_likelihood([cause.name])[0, label] == -np.inf
-        begin = f" {' '.join(words)} ".index(f" {cause.name} ")
+        begin = f" {' '.join(words)} ".find(f" {cause.name} ")
+        if begin < 0:  # an n-gram across a stop word stands nowhere as one
+            continue
         assert np.isfinite(of.joint_log_likelihood([" ".join(words)[: max(begin - 1, 0)]])[0, label])
 
 

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap
 from nbtext.model_selection.power_law import STEEPEST, fit, forecast, small_sample_factor, weights_of_runs
-from tests.budget import examples
+from tests.budget import examples, rounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,6 +110,7 @@ def runs(error: NDArray[np.float64], n: int, folds: int, repeats: int, seed: int
     return np.array(made)
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize(
     ("of_law", "n", "folds", "repeats"),
     [
@@ -122,12 +123,12 @@ def runs(error: NDArray[np.float64], n: int, folds: int, repeats: int, seed: int
 )
 def test_the_interval_covers_the_truth(of_law: tuple[float, float, float], n: int, folds: int, repeats: int) -> None:
     truth, covered, widths = float(1 - law(20_000, *of_law)), 0, []
-    for seed in range(40):
+    for seed in range(rounds(20, 40)):
         made = forecast(SIZES, runs(law(PLACES, *of_law), n, folds, repeats, seed), folds, 10_000, 20_000, Bootstrap(200))
         if made.interval is not None:
             covered += made.interval[0] <= truth <= made.interval[1]
             widths.append(made.interval[1] - made.interval[0])
-    assert len(widths) >= 38
+    assert len(widths) >= rounds(19, 38)
     assert covered >= 0.9 * len(widths)
     assert np.mean(widths) < 4 * 1.96 * np.sqrt(0.25 / n)  # not by saying nothing
 

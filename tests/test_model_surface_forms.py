@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.model.surface_forms import most_frequent_forms, surface_forms
 from nbtext.text.stemming import stemmer
+from tests.budget import examples
 from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def test_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any])
         assert forms[form] == max(forms.values())
 
 
+@examples(3)
 @given(TEXTS, TEXTS)
 def test_answers_stay_as_they_are_and_parts_add_up(texts: list[str], more: list[str]) -> None:
     model, plain = fitted(texts), TextClassifier().fit(texts, ["ab"[number % 2] for number in range(len(texts))])
