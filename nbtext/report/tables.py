@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 import sys
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from nbtext.report.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 WIDE = 200
 """Columns assumed where there is no terminal to ask."""
 
+GAP = " " * 3
+"""Between two columns: what rich pads them with, and its line."""
+
 
 def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> None:
-    """Print rows under column heads on standard output; the columns numbered in ``numeric`` are aligned right."""
+    """Print rows under column heads on standard output; the columns numbered in ``numeric`` are aligned right.
+
+    Only the heads are drawn by rich: a row would take it half a millisecond. Cells that are too wide are wrapped.
+    """
     from rich import box
     from rich.table import Table
 
     right = set(numeric)
+    cells = [[visible(cell) for cell in row] for row in rows]
+    console = _console()
+    widths = _widths([max(map(_cells, column)) for column in zip(columns, *cells, strict=True)], console.width)
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(_plain(cell) for cell in row))
-    print_drawn(lambda _: table)
+    for place, (name, width) in enumerate(zip(columns, widths, strict=True)):
+        table.add_column(name, justify="right" if place in right else "left", overflow="fold", width=width)
+    lines = [*_drawn(console, table), *(line for row in cells for line in _row(console, row, widths, right))]
+    sys.stdout.write("\n".join(lines).rstrip("\n") + "\n")
 
 
 def print_drawn(draw: Callable[[int], Any]) -> None:
     """Print what rich can draw, made for a screen of so many columns, on standard output."""
     console = _console()
-    with console.capture() as printed:
-        console.print(draw(console.width))
-    lines = [line.rstrip() for line in printed.get().splitlines()]
-    sys.stdout.write("\n".join(lines).strip("\n") + "\n")
+    sys.stdout.write("\n".join(_drawn(console, draw(console.width))) + "\n")
 
 
 def print_lines(pairs: Mapping[str, object]) -> None:
@@ -49,10 +55,53 @@ def print_blank() -> None:
     sys.stdout.write("\n")
 
 
-def _plain(text: str) -> Any:  # noqa: ANN401 - a rich.text.Text, which must not be imported at start
+def _drawn(console: Any, drawing: Any) -> list[str]:  # noqa: ANN401 - of rich, which must not be imported at start
+    """Return the lines of what rich can draw, without empty ones around them."""
+    with console.capture() as printed:
+        console.print(drawing)
+    return "\n".join(line.rstrip() for line in printed.get().splitlines()).strip("\n").split("\n")
+
+
+def _row(console: Any, cells: Sequence[str], widths: Sequence[int], right: Container[int]) -> Iterator[str]:  # noqa: ANN401 - likewise
+    """Yield the lines of a row, with cells wrapped that are wider than their columns."""
+    wrapped = [[cell] if _cells(cell) <= width else _wrapped(console, cell, width) for cell, width in zip(cells, widths, strict=True)]
+    for parts in zip_longest(*wrapped, fillvalue=""):
+        padded = []
+        for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
+            kept = part.rstrip()
+            blank = " " * (width - _cells(kept))
+            padded.append(blank + kept if place in right else kept + blank)
+        yield f" {GAP.join(padded)}".rstrip()
+
+
+def _wrapped(console: Any, cell: str, width: int) -> list[str]:  # noqa: ANN401 - likewise
     from rich.text import Text
 
-    return Text(visible(text))
+    return [line.plain for line in Text(cell).wrap(console, width, overflow="fold")]
+
+
+def _cells(text: str) -> int:
+    """Return how many columns of a screen a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _widths(natural: Sequence[int], screen: int) -> list[int]:
+    """Return the widths of columns; where they do not fit, the widest are cut, as rich does it: with a blank on each inner side."""
+    blanks = [(place > 0) + (place < len(natural) - 1) for place in range(len(natural))]
+    available = screen - len(natural) - 1
+    widths = [min(width + blank, available) for width, blank in zip(natural, blanks, strict=True)]
+    while (excess := sum(widths) - available) > 0 and (widest := max(widths)) > 0:
+        step = widest - max((width for width in widths if width < widest), default=0)
+        places = [place for place, width in enumerate(widths) if width == widest]
+        for left, place in zip(range(len(places), 0, -1), places, strict=True):
+            cut = min(step, round(excess / left))
+            widths[place] -= cut
+            excess -= cut
+    return [max(width - blank, min(whole, 1)) for width, blank, whole in zip(widths, blanks, natural, strict=True)]
 
 
 def _console() -> Any:  # noqa: ANN401 - a rich.console.Console, likewise
