@@ -123,6 +123,41 @@ def test_a_search_that_is_cut_short_claims_nothing(monkeypatch: pytest.MonkeyPat
     assert short.words is None or of.predict([without(text, short.words)]) == ["dogs"]
 
 
+@pytest.mark.parametrize(
+    "parameters", [{"weighting": "tfidf"}, {"classifier": "complement", "weighting": "tfidf"}, {"classifier": "logistic"}], ids=str
+)
+def test_a_long_document_is_read_a_few_times_whatever_is_tried_out(monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any]) -> None:
+    """Work is bytes read and counts scored: all of the document's words anew for each set would be hundreds of times its length."""
+    read, scored = [], []
+
+    def count(model: TextClassifier, texts: Any) -> Any:
+        read.append(sum(map(len, texts)))
+        return of_texts(model, texts)
+
+    def score(model: TextClassifier, matrix: Any) -> Any:
+        scored.append(matrix.terms.size)
+        return of_counts(model, matrix)
+
+    generator = np.random.default_rng(1)
+    words = [f"{label}{number:04d}" for label in "ab" for number in range(2000)]
+    training = [" ".join(generator.choice(words[half : half + 2400], 100)) for half in (0, 1600) for _ in range(60)]
+    model = TextClassifier(stemmer="none", stop_words="none", **parameters).fit(training, ["a"] * 60 + ["b"] * 60)
+    of_texts, of_counts = TextClassifier.score_block, TextClassifier.score_counts
+    monkeypatch.setattr(TextClassifier, "score_block", count)
+    monkeypatch.setattr(TextClassifier, "score_counts", score)
+    work = []
+    for n_words in (30_000, 60_000):
+        read.clear()
+        scored.clear()
+        text = " ".join(generator.choice(words[:2400], n_words))
+        found = found_for(model, "b", text)
+        assert found.removal is not None
+        assert len(scored) > 1
+        assert sum(read) < 10 * len(text)
+        work.append(sum(read) + sum(scored))
+    assert work[1] < 2.6 * work[0]
+
+
 def test_all_occurrences_of_a_word_go() -> None:
     of = model(stemmer="none", stop_words="none")
     found = found_for(of, "dogs", "Cat cat CAT dog purrs")

@@ -22,7 +22,7 @@ def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | 
     """Print for each document the fewest words without which, and the fewest terms with which, its answer would be LABEL.
 
     Documents are read as classify reads them. Words are surface words: a word goes with all its occurrences; terms are written behind the text, as the model knows them.
-    Both are checked by classifying the changed text. Where scores are sums over words (multinomial and complement on counts, and without n-grams
+    Both are checked by scoring the changed document. Where scores are sums over words (multinomial and complement on counts, and without n-grams
     mostly bernoulli and dirichlet-multinomial) the fewest words are found by branch and bound; elsewhere sets of words are tried out. It is said
     when a smaller set cannot be ruled out, and when nothing would do. A tie does not make LABEL the answer. Costs and thresholds have no part
     in this: the answer is the most probable class. Attributes beside the text stay as they are.

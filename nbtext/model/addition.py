@@ -115,8 +115,7 @@ def _weights(model: TextClassifier, terms: Whole) -> Floats:
 def _writable(changed: ChangedTexts, term: int) -> str | None:
     """The term as a word that becomes this term again; None for what is no word, such as a character n-gram, and stems with another stem."""
     word = changed.model.statistics.vocabulary.term(term)
-    written = f"{word}:1" if changed.counted else word
-    return word if changed.locator.locate(written.encode()).own == [[term]] else None
+    return word if changed.locator.locate(changed.written(word)).own == [[term]] else None
 
 
 def _by_sums(of: _Candidates) -> list[str] | None:
@@ -158,7 +157,7 @@ def _by_trying(changed: ChangedTexts, words: Sequence[str]) -> list[str] | None:
     tried, spent = list(words[:most]), 0
     while len(added) < MOST_ADDED and spent < most:
         spent += len(tried)
-        gaps = changed.gaps([changed.with_words([*added, word]) for word in tried])
+        gaps = changed.gaps_with([[*added, word] for word in tried])
         best = int(gaps.argmin())
         if not gaps[best] < gap:
             return None

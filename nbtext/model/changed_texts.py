@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.attributes import parted
+from nbtext.model.changed_counts import changed_counts
+from nbtext.model.counting import document_counter
+from nbtext.ragged import flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.blocks import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.model.located import WordLocator
+    from nbtext.model.scored_texts import ScoredTexts
     from nbtext.model.text_classifier import TextClassifier
 
 MARGIN = 1e-9
@@ -63,22 +69,66 @@ class ChangedTexts:
 
     def with_words(self, words: Sequence[str]) -> bytes:
         """The document with words at the end of its text."""
-        added = [f"{word}:1" if self.counted else word for word in words]
-        return b" ".join((self.text, *(word.encode() for word in added))) + self._values
+        return b" ".join((self.text, *map(self.written, words))) + self._values
 
     def gaps(self, documents: Sequence[bytes]) -> NDArray[np.float64]:
         """How far the class is behind the best other in each document, shape (n_docs,), in nats of the score: below −`MARGIN` it is the answer."""
-        return np.concatenate([np.empty(0), *self._gaps(documents)])
+        found = (self.model.score_block(block) for block in blocks(documents, len, self.model.documents_at_once))
+        return np.concatenate([np.empty(0), *map(self._gaps, found)])
+
+    def gaps_without(self, sets: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """Return the gaps of the document without each set of surface words: from its counts where words have no part in each other's terms."""
+        if self.model.parameters["ngrams"] > 1:
+            return self.gaps([self.without(numbers) for numbers in sets])
+        begins, order = self._parts
+        names = np.array([number for numbers in sets for number in numbers], np.int64)
+        sizes = begins[names + 1] - begins[names]
+        parts = order[flat_indices(begins[names], sizes)]
+        rows = np.repeat(np.repeat(np.arange(len(sets)), [len(numbers) for numbers in sets]), sizes)
+        return self._gaps_of_counts(len(sets), rows, self.located.terms[parts], -self.located.shares[parts])
+
+    def gaps_with(self, lists: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        """Return the gaps of the document with each list of words at its end, likewise."""
+        if self.model.parameters["ngrams"] > 1:
+            return self.gaps([self.with_words(words) for words in lists])
+        located = {word: self.locator.locate(self.written(word)) for words in lists for word in words}
+        added = [(row, located[word]) for row, words in enumerate(lists) for word in words]
+        rows = np.repeat([row for row, _ in added], [of.terms.size for _, of in added])
+        terms, shares = (np.concatenate([np.empty(0), *column]) for column in zip(*((of.terms, of.shares) for _, of in added), strict=True))
+        return self._gaps_of_counts(len(lists), rows, terms.astype(np.int64), shares)
 
     def probability(self, document: bytes) -> float:
         """Of the class, calibrated."""
         return float(np.exp(self.model.score_block([document]).log_posterior[0, self.wanted]))
 
-    def _gaps(self, documents: Sequence[bytes]) -> Iterator[NDArray[np.float64]]:
-        for block in blocks(documents, len, self.model.documents_at_once):
-            scored = self.model.score_block(block)
-            others = np.delete(scored.scores, self.wanted, axis=1).max(axis=1)
-            with np.errstate(invalid="ignore"):
-                gaps = np.nan_to_num(others - scored.scores[:, self.wanted], nan=np.inf, posinf=np.inf, neginf=-np.inf)
-            answered = scored.log_posterior.argmax(axis=1) == self.wanted
-            yield np.where(answered, gaps, np.maximum(gaps, 0.0))
+    @cached_property
+    def matrix(self) -> DocumentTermMatrix:
+        """The counts of the document alone."""
+        model = self.model
+        counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading)
+        return counter.count([self.without([])]).matrix()
+
+    @cached_property
+    def _parts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The parts of the terms that are in the document, by surface word: where those of each word begin, and their numbers in that order."""
+        names = self.name_of[self.located.words]
+        return offsets(np.bincount(names, minlength=len(self.names))), np.argsort(names, kind="stable")
+
+    def _gaps_of_counts(
+        self, n: int, rows: NDArray[np.int64], terms: NDArray[np.int64], amounts: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        known = terms != UNKNOWN
+        copies = changed_counts(self.matrix, n, rows[known], terms[known], amounts[known].astype(np.int64), self.model.documents_at_once)
+        return np.concatenate([np.empty(0), *(self._gaps(self.model.score_counts(block)) for block in copies)])
+
+    def _gaps(self, scored: ScoredTexts) -> NDArray[np.float64]:
+        others = np.delete(scored.scores, self.wanted, axis=1).max(axis=1)
+        with np.errstate(invalid="ignore"):
+            gaps = np.nan_to_num(others - scored.scores[:, self.wanted], nan=np.inf, posinf=np.inf, neginf=-np.inf)
+        answered = scored.log_posterior.argmax(axis=1) == self.wanted
+        found: NDArray[np.float64] = np.where(answered, gaps, np.maximum(gaps, 0.0))
+        return found
+
+    def written(self, word: str) -> bytes:
+        """Return a word as the document would hold it."""
+        return f"{word}:1".encode() if self.counted else word.encode()

@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.document_term import DocumentTermMatrix
-from nbtext.ragged import offsets
+from nbtext.model.changed_counts import changed_counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.model.located import LocatedWords
     from nbtext.model.text_classifier import TextClassifier
 
     Floats = NDArray[np.float64]
-
-CELLS_AT_ONCE = 1 << 21
-"""Counts of documents without a word that are held in memory at once."""
 
 
 def left_out_contributions(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
@@ -30,29 +27,13 @@ def left_out_contributions(model: TextClassifier, located: LocatedWords, matrix:
     classifier = model.classifier.of_texts
     names = {name: number for number, name in enumerate(dict.fromkeys(located.names))}
     word_of = np.array([names[name] for name in located.names], np.int64)
-    order = np.argsort(matrix.terms)
-    terms, counts = matrix.terms[order], matrix.counts[order]
-    gained = np.zeros(len(names))
-    if not terms.size:
-        return gained[word_of]
-    place = np.minimum(np.searchsorted(terms, located.terms), terms.size - 1)
-    here = np.flatnonzero(terms[place] == located.terms)
-    words, place, gone = word_of[located.words[here]], place[here], np.ceil(located.shares[here])
-    whole = _odds(classifier.joint_log_likelihood(matrix)[0], pair)[0]
-    step = max(CELLS_AT_ONCE // terms.size, 1)
-    for begin in range(0, len(names), step):
-        chunk = np.flatnonzero((words >= begin) & (words < begin + step))
-        left = np.tile(counts.astype(np.float64), (min(step, len(names) - begin), 1))
-        np.subtract.at(left, (words[chunk] - begin, place[chunk]), gone[chunk])
-        rows, columns = np.nonzero(left > 0)
-        without = DocumentTermMatrix(
-            offsets(np.bincount(rows, minlength=len(left))),
-            terms[columns],
-            left[rows, columns].astype(np.int64),
-            np.zeros(len(left), np.int64),
-            None if matrix.values is None else np.repeat(matrix.values, len(left), axis=0),
-        )
-        gained[begin : begin + step] = whole - _odds(classifier.joint_log_likelihood(without)[0], pair)
+    if not matrix.terms.size:
+        return np.zeros(word_of.size)
+    here = np.flatnonzero(np.isin(located.terms, matrix.terms))
+    gone = -np.ceil(located.shares[here]).astype(np.int64)
+    copies = changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
+    left = np.concatenate([np.empty(0), *(_odds(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
+    gained: Floats = _odds(classifier.joint_log_likelihood(matrix)[0], pair)[0] - left
     return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
 
 

@@ -15,7 +15,6 @@ from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.counts.document_term import DocumentTermMatrix
 from nbtext.model.changed_texts import MARGIN
 from nbtext.model.contributions import bias, of_classes, shared_out, term_contributions
-from nbtext.model.counting import document_counter
 from nbtext.model.covering import MOST_NODES, smallest_cover
 from nbtext.model.left_out import left_out_contributions
 from nbtext.model.rescoring import smallest_by_trying
@@ -73,7 +72,7 @@ def removal(changed: ChangedTexts) -> Removal:
         eligible = np.sort(eligible[np.argsort(-_apart(changed)[eligible], kind="stable")[:budget]])
 
     def gaps(sets: Sequence[tuple[int, ...]]) -> Floats:
-        return changed.gaps([changed.without(eligible[list(items)].tolist()) for items in sets])
+        return changed.gaps_without([eligible[list(items)].tolist() for items in sets])
 
     if cover is None or (cover.items is not None and not gaps([cover.items])[0] < -MARGIN):
         cover = smallest_by_trying(eligible.size, gaps, -MARGIN, budget)
@@ -145,14 +144,13 @@ def _by_sums(changed: ChangedTexts, eligible: NDArray[np.int64]) -> Cover | None
 
 def _apart(changed: ChangedTexts) -> Floats:
     """About what the absence of each surface word gains the wanted class over the best other, shape (n_names,), in nats."""
-    model, document = changed.model, changed.without([])
-    scores = model.score_block([document]).scores[0]
+    model = changed.model
+    scores = model.score_counts(changed.matrix).scores[0]
     scores[changed.wanted] = -np.inf
     best = int(scores.argmax())
-    matrix = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading).count([document]).matrix()
-    found = term_contributions(model.classifier.of_texts, matrix, np.array([best]), np.array([changed.wanted]))
+    found = term_contributions(model.classifier.of_texts, changed.matrix, np.array([best]), np.array([changed.wanted]))
     if found is None:
-        nats = left_out_contributions(model, changed.located, matrix, (best, changed.wanted))
+        nats = left_out_contributions(model, changed.located, changed.matrix, (best, changed.wanted))
     else:
         nats = shared_out(changed.located, *found)
     return np.bincount(changed.name_of, np.nan_to_num(nats), len(changed.names)).astype(np.float64)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.classifiers.base import Classifier
+    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
@@ -143,7 +144,10 @@ class TextClassifier(ForScikitLearn):
 
     def score_block(self, texts: Sequence[bytes]) -> ScoredTexts:
         """Score some texts, at most `documents_at_once`."""
-        matrix = self._counter.count(texts).matrix()
+        return self.score_counts(self._counter.count(texts).matrix())
+
+    def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
+        """Score the counts of some texts, at most `documents_at_once`."""
         scores, lengths = self.classifier.joint_log_likelihood(matrix)
         unknown = matrix.tokens - lengths
         log_posterior = self.learnt.calibration.log_posterior(self.classifier.log_scale(scores, lengths), lengths)
