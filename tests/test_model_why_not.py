@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
@@ -73,6 +73,7 @@ def test_removal_turns_the_answer_and_no_smaller_one_does(number: int, text: str
 
 
 @examples(12)
+@example(MODELS.index({"weighting": "tfidf", "ngrams": 2}), "cold round round round", "cats")  # n-grams of the words that are added
 @given(st.sampled_from(range(len(MODELS))), short_texts, st.sampled_from(sorted(TEXTS)))
 def test_addition_turns_the_answer(number: int, text: str, wanted: str) -> None:
     of = model_of(number)

@@ -157,11 +157,12 @@ def _by_trying(changed: ChangedTexts, words: Sequence[str]) -> list[str] | None:
     tried, spent = list(words[:most]), 0
     while len(added) < MOST_ADDED and spent < most:
         spent += len(tried)
-        gaps = changed.gaps_with([[*added, word] for word in tried])
+        lists = [sorted([*added, word], key=[*added, word].index) for word in tried]  # occurrences of a word together, as they are told
+        gaps = changed.gaps_with(lists)
         best = int(gaps.argmin())
         if not gaps[best] < gap:
             return None
-        added.append(tried[best])
+        added = lists[best]
         gap = float(gaps[best])
         if gap < -MARGIN:
             return added
