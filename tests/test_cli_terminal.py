@@ -1,7 +1,4 @@
-"""On a terminal: tables, names that cannot move the cursor, and an invitation to type.
-
-Also tests `report/tables.py`.
-"""
+"""On a terminal: tables, names that cannot move the cursor, and an invitation to type."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What would turn an answer: the words to take away or to add, against all smaller sets of them.
 
-Also tests `model/addition.py`, `model/changed_texts.py` and `model/removal.py`.
+Also tests `model/addition.py`, `model/changed_counts.py`, `model/changed_texts.py` and `model/removal.py`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich import box
 from rich.console import Console
@@ -21,7 +21,8 @@ from nbtext.model.overview import overview
 from nbtext.report import tables
 from nbtext.report.evaluation import print_evaluation
 from nbtext.report.overview import print_overview
-from tests.steps import calls
+from tests.budget import examples
+from tests.work import calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +49,7 @@ def drawn_by_rich(title: str | None, columns: Sequence[str], rows: Sequence[Sequ
     return "\n".join(line.rstrip() for line in drawn.get().splitlines()).strip("\n") + "\n"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15)
 @given(data=st.data(), n_columns=st.integers(1, 6), title=st.sampled_from([None, "a title"]), width=st.sampled_from([200, 80, 60, 40]))
 def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, n_columns: int, title: str | None, width: int) -> None:
     some = st.lists(cells, min_size=n_columns, max_size=n_columns)
