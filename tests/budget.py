@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Item = TypeVar("Item")
-USUAL = 10
+USUAL = 20
 """How many examples a property gets that asks for no other number."""
 
-EXHAUSTIVELY = 15
+EXHAUSTIVELY = 10
 """How many times as many examples of each property the profile ``exhaustive`` tries."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from nbtext import TextClassifier
-from tests.budget import EXHAUSTIVELY, exhaustive
+from tests.budget import EXHAUSTIVELY, USUAL, exhaustive
 from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
 
 MOST_COLD_STARTS = 60
 
-settings.register_profile("nbtext", deadline=None, print_blob=True)
-settings.register_profile(
-    "exhaustive", settings.get_profile("nbtext"), max_examples=EXHAUSTIVELY * settings.get_profile("nbtext").max_examples
-)
+settings.register_profile("nbtext", deadline=None, print_blob=True, max_examples=USUAL)
+settings.register_profile("exhaustive", settings.get_profile("nbtext"), max_examples=USUAL * EXHAUSTIVELY)
 settings.load_profile("nbtext")
 
 
@@ -84,3 +83,10 @@ def shared_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was imported and collected out of the garbage collector's sight, which would look at it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
