@@ -44,9 +44,11 @@ def _starts(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tell whoever started this worker how many cold starts there were."""
+    """Tell whoever started this worker how many cold starts there were; fail if all together were too many."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["cold starts"] = Starts.count
+    elif Starts.count > MOST_COLD_STARTS:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file
 from tests.budget import examples
-from tests.process import HOUSE, SERVICE_DESK, error_line, nbtext, run, succeeded
+from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,10 +190,3 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     succeeded(nbtext(*train, "--covariance", "separate", cwd=tmp_path))
     assert json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["boundary"] is None
     assert "linear" not in succeeded(nbtext("inspect", cwd=tmp_path)).text
-
-
-@pytest.mark.cold("what is imported")
-def test_classifying_needs_no_scipy(tmp_path: Path) -> None:
-    TextClassifier(classifier="gaussian").fit(*drawn()).save(str(tmp_path / "m"))
-    code = f"import sys; from nbtext import TextClassifier; TextClassifier.load({str(tmp_path / 'm')!r}).predict(['word01']); print('scipy' in sys.modules)"
-    assert succeeded(run([sys.executable, "-c", code], env=HOUSE)).text == "False\n"

@@ -28,7 +28,7 @@ def imported(code: str) -> set[str]:
 @pytest.fixture(scope="module")
 def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("imports") / "model.joblib"
-    imported(f"{FIT.format({})}; model.save({str(path)!r})")
+    TextClassifier().fit(["the engines stall", "a keeper saves"], ["cars", "football"]).save(str(path))
     return path
 
 

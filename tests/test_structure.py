@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
@@ -79,42 +77,41 @@ def room(module: str) -> str:
     return "" if second in ("", "TextClassifier", "__version__") else second
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_room_imports_only_from_rooms_below(path: Path) -> None:
-    own = room(name_of(path))
-    if own:
-        upwards = [found.module for found in imports(path) if room(found.module) and FLOOR[room(found.module)] > FLOOR[own]]
-        beside = [found.module for found in imports(path) if room(found.module) != own and FLOOR.get(room(found.module)) == FLOOR[own]]
-        assert upwards == []
-        assert [module for module in beside if room(module) != "errors"] == []
+def test_a_room_imports_only_from_rooms_below() -> None:
+    for path in FILES:
+        own = room(name_of(path))
+        if own:
+            upwards = [found.module for found in imports(path) if room(found.module) and FLOOR[room(found.module)] > FLOOR[own]]
+            beside = [found.module for found in imports(path) if room(found.module) != own and FLOOR.get(room(found.module)) == FLOOR[own]]
+            assert upwards == [], path
+            assert [module for module in beside if room(module) != "errors"] == [], path
 
 
 def test_every_module_stands_in_a_room() -> None:
     assert {room(name_of(path)) for path in FILES} - {""} <= set(FLOOR)
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if room(name_of(path)) == "report"], ids=name_of)
-def test_a_report_is_made_of_plain_values_and_knows_the_model_by_its_types_only(path: Path) -> None:
-    assert [found.module for found in imports(path) if room(found.module) == "model" and not found.for_types] == []
+def test_a_report_is_made_of_plain_values_and_knows_the_model_by_its_types_only() -> None:
+    for path in [path for path in FILES if room(name_of(path)) == "report"]:
+        assert [found.module for found in imports(path) if room(found.module) == "model" and not found.for_types] == [], path
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if room(name_of(path)) == "store"], ids=name_of)
-def test_the_store_knows_nothing_but_errors(path: Path) -> None:
-    assert {room(found.module) for found in imports(path)} <= {"store", "errors"}
+def test_the_store_knows_nothing_but_errors() -> None:
+    for path in [path for path in FILES if room(name_of(path)) == "store"]:
+        assert {room(found.module) for found in imports(path)} <= {"store", "errors"}, path
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_module_imports_itself_in_a_circle(path: Path) -> None:
+def test_no_module_imports_itself_in_a_circle() -> None:
     """Imports for types count too: of two modules that name each other's types neither can be read first."""
     graph = {name_of(file): {target(found.module) for found in imports(file)} for file in FILES}
-    start = name_of(path)
-    seen: set[str] = set()
-    pending = graph[start] - {start, "nbtext"}
-    while pending:
-        module = pending.pop()
-        seen.add(module)
-        pending |= graph[module] - seen - {"nbtext"}
-    assert start not in seen
+    for start, imported in graph.items():
+        seen: set[str] = set()
+        pending = imported - {start, "nbtext"}
+        while pending:
+            module = pending.pop()
+            seen.add(module)
+            pending |= graph[module] - seen - {"nbtext"}
+        assert start not in seen
 
 
 def target(module: str) -> str:
@@ -122,20 +119,20 @@ def target(module: str) -> str:
     return module if module in NAMES else module.rpartition(".")[0]
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_modules_say_what_they_are_for(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree)
-    assert not re.search("util|helper|common|misc", path.stem)
+def test_modules_say_what_they_are_for() -> None:
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert ast.get_docstring(tree), path
+        assert not re.search("util|helper|common|misc", path.stem), path
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if room(name_of(path)) not in ("cli", "__main__")], ids=name_of)
-def test_only_the_command_line_prints_and_ends_the_process(path: Path) -> None:
-    forbidden = {"print", "exit", "quit", "input", "sys.exit", "os._exit", "sys.stderr.write", "SystemExit"}
-    if room(name_of(path)) != "report":  # whose business the screen is
-        forbidden.add("sys.stdout.write")
-    calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-    assert [call for call in calls if call in forbidden] == []
+def test_only_the_command_line_prints_and_ends_the_process() -> None:
+    for path in [path for path in FILES if room(name_of(path)) not in ("cli", "__main__")]:
+        forbidden = {"print", "exit", "quit", "input", "sys.exit", "os._exit", "sys.stderr.write", "SystemExit"}
+        if room(name_of(path)) != "report":  # whose business the screen is
+            forbidden.add("sys.stdout.write")
+        calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+        assert [call for call in calls if call in forbidden] == [], path
 
 
 def test_no_file_names_a_place_on_one_machine() -> None:
