@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import browser
-from tests.process import HOUSE, REPOSITORY, run
+from tests.process import HOUSE, REPOSITORY, cold, run
 from tests.test_structure import FLOOR, ROOMS
 
 if TYPE_CHECKING:
@@ -33,11 +33,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (source.parent / name).symlink_to(REPOSITORY / name)
     shutil.copytree(DOCS, source, ignore=shutil.ignore_patterns("code", "__pycache__"))  # the build writes the pages of the code
     options: list[str | Path] = ["--fail-on-warning", "--keep-going", "--quiet", "-d", folder / "doctrees"]
-    done = run(
-        [sys.executable, "-m", "sphinx", *options, source, folder / "pages"],
-        env={**HOUSE, "PYTHONWARNINGS": "default::DeprecationWarning:nbtext"},
-        patience=300,
-    )
+    with cold():
+        done = run(
+            [sys.executable, "-m", "sphinx", *options, source, folder / "pages"],
+            env={**HOUSE, "PYTHONWARNINGS": "default::DeprecationWarning:nbtext"},
+            patience=300,
+        )
     assert (done.status, done.notes) == (0, []), done
     return folder / "pages"
 

@@ -26,6 +26,7 @@ def test_the_package_says_that_it_is_typed() -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.cold("the type checker")
 def test_mypy_checks_a_users_file_by_the_types_of_nbtext(tmp_path: Path) -> None:
     """The wrong line shows that the types are seen at all: of a package without the marker everything is Any."""
     (tmp_path / "user.py").write_text(USER)

@@ -19,7 +19,7 @@ CREDIBLE = 0.95
 
 
 def beta_intervals(a: NDArray[np.float64], b: NDArray[np.float64], credible: float = CREDIBLE) -> NDArray[np.float64]:
-    """Return the central intervals that hold a probability of ``credible`` under Beta(a, b), shape (*shape of a, 2).
+    """Return the central intervals that hold a probability of ``credible`` under Beta(a, b), of the shape of ``a`` with 2 behind it.
 
     ``a`` and ``b`` have the same shape; nan where one of them is not above 0, for then there is no such distribution.
     """
