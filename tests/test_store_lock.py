@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOLDER = """
-import sys, time
+import signal, sys
 from nbtext.store.lock import locked
 with locked(sys.argv[1], 0):
     print("held", flush=True)
-    time.sleep(600)
+    signal.pause()
 """
 
 COUNTER = """
@@ -100,14 +99,16 @@ def test_one_at_a_time_even_in_one_process(tmp_path: Path) -> None:
 def test_whoever_waits_gets_it_when_it_is_free(tmp_path: Path) -> None:
     path, order = str(tmp_path / "m"), []
     with locked(path, 0):
+        begun = threading.Event()
 
         def wait() -> None:
+            begun.set()
             with locked(path, TIME_LIMIT):
                 order.append("second")
 
         thread = threading.Thread(target=wait)
         thread.start()
-        time.sleep(0.1)
+        assert begun.wait(TIME_LIMIT)
         order.append("first")
     thread.join(TIME_LIMIT)
     assert order == ["first", "second"]
