@@ -369,7 +369,7 @@ def _import_all() -> None:
     for module in walk_packages(nbtext.__path__, "nbtext."):
         if module.name != "nbtext.__main__":
             import_module(module.name)
-    for name in ("joblib", "numpy.random", "rich.console", "rich.table", "scipy.optimize", "scipy.special", "Stemmer", "stop_words"):
+    for name in ("joblib", "numpy.random", "rich.console", "rich.table", "scipy.special", "Stemmer", "stop_words"):
         import_module(name)
 
 
