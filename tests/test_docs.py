@@ -10,7 +10,7 @@ import pytest
 
 from nbtext.cli.main import COMMANDS
 from nbtext.parameters import READING, TRAINING
-from tests.process import HOUSE, REPOSITORY, corpus, python_in_shell, run
+from tests.process import HOUSE, REPOSITORY, corpus, nbtext, python_in_shell, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +60,16 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
+PLAIN = re.compile(r"nbtext [\w ./:=,+-]+")
+"""Commands that are the same without a shell."""
+
+
 def said(command: str, desk: Path) -> list[str]:
     path = f"{desk / '.venv/bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
-    done = run(["bash", "-e", "-o", "pipefail", "-c", command], cwd=desk, env={**HOUSE, "PATH": path})
+    if PLAIN.fullmatch(command):
+        done = nbtext(*command.split()[1:], cwd=desk, env={"PATH": path})
+    else:
+        done = run(["bash", "-e", "-o", "pipefail", "-c", command], cwd=desk, env={**HOUSE, "PATH": path})
     assert done.status == 0, (command, done)
     return (done.out + done.err).decode().splitlines()
 

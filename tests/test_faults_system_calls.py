@@ -49,7 +49,7 @@ WHOLE = ("train", "update once")
 MOST_CALLS = 500
 
 pytestmark = pytest.mark.repeated
-STRIDE = rounds(7, 1)
+STRIDE = rounds(11, 1)
 """Each how many-th call of a kind fails."""
 
 

@@ -87,6 +87,7 @@ def corpus(path: Path, megabytes: int) -> Path:
     return path
 
 
+@pytest.mark.exhaustive
 def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) -> None:
     train = ("train", SERVICE_DESK / "train")
     succeeded(nbtext(*train, "-m", "here", cwd=tmp_path))
@@ -97,6 +98,7 @@ def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) 
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
 
 
+@pytest.mark.exhaustive
 def test_what_cannot_be_read_is_told_in_order(cluster: Cluster, tmp_path: Path) -> None:
     table = corpus(tmp_path / "corpus.tsv", 9)
     lines = table.read_text().splitlines(keepends=True)
@@ -142,6 +144,7 @@ def test_where_there_is_no_cluster(tmp_path: Path) -> None:
     assert "standard input" in error_line(nbtext("train", "-", *train[2:], "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 2)
 
 
+@pytest.mark.exhaustive
 def test_what_the_cluster_logs_is_not_told(cluster: Cluster) -> None:
     """Dask gives some of its loggers a level and a handler of their own, and its client warns of each worker that went."""
     code = (
