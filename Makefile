@@ -23,7 +23,8 @@ lint: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/mypy
 
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+# Many interpreters are started: they share compiled modules, also where the environment says that none are to be written.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
 unit: $(VENV)/.ready
 	$(PYTEST)
