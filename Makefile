@@ -14,7 +14,8 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
 
-test: lint types unit
+test: lint
+	@$(MAKE) --no-print-directory --jobs 2 types unit
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
@@ -23,8 +24,10 @@ lint: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/mypy
 
+# One more than there are processors, since a test often waits for a process or a disk.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Many interpreters are started: they share compiled modules, also where the environment says that none are to be written.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
 
 unit: $(VENV)/.ready
 	$(PYTEST)
