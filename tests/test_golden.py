@@ -1,0 +1,44 @@
+"""Everything that the commands of ``tests/golden/commands.txt`` print and write is, byte for byte, what it was.
+
+All of it runs in `make test-exhaustive`, and by ``python -m pytest -n3 --hypothesis-profile exhaustive tests/test_golden.py``. What is changed
+on purpose is noted by ``python -m tests.golden --write``; the diff of ``expected.json`` then shows what changed.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.budget import some
+from tests.golden.replay import EXPECTED, played, public_api, scores, sessions, surroundings
+
+GOLDEN = json.loads(EXPECTED.read_text(encoding="utf-8"))
+HERE = surroundings()
+OTHER = {name: f"{here}, not {GOLDEN['surroundings'].get(name)}" for name, here in HERE.items() if GOLDEN["surroundings"].get(name) != here}
+
+pytestmark = pytest.mark.skipif(bool(OTHER), reason=f"last digits may differ: {OTHER}")
+
+
+@pytest.mark.repeated
+@pytest.mark.parametrize("name", some(sorted(sessions()), 4))
+def test_commands_print_and_write_what_they_did(name: str) -> None:
+    expected = GOLDEN["sessions"].get(name, [])
+    found = played(sessions()[name])
+    for one, other in zip(found, expected, strict=False):
+        assert one == other
+    assert len(found) == len(expected)
+
+
+def test_every_session_is_expected() -> None:
+    assert set(GOLDEN["sessions"]) == set(sessions())
+
+
+@pytest.mark.repeated
+def test_the_public_api_is_what_it_was() -> None:
+    assert public_api() == GOLDEN["api"]
+
+
+@pytest.mark.exhaustive
+def test_classifiers_score_as_they_did_to_the_last_digit() -> None:
+    assert scores() == GOLDEN["scores"]
