@@ -22,11 +22,14 @@ import subprocess
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nbtext as package
 from nbtext import TextClassifier
 from tests.process import REPOSITORY, SERVICE_DESK, nbtext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected.json"
@@ -38,6 +41,17 @@ NORMALISED = ((r"\b\d+(\.\d+)? s\b", "N s"), (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\
 """What depends on the clock: how long training took (-v), and when a run was noted (--drift)."""
 
 ENVIRONMENT = {"COLUMNS": "80", "TZ": "UTC", "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
+
+CLASSIFIERS = ("multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic")
+
+ASKED = ["the street lamp is dark and the bins are full", "", "zyzzyva", "parking permit fee"]
+
+ANIMALS: list[Any] = [
+    {"text": "it purrs", "colour": "black", "weight": 4},
+    {"text": "it hisses", "colour": "red", "weight": 5},
+    {"text": "it barks", "colour": "black", "weight": 20},
+    {"text": "it growls", "weight": 31.5},
+]
 
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")
 
@@ -142,13 +156,46 @@ def public_api() -> list[str]:
 
 
 def scores() -> dict[str, list[str]]:
-    """Return what classifiers that were trained through the API say of some texts, to the last digit."""
+    """Return what classifiers that were trained through the API say of some texts, to the last digit, and what wrong calls raise."""
     files = sorted((SERVICE_DESK / "train").rglob("*.txt"))
     texts, labels = [path.read_bytes() for path in files], [path.parent.name for path in files]
-    asked = ["the street lamp is dark and the bins are full", "", "zyzzyva", "parking permit fee"]
-    found: dict[str, list[str]] = {}
-    for name in ("multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic"):
-        model = TextClassifier(classifier=name).fit(texts, labels)
-        values = (model.joint_log_likelihood(asked), model.predict_log_proba(asked), model.predict_proba(asked))
-        found[name] = [model.describe(), *(float(value).hex() for array in values for value in array.ravel())]
+    found = {name: said(TextClassifier(classifier=name).fit(texts, labels)) for name in CLASSIFIERS}
+    model = TextClassifier(ngrams=2).fit(texts[:200], labels[:200])
+    found["partial_fit"] = said(model.partial_fit(texts[200:], labels[200:]))
+    found["forget"] = said(model.forget(texts[:20], labels[:20]))
+    found["set_params"] = said(model.set_params(smoothing=0.1, top=50, class_prior="uniform"))
+    with tempfile.TemporaryDirectory() as name:
+        model.save(f"{name}/model")
+        found["save"] = [sha256(Path(name, "model").read_bytes())]
+        found["load"] = said(TextClassifier.load(f"{name}/model"))
+    found["attributes"] = said(
+        TextClassifier(categorical="colour", numeric="weight", smoothing=1).fit(ANIMALS, ["cat", "cat", "dog", "dog"])
+    )
+    wrong: list[Callable[[], object]] = [
+        lambda: TextClassifier(classifier="bayes"),
+        lambda: TextClassifier(nothing=1),
+        lambda: TextClassifier().fit("a text", ["a"]),
+        lambda: TextClassifier().fit(["a text"], ["a", "b"]),
+        lambda: TextClassifier().fit(["a text"], [""]),
+        lambda: TextClassifier().fit([], []),
+        lambda: TextClassifier().predict(["a text"]),
+        lambda: TextClassifier.load("/nowhere/model"),
+        lambda: model.forget(["a text that was never learnt"], [labels[0]]),
+    ]
+    found["errors"] = [raised(call) for call in wrong]
     return found
+
+
+def said(model: TextClassifier, asked: list[Any] = ASKED) -> list[str]:
+    """Return what a model says of itself and of some texts."""
+    values = (model.joint_log_likelihood(asked), model.predict_log_proba(asked), model.predict_proba(asked))
+    numbers = [float(value).hex() for array in values for value in array.ravel()]
+    return [model.describe(), str(model.classes_), str(model.predict(asked)), *model.warnings(), " ".join(numbers)]
+
+
+def raised(call: Callable[[], object]) -> str:
+    """Return the name and the message of the error that a call raises."""
+    try:
+        return f"none: {call()}"
+    except Exception as error:  # noqa: BLE001 - which one is what is asked
+        return f"{type(error).__name__}: {error}"
