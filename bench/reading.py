@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
-from nbtext.model.counting import count_corpus
-from nbtext.parameters import READING, TRAINING, checked
+from nbtext.counts.counting import count_corpus
+from nbtext.settings import READING, TRAINING, checked
 from nbtext.text.stop_words import stop_words
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from nbtext import parameters
+from nbtext import settings as parameters
 from nbtext.cli.main import nbtext
-from nbtext.parameters import Parameter
+from nbtext.settings import Parameter
 
 PAGE = Path(__file__).with_suffix(".md")
 WIDTH = 100
@@ -18,7 +18,7 @@ WIDTH = 100
 HEAD = """\
 # Reference
 
-Made by `python docs/reference.py` from the commands themselves and from `nbtext/parameters.py`.
+Made by `python docs/reference.py` from the commands themselves and from `nbtext/settings.py`.
 """
 
 

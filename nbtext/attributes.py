@@ -43,7 +43,7 @@ class Attributes(NamedTuple):
 
     @classmethod
     def of(cls, reading: Mapping[str, Any]) -> Attributes:
-        """Those that parameters of `nbtext.parameters.READING` name."""
+        """Those that parameters of `nbtext.settings.READING` name."""
         return cls(*(tuple(reading[kind].split(",")) if reading.get(kind) else () for kind in KINDS))
 
     @property

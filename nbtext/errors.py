@@ -1,6 +1,9 @@
 """What can go wrong, each kind with the exit status of the command line's contract.
 
 The library raises these; one place (`nbtext.cli.main`) prints them as one line and exits.
+
+
+Counts with their nouns, as messages and reports print them.
 """
 
 from __future__ import annotations
@@ -61,3 +64,17 @@ class LockedError(NbtextError):
 def reason(problem: OSError) -> str:
     """What the operating system said, without the number and the path that the caller names itself."""
     return (problem.strerror or str(problem) or type(problem).__name__).lower().rstrip(".")
+
+
+def counted(n: int, noun: str) -> str:
+    """Return the number with its noun.
+
+    >>> counted(1, "class"), counted(2_000, "class"), counted(3, "document")
+    ('1 class', '2,000 classes', '3 documents')
+    """
+    return f"{n:,} {plural(n, noun)}"
+
+
+def plural(n: int, noun: str) -> str:
+    """Return the noun as it stands after the number."""
+    return noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")

@@ -1,26 +1,40 @@
 """How typical a document is of what the model was trained on: its log-likelihood per token against that of training documents.
 
 Short documents scatter more than long ones, so a document is compared with those of about its length.
+
+
+What documents look like to a model, in a few figures, and how far those of one time are from those of another.
+
+The distance of a figure is that of the means in units of its standard deviation among training documents, so it does not grow with the number of
+documents; whether it is more than chance is Welch's test (B. Welch, The generalization of "Student's" problem, 1947). Answers are compared by
+the total variation distance of their shares, and by a χ² test of homogeneity.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
+    Counts = Whole | Floats
+
 
 BANDS = 12
 """Bands of length: 1 token, 2 to 3, 4 to 7, and so on; the last has no end."""
 
+
 LEVELS = np.array((0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0))
 """Shares of documents at which quantiles are kept."""
+
 
 FEWEST = 50
 """Documents that a band needs; a smaller one is filled up with those nearest in length."""
@@ -64,3 +78,110 @@ class Typicality:
 def _band(tokens: Whole) -> Whole:
     bands: Whole = np.minimum(np.frexp(tokens)[1] - 1, BANDS - 1).astype(np.int64)
     return bands
+
+
+UNKNOWN, LIKELIHOOD, LENGTH, ANSWERS = "unknown", "log_likelihood", "length", "answers"
+
+
+FIGURES = (UNKNOWN, LIKELIHOOD, LENGTH)
+"""Of a document: the share of its tokens that the model does not know; its log-likelihood per token under its best class, in nats; and the
+logarithm of one more than its tokens."""
+
+
+FARTHEST = 1e9
+"""A distance from training documents that do not differ among each other."""
+
+
+class Spread(NamedTuple):
+    """How a figure of documents is spread: over how many, its mean and its standard deviation."""
+
+    documents: int
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Spread:
+        """That of the values that are finite, to nine digits; zeros if there are none."""
+        values = values[np.isfinite(values)]
+        if not values.size:
+            return cls(0, 0.0, 0.0)
+        return cls(values.size, *(float(f"{figure:.9g}") for figure in (values.mean(), values.std())))
+
+    @classmethod
+    def together(cls, parts: Sequence[Spread]) -> Spread:
+        """That of the documents of several spreads, exactly.
+
+        Of n documents each with mean m and variance s², M = Σ n m / Σ n and S² = Σ n (s² + (m − M)²) / Σ n (T. Chan, G. Golub, R. LeVeque,
+        Algorithms for computing the sample variance, 1983).
+        """
+        documents = sum(part.documents for part in parts)
+        if not documents:
+            return cls(0, 0.0, 0.0)
+        mean = math.fsum(part.documents * part.mean for part in parts) / documents
+        squares = math.fsum(part.documents * (part.deviation**2 + (part.mean - mean) ** 2) for part in parts)
+        return cls(documents, mean, math.sqrt(squares / documents))
+
+    def standardised(self, training: Spread) -> Spread:
+        """That of the same documents, each figure in standard deviations of training from its mean; no farther than `FARTHEST`."""
+        if not training.deviation:
+            return Spread(self.documents, math.copysign(FARTHEST, self.mean - training.mean) if self.mean != training.mean else 0.0, 0.0)
+        place = (self.mean - training.mean) / training.deviation
+        return Spread(self.documents, max(-FARTHEST, min(place, FARTHEST)), min(self.deviation / training.deviation, FARTHEST))
+
+    def distance(self, training: Spread) -> float | None:
+        """How many standard deviations of training the mean is from that of training; None where one has no documents."""
+        if not self.documents or not training.documents:
+            return None
+        apart = abs(self.mean - training.mean)
+        return min(apart / training.deviation, FARTHEST) if training.deviation else FARTHEST if apart else 0.0
+
+    def chance(self, training: Spread) -> float:
+        """How probable it is that means are so far apart by chance: two-sided, the normal approximation of Welch's test.
+
+        Documents of this time count as spread as those of training at least: a handful may be alike by chance.
+        """
+        if not self.documents or not training.documents:
+            return 1.0
+        deviation = max(self.deviation, training.deviation)
+        variance = deviation**2 / self.documents + training.deviation**2 / training.documents
+        apart = abs(self.mean - training.mean)
+        return math.erfc(apart / math.sqrt(2 * variance)) if variance else float(apart == 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The spread of each of `FIGURES` over some documents, and how many had each class as answer, shape (n_classes,)."""
+
+    figures: Mapping[str, Spread]
+    answers: Whole
+
+    @classmethod
+    def of(cls, tokens: Whole, unknown: Whole, per_token: Floats | None, answers: Whole, n_classes: int) -> Profile:
+        """Of documents: tokens, unknown ones among them, log-likelihoods per token if the model gives any, and numbers of classes or −1."""
+        some = tokens > 0
+        none = np.empty(0)
+        figures = {
+            UNKNOWN: Spread.of(unknown[some] / tokens[some]),
+            LIKELIHOOD: Spread.of(none if per_token is None else per_token[some]),
+            LENGTH: Spread.of(np.log1p(tokens)),
+        }
+        return cls(figures, np.bincount(answers[answers >= 0], minlength=n_classes))
+
+
+def shares_apart(counts: Counts, training: Counts) -> float | None:
+    """½ Σ_k |p_k − q_k| of the shares of two counts, from 0 to 1; None if one of them counts nothing."""
+    if not counts.any() or not training.any():
+        return None
+    return float(np.abs(counts / counts.sum() - training / training.sum()).sum() / 2)
+
+
+def chance_of_shares(counts: Counts, training: Counts) -> float:
+    """How probable it is that two counts of the same shares are so far apart: Pearson's χ² over the 2 × K table, without empty columns."""
+    table = np.stack((counts, training)).astype(np.float64)
+    table = table[:, table.any(axis=0)]
+    if table.shape[1] < 2 or not table.any(axis=1).all():
+        return 1.0
+    from scipy.special import chdtrc
+
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    return float(chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))

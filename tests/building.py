@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.document_term import Postings
-from nbtext.counts.statistics import ClassStatistics
-from nbtext.counts.statistics_builder import StatisticsBuilder
+from nbtext.counts.matrix import Postings
+from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.ragged import offsets
@@ -19,7 +18,7 @@ from tests import oracle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.vocabulary import GrowingVocabulary
     from tests.oracle import Labelled
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus, resolve_format
-from nbtext.parameters import READING, checked
+from nbtext.settings import READING, checked
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import jobs
 from nbtext.cli.main import main
-from nbtext.corpus import shards
+from nbtext.corpus import reading
 from nbtext.model import sharded_scores
-from nbtext.parallel import pool, workers
+from nbtext.parallel import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 size_of_shards = 0
 
 
-def small_shards(paths: Sequence[str], source: Any, size: int = 0) -> Iterator[shards.Shard]:
-    """As `nbtext.corpus.shards.shards`, but small."""
+def small_shards(paths: Sequence[str], source: Any, size: int = 0) -> Iterator[reading.Shard]:
+    """As `nbtext.corpus.reading.shards`, but small."""
     del size
-    return shards.shards(paths, source, size_of_shards)
+    return reading.shards(paths, source, size_of_shards)
 
 
 def stall(of: object, shard: object) -> None:
@@ -49,7 +49,7 @@ if __name__ == "__main__":
     jobs.shards = small_shards  # type: ignore[attr-defined]
     jobs.WORTH_A_PROCESS = 1
     if "spawn" in changes:
-        pool.forks = workers.forks = lambda: False  # type: ignore[attr-defined]
+        processes.forks = lambda: False
     if "stall" in changes:
         sharded_scores._scored_shard = stall  # type: ignore[assignment]
     if "alone" in changes:

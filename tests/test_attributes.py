@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nbtext.attributes import Attributes, parted
 from nbtext.errors import DocumentError
-from nbtext.parameters import READING, checked
+from nbtext.settings import READING, checked
 
 SOME = Attributes(("colour",), ("visits",), ("age",))
 

@@ -1,6 +1,6 @@
 """Attributes beside text, or without one: scikit-learn and scipy as oracles, and what holds of every model.
 
-Also tests `classifiers/categorical.py`, `classifiers/normal.py` and `classifiers/poisson.py`.
+Also tests `classifiers/attributed.py`, `classifiers/attributed.py` and `classifiers/attributed.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from nbtext import TextClassifier
 from nbtext.classifiers.attributed import AttributedClassifier
-from nbtext.classifiers.discriminant import GaussianDiscriminantAnalysis
+from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 from nbtext.errors import ModelError, UsageError
 from tests.budget import examples
 from tests.textbook import DATING

@@ -17,7 +17,7 @@ from nbtext.classifiers import bernoulli
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes, beta_mean, beta_mode
 from nbtext.errors import UsageError
-from nbtext.parameters import TRAINING, checked
+from nbtext.settings import TRAINING, checked
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of

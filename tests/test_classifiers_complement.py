@@ -15,10 +15,10 @@ from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import SPREADS, ComplementNaiveBayes, log_shares
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.counts.counting import count_documents
 from nbtext.counts.weighting import weighted
 from nbtext.errors import UsageError
-from nbtext.model.counting import count_documents
-from nbtext.parameters import TRAINING, WEIGHTINGS, checked
+from nbtext.settings import TRAINING, WEIGHTINGS, checked
 from tests import strategies
 from tests.budget import examples
 from tests.building import matrix_of

@@ -15,12 +15,12 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
-from nbtext.counts.subsets import Subsets
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count_documents
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.counting import count_documents
 from nbtext.model.verify import verify
 from nbtext.model_selection.cross_validation import train_and_score
-from nbtext.parameters import CALIBRATIONS
+from nbtext.settings import CALIBRATIONS
 from tests.process import HOUSE, SERVICE_DESK, cold, nbtext, run, succeeded
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
 
 @EVERY_NAME
 def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
-    from nbtext.parameters import WEIGHTINGS
+    from nbtext.settings import WEIGHTINGS
 
     for weighting in set(WEIGHTINGS) - set(classifier_class(name).WEIGHTINGS):
         with pytest.raises(UsageError, match=f"--classifier {name} does not take --weighting {weighting}"):

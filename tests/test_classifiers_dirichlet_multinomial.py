@@ -17,11 +17,11 @@ from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-from nbtext.counts import weighted_sums
-from nbtext.counts.document_term import DocumentTermMatrix
+from nbtext.counts import matrix
+from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.polya import LEAST, MOST
-from nbtext.parameters import TRAINING, checked
+from nbtext.settings import TRAINING, checked
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
@@ -130,8 +130,8 @@ def test_scores_do_not_depend_on_how_many_weights_are_held_at_once(monkeypatch: 
     documents = [terms for _, terms in corpus[:40]]
     together = scores(model, of, documents)
     np.testing.assert_allclose(together, np.concatenate([scores(model, of, [terms]) for terms in documents]), rtol=1e-12)
-    monkeypatch.setattr(weighted_sums, "CELLS_AT_ONCE", 200)
-    monkeypatch.setattr(weighted_sums, "PRODUCTS_AT_ONCE", 100)
+    monkeypatch.setattr(matrix, "CELLS_AT_ONCE", 200)
+    monkeypatch.setattr(matrix, "PRODUCTS_AT_ONCE", 100)
     np.testing.assert_allclose(scores(model, of, documents), together, rtol=1e-12)
 
 

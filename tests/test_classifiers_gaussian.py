@@ -13,8 +13,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import GaussianNB
 
 from nbtext.classifiers import gaussian
-from nbtext.classifiers.covariance import SHAPES
-from nbtext.classifiers.gaussian import GaussianClasses, class_means, roots_of_inverses
+from nbtext.classifiers.gaussian import SHAPES, GaussianClasses, class_means, roots_of_inverses
 from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
 

@@ -19,11 +19,10 @@ from sklearn.linear_model import LogisticRegression as Oracle
 from nbtext import TextClassifier
 from nbtext.classifiers import logistic
 from nbtext.classifiers.base import Training
-from nbtext.classifiers.logistic import STRENGTHS, LogisticRegression, log_count_ratio
-from nbtext.classifiers.logistic_fit import PRECISION, SETTLED, minimise
+from nbtext.classifiers.logistic import PRECISION, SETTLED, STRENGTHS, LogisticRegression, log_count_ratio, minimise
+from nbtext.counts.counting import count_documents
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.counting import count_documents
-from nbtext.parameters import TRAINING, checked
+from nbtext.settings import TRAINING, checked
 from tests.budget import examples, rounds
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 from tests.test_imports import imported

@@ -4,7 +4,7 @@ import pytest
 
 from nbtext.classifiers.base import Classifier
 from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
-from nbtext.parameters import CLASSIFIERS as NAMES
+from nbtext.settings import CLASSIFIERS as NAMES
 
 
 def test_every_name_has_a_class() -> None:

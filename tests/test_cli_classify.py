@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.parameters import CLASSIFIERS
+from nbtext.settings import CLASSIFIERS
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 from nbtext.cli.completion import SHELLS
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
-from nbtext.parameters import CRITERIA, FORMATS, LANGUAGES
+from nbtext.settings import CRITERIA, FORMATS, LANGUAGES
 from tests.process import HOUSE, error_line, nbtext, python_in_shell, run, succeeded
 
 if TYPE_CHECKING:

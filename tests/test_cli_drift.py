@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.drift import ANSWERS, FIGURES
 from nbtext.errors import PathError
 from nbtext.model.drift_history import read_history
+from nbtext.typicality import ANSWERS, FIGURES
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.metrics.figures import LESS_IS_BETTER, MORE_IS_BETTER, WITHOUT_INTERVAL
+from nbtext.metrics.evaluation import LESS_IS_BETTER, MORE_IS_BETTER, WITHOUT_INTERVAL
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """--files-from, --null, --on-error: where documents come from, and what happens when one cannot be read.
 
-Also tests `cli/corpus.py` and `corpus/file_list.py`.
+Also tests `cli/corpus.py` and `corpus/directory.py`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from Stemmer import Stemmer
 
-from nbtext.parameters import CRITERIA
+from nbtext.settings import CRITERIA
 from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.model.counting import document_counter
+from nbtext.counts.counting import document_counter
 from nbtext.model.tokens import Tokens
 from tests import strategies
 from tests.budget import examples

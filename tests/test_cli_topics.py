@@ -8,7 +8,7 @@ import pytest
 
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
-from nbtext.parameters import FORMATS
+from nbtext.settings import FORMATS
 from tests.process import REPOSITORY, error_line, nbtext, succeeded
 
 

@@ -9,7 +9,7 @@ import joblib
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.parameters import READING, TRAINING
+from nbtext.settings import READING, TRAINING
 from tests.process import PETS, SERVICE_DESK, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.errors import PathError, UsageError
-from nbtext.parameters import READING, checked
+from nbtext.settings import READING, checked
 from tests.process import corpus
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Formats fasttext and svmlight, and counting what is counted already.
 
-Also tests `corpus/fasttext.py`, `corpus/svmlight.py` and `counts/counted.py`.
+Also tests `corpus/fasttext.py`, `corpus/svmlight.py` and `counts/counting.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from nbtext import TextClassifier
 from nbtext.corpus.fasttext import parted
-from nbtext.counts.counted import CountedTerms
+from nbtext.counts.counting import CountedTerms
 from nbtext.counts.vocabulary import Vocabulary
 from tests.building import plain
 from tests.process import MEMORY, error_line, nbtext, succeeded

@@ -1,6 +1,6 @@
 """A directory for each class: which files are documents, in which order, and what cannot be one.
 
-Also tests `corpus/files.py`.
+Also tests `corpus/streams.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.files import MAX_DOCUMENT_BYTES
+from nbtext.corpus.streams import MAX_DOCUMENT_BYTES
 from nbtext.errors import PathError, UsageError
 from tests.process import HOUSE, corpus, run
 from tests.reading import documents, problems, texts
@@ -87,7 +87,7 @@ def test_what_cannot_be_read_has_a_problem_and_the_others_are_read(tmp_path: Pat
 def test_a_file_that_vanishes_has_a_problem(tmp_path: Path) -> None:
     corpus(tmp_path, {"a/1": "x", "a/2": "y"})
     from nbtext.corpus.reading import read_corpus
-    from nbtext.parameters import READING, checked
+    from nbtext.settings import READING, checked
 
     stream = read_corpus([str(tmp_path)], checked(READING, {}), Notices(), labelled=True)
     assert next(stream).problem is None
@@ -98,7 +98,7 @@ def test_a_file_that_vanishes_has_a_problem(tmp_path: Path) -> None:
 def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> None:
     code = (
         "import os\n"
-        "from nbtext.corpus.files import files_below\n"
+        "from nbtext.corpus.streams import files_below\n"
         "for _ in range(1900):\n    os.mkdir('d'); os.chdir('d')\n"
         "open('leaf', 'w').close()\n"
         "os.chdir('/'); import sys; os.chdir(sys.argv[1])\n"

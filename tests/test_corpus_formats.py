@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.corpus.formats import BY_SUFFIX, READERS, resolve_format
 from nbtext.errors import PathError, UsageError
-from nbtext.parameters import FORMATS, READING, checked
+from nbtext.settings import FORMATS, READING, checked
 from tests.building import plain
 from tests.process import bash, corpus, error_line, nbtext, succeeded
 from tests.reading import documents, texts

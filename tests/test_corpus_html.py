@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.decoding import by_mark
+from nbtext.corpus.document import by_mark
 from nbtext.corpus.html import _Text, text_of_html, text_of_html_document
 from tests.budget import rounds
 from tests.process import HOUSE, run

@@ -1,6 +1,6 @@
 """Documents beyond --max-document-size: memory stays flat, the others are read.
 
-Also tests `corpus/csv_records.py` and `corpus/streams.py`.
+Also tests `corpus/table.py` and `corpus/streams.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.files import described
-from nbtext.corpus.streams import lines
+from nbtext.corpus.streams import described, lines
 from nbtext.corpus.table import rows_of_csv
 from tests.process import LITTLE_MEMORY, nbtext
 from tests.reading import documents

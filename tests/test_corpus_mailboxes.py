@@ -1,6 +1,6 @@
 """mbox and Maildir, and what a mail repeats: quotes and signatures.
 
-Also tests `corpus/maildir.py`, `corpus/mbox.py` and `corpus/replies.py`.
+Also tests `corpus/maildir.py`, `corpus/mbox.py` and `corpus/mail.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.mail import MailText, text_by_email_package, text_of_mail
-from nbtext.corpus.replies import without_quotes, without_signature
+from nbtext.corpus.mail import MailText, text_by_email_package, text_of_mail, without_quotes, without_signature
 from nbtext.errors import PathError, UsageError
 from tests.process import corpus, error_line, nbtext, succeeded
 from tests.reading import documents, problems, texts

@@ -1,6 +1,6 @@
 """A corpus as counts: restricted, under other labels, and taken away, against counting the documents that are meant.
 
-Also tests `counts/attributed.py`, `counts/categories.py`, `counts/never_learnt.py`, `counts/restricted.py` and `counts/under_labels.py`.
+Also tests `counts/counting.py`, `counts/categories.py`, `counts/corpus_counts.py`, `counts/corpus_counts.py` and `counts/corpus_counts.py`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.attributes import Attributes
-from nbtext.counts.attributed import AttributedTexts
 from nbtext.counts.categories import are_in, category, is_category, is_category_of, shown
-from nbtext.counts.counted import CountedTerms
-from nbtext.counts.never_learnt import NeverLearntError, first_impossible, missing_from_sample, taken_away, without
-from nbtext.counts.restricted import known_to, with_parts
-from nbtext.counts.under_labels import documents_under, statistics_under
+from nbtext.counts.corpus_counts import (
+    NeverLearntError,
+    documents_under,
+    first_impossible,
+    known_to,
+    missing_from_sample,
+    statistics_under,
+    taken_away,
+    with_parts,
+    without,
+)
+from nbtext.counts.counting import AttributedTexts, CountedTerms, count_corpus, count_documents
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.errors import UsageError
-from nbtext.model.counting import count_corpus, count_documents
-from nbtext.parameters import TRAINING, checked
+from nbtext.settings import TRAINING, checked
 from tests.budget import examples
 from tests.building import plain
 from tests.changing import WORDS, Corpus, corpora

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts import documents as module
+from nbtext.counts.counting import content_hashes, count_corpus, count_documents
 from nbtext.counts.documents import LARGEST_HASH, DocumentSample
 from nbtext.errors import UsageError
-from nbtext.model.counting import content_hashes, count_corpus, count_documents
-from nbtext.parameters import TRAINING, checked
+from nbtext.settings import TRAINING, checked
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts

@@ -18,7 +18,7 @@ from tests.building import matrix_of, statistics_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from tests.oracle import Labelled
 
     Floats = NDArray[np.float64]

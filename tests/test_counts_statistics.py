@@ -1,6 +1,6 @@
 """The statistics of a corpus are those of the slow twin, and add and subtract as corpora do.
 
-Also tests `counts/statistics_builder.py`.
+Also tests `counts/statistics.py`.
 """
 
 from __future__ import annotations

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
-from nbtext.counts.subsets import Subsets
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count_documents
 from nbtext.counts.weighting import weighted, weighted_cells
-from nbtext.model.counting import count_documents
-from nbtext.parameters import TRAINING, WEIGHTINGS, checked
+from nbtext.settings import TRAINING, WEIGHTINGS, checked
 from tests import strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
 
 if TYPE_CHECKING:
-    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from tests.oracle import Labelled
 

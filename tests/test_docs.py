@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.cli.main import COMMANDS
-from nbtext.parameters import READING, TRAINING
+from nbtext.settings import READING, TRAINING
 from tests.process import HOUSE, REPOSITORY, corpus, nbtext, python_in_shell, run
 
 if TYPE_CHECKING:

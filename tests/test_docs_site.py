@@ -66,8 +66,8 @@ def test_formulas_have_subscripts_and_lead_to_their_functions(site: Path) -> Non
     page = (site / "mathematics.html").read_text(encoding="utf-8")
     assert "φ<sub>jk</sub>" in page
     assert not re.search(r"\b[mφαπθ]_[a-z0-9]", re.sub(r"(?s)<(pre|code|title|script)\b.*?</\1>|<[^>]*>", "", page))
-    assert re.search(r'href="code/language_model.html#nbtext.language_model.evidence.log_evidence"', page)
-    assert 'id="nbtext.language_model.evidence.log_evidence"' in (site / "code" / "language_model.html").read_text(encoding="utf-8")
+    assert re.search(r'href="code/language_model.html#nbtext.language_model.smoothing.log_evidence"', page)
+    assert 'id="nbtext.language_model.smoothing.log_evidence"' in (site / "code" / "language_model.html").read_text(encoding="utf-8")
 
 
 def test_links_to_pages_are_called_by_their_titles(site: Path) -> None:

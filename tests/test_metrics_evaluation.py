@@ -1,6 +1,6 @@
 """Figures of merit, against the slow twin and scikit-learn.
 
-Also tests `metrics/judged.py`.
+Also tests `metrics/outcomes.py`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.costs import Costs
+from nbtext.decision import Costs
 from nbtext.metrics import Evaluation
 from nbtext.metrics import intervals as module
 from nbtext.metrics.intervals import FEWEST_REPLICATES, REPLICATES, Bootstrap, percentile_interval, replicated_rates, replicated_scores

@@ -1,6 +1,6 @@
 """Baselines, costs, reliability and slices.
 
-Also tests `metrics/baselines.py`, `metrics/reliability.py` and `metrics/slices.py`.
+Also tests `metrics/baselines.py`, `metrics/reliability.py` and `metrics/evaluation.py`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import brier_score_loss, f1_score, log_loss
 
-from nbtext.costs import costs_from
+from nbtext.decision import costs_from
 from nbtext.errors import UsageError
 from nbtext.metrics import BINS, Evaluation, wilson_interval
+from nbtext.metrics.evaluation import MOST_VALUES
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.slices import MOST_VALUES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

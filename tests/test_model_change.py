@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.never_learnt import NeverLearntError
+from nbtext.counts.corpus_counts import NeverLearntError
 from nbtext.errors import UsageError
 from nbtext.model.change import merged, pruned, relabelled
 from tests.budget import examples

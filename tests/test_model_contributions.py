@@ -10,10 +10,10 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
+from nbtext.counts.counting import document_counter
 from nbtext.model import contributions as module
 from nbtext.model.attribute_contributions import attribute_contributions
 from nbtext.model.contributions import bias, difference, of_classes, ruling_out, shared_out, term_contributions
-from nbtext.model.counting import document_counter
 from nbtext.model.labelled_texts import all_utf8
 from nbtext.model.left_out import left_out_contributions
 from nbtext.model.located import WordLocator
@@ -21,7 +21,7 @@ from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, model
 from tests.textbook import CHINA_ASKED, model_of_china
 
 if TYPE_CHECKING:
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
 
 NO, YES = 0, 1
 ASKED = " ".join(CHINA_ASKED)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nbtext import TextClassifier
-from nbtext.drift import ANSWERS, FIGURES, Spread
 from nbtext.errors import UsageError
 from nbtext.model.drift_history import Noted, judged, newest_of_a_model
 from nbtext.model.drift_log import DriftWatch
+from nbtext.typicality import ANSWERS, FIGURES, Spread
 
 ONE_FIGURE = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
 

@@ -63,7 +63,7 @@ def test_smoothing_is_added_to_each_count_under_mean_and_mode() -> None:
 
 def test_smoothing_by_evidence_does_not_exceed_any_other() -> None:
     """The chosen pseudo-count makes the counts of the classes more probable than any given one (up to one per term)."""
-    from nbtext.language_model.evidence import count_histogram, log_evidence
+    from nbtext.language_model.smoothing import count_histogram, log_evidence
 
     model = model_of_china(smoothing="auto")
     histogram = count_histogram(model.statistics, model.learnt.selected, "symmetric")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
+from nbtext.counts.counting import content_hashes
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.errors import UsageError
-from nbtext.model.counting import content_hashes
 from nbtext.model.judging import judge
 from nbtext.model.leaks import EXAMPLES, LeakCheck, SampledLeakCheck, sampled_leaks
 from tests.process import PETS

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.model.counting import document_counter
+from nbtext.counts.counting import document_counter
 from nbtext.model.located import WordLocator
 from nbtext.text.analyzer import UNKNOWN
 from tests.strategies import HARD, documents

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.never_learnt import NeverLearntError
+from nbtext.counts.corpus_counts import NeverLearntError
+from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
 from nbtext.model.change import pruned
-from nbtext.model.counting import count_documents
 from nbtext.model.held import held, read_with_ledger
 from nbtext.model.once import Batch, forgotten, forgotten_once, learnt_once, trained_once
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint

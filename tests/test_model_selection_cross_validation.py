@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from nbtext.classifiers.class_prior import class_prior
-from nbtext.counts.subsets import Subsets
+from nbtext.classifiers.base import class_prior
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model import TextClassifier
-from nbtext.model.counting import count_documents
 from nbtext.model.estimation import learn
 from nbtext.model_selection.cross_validation import cross_validate, train_and_score
 from nbtext.model_selection.folds import Folds, stratified_folds
 from nbtext.model_selection.leave_one_out import leave_one_out, left_out
-from nbtext.parameters import CRITERIA
 from nbtext.selection import rank
+from nbtext.settings import CRITERIA
 from tests.building import language_models, statistics_from_table
 from tests.process import SERVICE_DESK
 

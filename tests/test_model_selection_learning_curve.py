@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from nbtext import TextClassifier
-from nbtext.counts.subsets import Subsets
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
-from nbtext.model.counting import count_documents
 from nbtext.model_selection import learning_curve as tested
 from nbtext.model_selection.learning_curve import Resampling, learning_curve, sizes_of, stratified_order
 

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.counts.subsets import Subsets
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.counting import count_documents
 from nbtext.model.criteria import criteria
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.model_selection.cross_validation import cross_validate
 from nbtext.model_selection.folds import stratified_folds
 from nbtext.model_selection.search import BY, MOST_SETTINGS, Division, Trial, best_first, combinations, judge, require_comparable
-from nbtext.parameters import TRAINING, checked
+from nbtext.settings import TRAINING, checked
 
 
 def drawn(n_documents: int = 90) -> tuple[list[str], list[str]]:

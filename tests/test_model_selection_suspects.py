@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nbtext.counts.counting import count_documents
 from nbtext.model import TextClassifier
-from nbtext.model.counting import count_documents
 from nbtext.model_selection.suspects import suspects
 from tests.process import SERVICE_DESK
 

@@ -12,21 +12,20 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, resolved, source_of
-from nbtext.corpus.shards import shards
+from nbtext.corpus.reading import read_corpus, resolved, shards, source_of
+from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import DocumentError, PathError
 from nbtext.model.clustered import RUNS_PER_THREAD, Total, count_run, runs
-from nbtext.model.counting import count_corpus, count_documents
 from nbtext.model.sharded import SHOWN, Counting, count_shards, in_order, joined_counts, joined_documents
 from nbtext.model.sharded_scores import Scoring, scored_in_shards
-from nbtext.parallel.handing_out import Share, Shares, Tally
-from nbtext.parameters import READING, TRAINING, checked
+from nbtext.parallel.processes import Share, Shares, Tally
+from nbtext.settings import READING, TRAINING, checked
 from tests.process import PETS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nbtext.corpus.shards import Shard
+    from nbtext.corpus.reading import Shard
     from nbtext.model.sharded import Piece
 
 PARAMETERS = checked(TRAINING, {"sample": 7})

@@ -21,7 +21,7 @@ from nbtext.model.plain_values import MOST_DIGITS, moments_from_plain, sample_va
 from nbtext.model.state import ARRAYS, from_plain
 from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
-from nbtext.text.key_table import pair
+from nbtext.text.hashing import pair
 from tests.budget import rounds, some
 from tests.process import HOUSE, MEMORY, PETS, run
 

@@ -1,6 +1,6 @@
 """Words as they stand in texts, kept beside their stems: counted exactly, without a say in any answer, shown in place of stems.
 
-Also tests `text/inflected.py`.
+Also tests `text/stemming.py`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from nbtext import TextClassifier
 from nbtext.attributes import KINDS
 from nbtext.errors import UsageError
-from nbtext.parameters import CRITERIA, TRAINING
+from nbtext.settings import CRITERIA, TRAINING
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import plain

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.counts.document_term import Postings
-from nbtext.model.counting import InTurn
+from nbtext.counts.counting import InTurn
+from nbtext.counts.matrix import Postings
 from tests.budget import rounds
 from tests.process import SERVICE_DESK
 

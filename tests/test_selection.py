@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
-from nbtext.classifiers.class_prior import class_prior
-from nbtext.parameters import CRITERIA as NAMES
+from nbtext.classifiers.base import class_prior
 from nbtext.selection import CELLS_AT_ONCE, CRITERIA, Ranking, rank
+from nbtext.settings import CRITERIA as NAMES
 from tests import oracle, strategies
 from tests.building import language_models, statistics_from_table, statistics_of
 

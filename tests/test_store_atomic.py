@@ -208,7 +208,7 @@ def test_a_target_that_cannot_be_is_told_before_the_corpus_is_read(pets: Path) -
 def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
     code = (
         "import os, sys; from nbtext.cli import main, train; from nbtext import TextClassifier; import nbtext.store\n"
-        "import nbtext.cli.corpus, nbtext.classifiers.class_prior, Stemmer, joblib, tempfile\n"
+        "import nbtext.cli.corpus, nbtext.classifiers.base, Stemmer, joblib, tempfile\n"
         "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['train', 'pets']))"
     )
     corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})

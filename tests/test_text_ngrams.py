@@ -1,6 +1,6 @@
 """N-grams and blocks.
 
-Also tests `text/blocks.py`.
+Also tests `text/analyzer.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts.vocabulary import GrowingVocabulary
-from nbtext.text import blocks
+from nbtext.text import analyzer
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.ngrams import with_ngrams
 from tests import oracle, strategies
@@ -50,15 +50,15 @@ def test_ngrams_that_were_never_seen_are_unknown_in_their_place(order: int, seen
     assert sequence.terms.tolist() == [number.get(term, UNKNOWN) for row in asked for term in oracle.ngrams(row, order)]
 
 
-@given(st.lists(st.integers(0, blocks.BLOCK_BYTES), max_size=30))
+@given(st.lists(st.integers(0, analyzer.BLOCK_BYTES), max_size=30))
 def test_blocks_keep_order_and_are_as_short_as_their_size_allows(sizes: list[int]) -> None:
-    found = list(blocks.blocks(sizes, int))
+    found = list(analyzer.blocks(sizes, int))
     assert [size for block in found for size in block] == sizes
     assert all(found)
-    assert all(sum(block[:-1]) < blocks.BLOCK_BYTES for block in found)
-    assert all(sum(block) >= blocks.BLOCK_BYTES for block in found[:-1])
+    assert all(sum(block[:-1]) < analyzer.BLOCK_BYTES for block in found)
+    assert all(sum(block) >= analyzer.BLOCK_BYTES for block in found[:-1])
 
 
 def test_a_block_of_empty_documents_ends_at_the_number_of_documents() -> None:
-    found = [len(block) for block in blocks.blocks(range(2 * blocks.BLOCK_DOCUMENTS + 1), lambda _: 0)]
-    assert found == [blocks.BLOCK_DOCUMENTS, blocks.BLOCK_DOCUMENTS, 1]
+    found = [len(block) for block in analyzer.blocks(range(2 * analyzer.BLOCK_DOCUMENTS + 1), lambda _: 0)]
+    assert found == [analyzer.BLOCK_DOCUMENTS, analyzer.BLOCK_DOCUMENTS, 1]

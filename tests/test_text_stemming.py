@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from nltk.stem.snowball import SnowballStemmer
 
-from nbtext.parameters import LANGUAGES, NLTK_STEMMERS, SNOWBALL_STEMMERS
+from nbtext.settings import LANGUAGES, NLTK_STEMMERS, SNOWBALL_STEMMERS
 from nbtext.text.stemming import stemmer
 from nbtext.text.words import words
 

@@ -10,7 +10,7 @@ from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
 from nbtext import TextClassifier
 from nbtext.errors import PathError, UsageError
-from nbtext.parameters import LANGUAGES
+from nbtext.settings import LANGUAGES
 from nbtext.text.stop_words import MISREAD, stop_words
 from nbtext.text.words import words
 

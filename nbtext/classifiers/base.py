@@ -1,30 +1,130 @@
-"""The interface that every classifier of text stands behind: estimate, score, and what it says of documents that it has not seen."""
+"""Class priors π_k: how probable a class is before the document is read. Source: Gambosi's notes; IIR eq. 13.5.
+
+Probabilities of single terms in each class, as classifiers score by them: what `inspect` shows and `inspect --verify` checks.
+
+The interface that every classifier of text stands behind: estimate, score, and what it says of documents that it has not seen.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers.class_prior import leaves_a_class
-from nbtext.counts.subsets import Subsets
-from nbtext.counts.weighted_sums import add_weighted_sums
+from nbtext.corpus.lines import read_named_numbers
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.matrix import add_weighted_sums
 from nbtext.errors import ModelError, UsageError
-from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
+from nbtext.language_model.dirichlet import NO_OWN, OwnPseudoCounts, credible_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
 
-    from nbtext.classifiers.term_probabilities import TermProbabilities
-    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.dirichlet import LanguageModels
+
+    Floats = NDArray[np.float64]
+    Terms = NDArray[np.int64]
+
+
+def class_prior(kind: str | Mapping[str, float], statistics: ClassStatistics) -> NDArray[np.float64]:
+    """π_k, shape (n_classes,): ``empirical`` D_k / D, ``smoothed:A`` (D_k + A) / (D + A·K), ``uniform`` 1 / K, or given by label.
+
+    Given numbers are weights; they are divided by their sum. Raises `UsageError` if a class has none.
+    """
+    if not isinstance(kind, str):
+        missing = [label for label in statistics.classes if label not in kind]
+        if missing:
+            raise UsageError(f"the class prior has no number for class {missing[0]!r}", hint="give one for every class")
+    weights = _weights(kind, statistics, statistics.class_documents)
+    if not weights.sum():
+        raise UsageError("the class prior leaves no class possible", hint="give a class that there is a weight above 0")
+    prior: NDArray[np.float64] = weights / weights.sum()
+    return prior
+
+
+def leaves_a_class(kind: str | Mapping[str, float], statistics: ClassStatistics) -> bool:
+    """Whether any class is possible under the prior: not where the only classes with a weight have no documents left."""
+    return bool(_weights(kind, statistics, statistics.class_documents).any())
+
+
+def class_prior_without(kind: str | Mapping[str, float], statistics: ClassStatistics, number: int) -> NDArray[np.float64]:
+    """π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
+    documents = statistics.class_documents.copy()
+    documents[number] -= 1
+    weights = _weights(kind, statistics, documents)
+    prior: NDArray[np.float64] = weights / (weights.sum() or 1.0)
+    return prior
+
+
+def _weights(kind: str | Mapping[str, float], statistics: ClassStatistics, documents: NDArray[np.int64]) -> NDArray[np.float64]:
+    """In proportion to π_k; 0 for a class without documents, which is no class."""
+    if not isinstance(kind, str):
+        weights = np.array([kind[label] for label in statistics.classes])
+    elif kind == "uniform":
+        weights = np.ones(len(documents))
+    else:
+        weights = documents + (0.0 if kind == "empirical" else float(kind.partition(":")[2]))
+    return np.where(documents > 0, weights, 0.0)
+
+
+def read_class_prior(value: str | None) -> Any:  # noqa: ANN401 - what the parameter table takes
+    """What an option says: a kind as it is, or the weights by label of a file with lines of a class, a tab and a number.
+
+    Raises `UsageError` if there is no such kind or file, `PathError` for a file that cannot be read.
+    """
+    if value is None or value in ("empirical", "uniform") or value.startswith("smoothed:"):
+        return value
+    weights = read_named_numbers(value, "a class")
+    if weights is None:
+        raise UsageError(f"--class-prior knows no {value!r}", hint="use empirical, uniform, smoothed:A or a file")
+    return weights
+
+
+OF_TOKENS = "that a token of the class is the term"
+
+
+@dataclass(frozen=True, eq=False)
+class TermProbabilities:
+    """Estimated probabilities of some terms in each class.
+
+    The terms of a class share one distribution and their probabilities sum to 1, unless there is an ``absence``.
+    """
+
+    symbol: str
+    """As in `docs/mathematics.md`."""
+    meaning: str
+    """What it is the probability of, such as `OF_TOKENS`."""
+    selected: NDArray[np.bool_]
+    """The terms that have one, shape (n_terms,)."""
+    probability: Callable[[Terms], Floats]
+    """Of some selected terms, shape (n, n_classes)."""
+    counts: Callable[[Terms], NDArray[Any]]
+    """What they are estimated from, shape (n, n_classes)."""
+    intervals: Callable[[Terms], Floats] | None = None
+    """Their credible intervals, shape (n, n_classes, 2), nan where there is none; None where the counts are not whole."""
+    absence: Callable[[Terms], Floats] | None = None
+    """1 less each probability, where every term has a distribution of its own."""
+
+    @classmethod
+    def of_models(cls, models: LanguageModels, meaning: str = OF_TOKENS) -> TermProbabilities:
+        """Return those of language models."""
+        whole = models.statistics.cell_counts.dtype.kind != "f"
+        intervals = partial(credible_intervals, models) if whole else None
+        return cls("φ", meaning, models.selected, models.probability, models.statistics.counts_of, intervals)
+
 
 HELD_OUT_FOLDS = 10
+
+
 HELD_OUT_FOLDS_OF_DOCUMENTS = 5
 """Fewer where every fold costs a pass over all documents."""
 
@@ -140,7 +240,7 @@ class Classifier(ABC):
     @classmethod
     def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
         """The pseudo-count that ``auto`` means: by evidence, unless a classifier knows better."""
-        from nbtext.language_model.evidence import smoothing_by_evidence
+        from nbtext.language_model.smoothing import smoothing_by_evidence
 
         del cls
         return smoothing_by_evidence(statistics, selected, parameters["prior_shape"])

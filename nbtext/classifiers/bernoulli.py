@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, Training
-from nbtext.classifiers.class_prior import class_prior
-from nbtext.classifiers.term_probabilities import TermProbabilities
-from nbtext.counts.weighted_sums import CELLS_AT_ONCE, add_weighted_sums
-from nbtext.language_model.credible_interval import beta_intervals
-from nbtext.language_model.dirichlet import share
+from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training, class_prior
+from nbtext.counts.matrix import CELLS_AT_ONCE, add_weighted_sums
+from nbtext.language_model.dirichlet import beta_intervals, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
 
     Floats = NDArray[np.float64]

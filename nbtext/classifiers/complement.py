@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.term_probabilities import TermProbabilities
+from nbtext.classifiers.base import TermProbabilities
 from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.dirichlet import LanguageModels, posterior_mean

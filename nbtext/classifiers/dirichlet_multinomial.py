@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, Training
-from nbtext.classifiers.class_prior import class_prior
-from nbtext.classifiers.term_probabilities import TermProbabilities
-from nbtext.counts.weighted_sums import add_weighted_sums
+from nbtext.classifiers.base import Classifier, TermProbabilities, Training, class_prior
+from nbtext.counts.matrix import add_weighted_sums
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.polya import LEAST, MOST, likeliest_concentration, log_rise, repetitions
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
 
     Floats = NDArray[np.float64]

@@ -1,24 +1,128 @@
-"""Gaussian classes: every class is a normal distribution over real features, with a covariance that all share or one of its own.
+"""Covariances of classes: maximum likelihood, drawn towards a simpler covariance so that they have an inverse with few documents too.
+
+Two steps. The shared covariance S = Σ_d (x_d − μ_k(d))(x_d − μ_k(d))ᵀ / D is drawn towards a sphere with the same mean variance:
+Σ = (1 − w) S + w (tr S / p) I, with w by O. Ledoit, M. Wolf, A well-conditioned estimator for large-dimensional covariance matrices (2004).
+A class's own covariance is drawn towards the shared one: Σ_k = (D_k S_k + ν Σ)/(D_k + ν), as by a prior worth ν documents. Sources: J.
+Friedman, Regularized discriminant analysis (1989); K. Murphy, Machine learning (2012), section 4.6.2.1, for ν.
+
+
+Gaussian classes: every class is a normal distribution over real features, with a covariance that all share or one of its own.
 
 This file knows nothing of text: it takes a matrix of features, whatever they are. Shared covariances make linear boundaries (linear
 discriminant analysis), separate ones quadratic; separate and diagonal is Gaussian naive Bayes. Sources: Gambosi's notes, probabilistic
 classification; T. Hastie, R. Tibshirani, J. Friedman, The elements of statistical learning (2009), section 4.3.
+
+Gaussian discriminant analysis of documents: classes are normal distributions over their latent features, and the numbers beside them.
+
+log p(d, C_k) = log π_k + log N(x_d | μ_k, Σ_k). Features and covariances need all documents, so the model cannot be updated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers import covariance
-from nbtext.errors import UsageError
+from nbtext.attributes import FARTHEST
+from nbtext.classifiers.base import Classifier, Training, class_prior
+from nbtext.counts.latent import LatentSpace, latent_terms
+from nbtext.errors import ModelError, UsageError, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.counts.statistics import ClassStatistics
+
     Floats = NDArray[np.float64]
+
+
+SHAPES = ("full", "diagonal", "spherical")
+
+
+SINGULAR = 1e-13
+"""A covariance with a variance below this part of its largest counts as one without inverse."""
+
+
+ROUNDING = 1e-14
+"""Part of a number by which a mean of such numbers may be off."""
+
+
+PRIOR_DOCUMENTS_PER_FEATURE = 5
+"""ν by the number of features. Of 0.5, 1, 2 and 5, on latent features, the last has the lowest log loss on three corpora and the best accuracy on 20 Newsgroups."""
+
+
+def covariances(
+    centred: Floats, features: Floats, classes: NDArray[np.int64], n_classes: int, *, separate: bool, shape: str, shrinkage: float | None
+) -> Floats:
+    """Σ, or one for each class, shape (n, n_features, n_features); for the shapes diagonal and spherical (n, n_features).
+
+    ``centred`` are the features less the means of the classes. ``shrinkage`` is w, which then stands for ν / (D_k + ν) too; 0 is maximum
+    likelihood and None means Ledoit and Wolf's w and ν = `PRIOR_DOCUMENTS_PER_FEATURE` · n_features.
+    """
+    ml = second_moments(centred, shape)
+    weight = ledoit_wolf_weight(centred, ml) if shrinkage is None else shrinkage
+    shared = (1 - weight) * ml + weight * _sphere(ml, features, shape)
+    if not separate:
+        return shared[np.newaxis]
+    found = np.empty((n_classes, *shared.shape))
+    order = np.argsort(classes, kind="stable")
+    sizes = np.bincount(classes, minlength=n_classes)
+    prior_documents = PRIOR_DOCUMENTS_PER_FEATURE * centred.shape[1]
+    for label, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
+        weight = prior_documents / max(rows.size + prior_documents, 1) if shrinkage is None else shrinkage
+        found[label] = (1 - weight) * second_moments(centred[rows], shape) + weight * shared if rows.size else shared
+    return found
+
+
+def rounding_variance(features: Floats) -> float:
+    """The variance that equal numbers as large as these may seem to have, because their mean is rounded."""
+    return float((ROUNDING * np.abs(features).max(initial=0.0)) ** 2)
+
+
+def second_moments(centred: Floats, shape: str) -> Floats:
+    """S of features with mean 0, shape (n_features, n_features), or for the shapes diagonal and spherical the variances, (n_features,).
+
+    Zero without documents. A sphere has the mean of the variances in all directions.
+    """
+    n_documents = max(len(centred), 1)
+    if shape == "full":
+        moments: Floats = centred.T @ centred / n_documents
+        return moments
+    variances: Floats = (centred**2).sum(axis=0) / n_documents
+    return np.full_like(variances, variances.mean()) if shape == "spherical" and variances.size else variances
+
+
+def ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
+    """w = min(b², d²) / d², b² = Σ_d |x_d x_dᵀ − S|² / D² and d² = |S − (tr S / p) I|²; of variances the same on the diagonal alone.
+
+    Lemma 3.2 and following of the paper. Never below 1 / (D + 1), a document's worth: of two documents b² is 0.
+    """
+    n_documents, n_features = centred.shape
+    least = 1 / (n_documents + 1)
+    squares = centred**2
+    fourth = float((squares**2).sum() if moments.ndim == 1 else (squares.sum(axis=1) ** 2).sum())
+    noise = max(fourth / max(n_documents, 1) - float((moments**2).sum()), 0.0) / max(n_documents, 1)
+    trace = float(moments.sum() if moments.ndim == 1 else np.trace(moments))
+    signal = float((moments**2).sum()) - trace**2 / max(n_features, 1)
+    return max(min(noise / signal, 1.0), least) if signal > 0 else 1.0
+
+
+def _sphere(moments: Floats, features: Floats, shape: str) -> Floats:
+    """The target (tr S / p) I; where classes do not scatter at all, of the scatter of all documents, and without that of variance 1."""
+    n_features = features.shape[1]
+    least = rounding_variance(features)
+    variance = float(np.trace(moments) if shape == "full" else moments.sum()) / max(n_features, 1)
+    if variance <= least:
+        total = float(features.var(axis=0).mean()) if features.size else 0.0
+        variance = total if total > least else 1.0
+    sphere: Floats = variance * (np.eye(n_features) if shape == "full" else np.ones(n_features))
+    return sphere
+
 
 CELLS_AT_ONCE = 1 << 21
 """Differences between documents and class means held in memory at once while scoring: 16 MiB."""
@@ -51,14 +155,14 @@ class GaussianClasses:
     ) -> Self:
         """The classes of documents with features, shape (n_docs, n_features), and class numbers, shape (n_docs,).
 
-        ``shape`` is full, diagonal or spherical, ``shrinkage`` the weight of the simpler covariance as `covariance.covariances` takes it:
+        ``shape`` is full, diagonal or spherical, ``shrinkage`` the weight of the simpler covariance as `covariances` takes it:
         0 is maximum likelihood, None chooses. A class without documents gets the mean of all and the shared covariance. Raises
         `UsageError` if a covariance has no inverse.
         """
         means = class_means(features, classes, n_classes)
         centred = features - means[classes]
-        found = covariance.covariances(centred, features, classes, n_classes, separate=separate, shape=shape, shrinkage=shrinkage)
-        return cls(means, roots_of_inverses(found, covariance.rounding_variance(features)))
+        found = covariances(centred, features, classes, n_classes, separate=separate, shape=shape, shrinkage=shrinkage)
+        return cls(means, roots_of_inverses(found, rounding_variance(features)))
 
     @property
     def shares_covariance(self) -> bool:
@@ -128,7 +232,7 @@ def roots_of_inverses(covariances: Floats, least: float = 0.0) -> Floats:
     """
     lower = covariances if covariances.ndim == 2 else _lower_triangular(covariances)
     variances = lower if lower.ndim == 2 else np.diagonal(lower, axis1=1, axis2=2) ** 2
-    if variances.size and not np.all(variances > np.maximum(covariance.SINGULAR * variances.max(axis=1, keepdims=True), least)):
+    if variances.size and not np.all(variances > np.maximum(SINGULAR * variances.max(axis=1, keepdims=True), least)):
         raise _singular()
     roots: Floats = 1 / np.sqrt(variances) if lower.ndim == 2 else np.triu(np.swapaxes(np.linalg.inv(lower), 1, 2))
     return roots
@@ -146,3 +250,174 @@ def _singular() -> UsageError:
         "a covariance has no inverse: there are too few documents for so many features",
         hint="use --shrinkage auto, a larger one, or fewer dimensions",
     )
+
+
+MOST_ROOTS = 1 << 26
+"""Numbers that covariances may take in all: 512 MiB."""
+
+
+LARGEST_ROOT = 1e30
+"""Of what comes from a file."""
+
+
+LATENT_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianDiscriminantAnalysis(Classifier):
+    """A class prior π, a latent space, and a Gaussian for each class in it."""
+
+    NEEDS_DOCUMENTS: ClassVar[bool] = True
+    TAKES_NUMBERS: ClassVar[bool] = True
+    TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = False
+
+    training: Training
+    space: LatentSpace
+    numbers: StandardNumbers
+    gaussians: GaussianClasses
+
+    @classmethod
+    def estimate(cls, training: Training) -> Self:
+        """The model of all documents; raises `UsageError` if a covariance has no inverse or the covariances are too many."""
+        if training.documents is None:
+            raise ValueError("--classifier gaussian needs the documents")
+        parameters, documents = training.parameters, training.documents
+        documents = documents.rows(
+            np.lexsort((documents.classes, documents.hashes))
+        )  # rounding would keep a trace of the order they came in
+        space = LatentSpace.of(training.statistics, training.selected, documents.matrix, parameters["latent"])
+        numbers = StandardNumbers.of(training.statistics)
+        _check_size(parameters, training.statistics.n_classes, space.projection.shape[1] + numbers.centres.size)
+        features, _, here = features_of(documents.matrix, space, numbers)
+        gaussians = GaussianClasses.estimate(
+            features[here],
+            documents.classes[here],
+            training.statistics.n_classes,
+            separate=parameters["covariance"] == "separate",
+            shape=parameters["covariance_shape"],
+            shrinkage=None if parameters["shrinkage"] == "auto" else parameters["shrinkage"],
+        )
+        return cls(training, space, numbers, GaussianClasses(_rounded(gaussians.means), _rounded(gaussians.roots)))
+
+    @cached_property
+    def prior(self) -> Floats:
+        """π_k, shape (n_classes,)."""
+        return class_prior(self.training.parameters["class_prior"], self.training.statistics)
+
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, NDArray[np.int64]]:
+        """log π_k + log N(x | μ_k, Σ_k), and the tokens and numbers that count; for a document without features log π_k."""
+        features, lengths, here = features_of(matrix, self.space, self.numbers)
+        with np.errstate(divide="ignore"):
+            scores = np.tile(np.log(self.prior), (matrix.n_documents, 1))
+        scores[here] += self.gaussians.log_density(features[here])
+        return scores, lengths
+
+    def boundary(self) -> Boundary:
+        """The linear boundaries between classes, in latent features and then numbers as they are; raises `UsageError` with separate covariances."""
+        weights, bias = self.gaussians.boundary(self.prior)
+        n_latent = self.space.projection.shape[1]
+        of_numbers = weights[:, n_latent:] / self.numbers.scales
+        return Boundary(np.hstack((weights[:, :n_latent], of_numbers)), bias - of_numbers @ self.numbers.centres)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """V, the means, and the roots of the inverse covariances, triangular ones without their zeros; all in float32."""
+        roots = self.gaussians.roots
+        if roots.ndim == 3:
+            roots = roots[:, *np.triu_indices(roots.shape[1])]
+        kept: dict[str, NDArray[Any]] = {"projection": self.space.projection, "means": self.gaussians.means, "roots": roots}
+        return {name: array.astype(np.float32).ravel() for name, array in kept.items()}
+
+    @classmethod
+    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The model that kept these arrays, empty ones left out; raises `ModelError` if none could have."""
+        _require(set(arrays) <= {"projection", "means", "roots"}, "what it keeps of Gaussian classes has other names")
+        parameters, n_classes = training.parameters, training.statistics.n_classes
+        projection, means, roots = (arrays.get(name, np.empty(0)) for name in ("projection", "means", "roots"))
+        numbers = StandardNumbers.of(training.statistics)
+        known = latent_terms(training.statistics, training.selected, parameters["latent"])
+        n_known, n_features = int(np.count_nonzero(known)), means.size // n_classes
+        n_latent = n_features - numbers.centres.size
+        n_roots = n_classes if parameters["covariance"] == "separate" else 1
+        full = parameters["covariance_shape"] == "full"
+        _require(means.size == n_classes * n_features and 0 <= n_latent <= parameters["latent"], "its means do not fit its classes")
+        _require(projection.size == n_known * n_latent, "its projection does not fit its terms")
+        _require(
+            roots.size == n_roots * (n_features * (n_features + 1) // 2 if full else n_features), "its covariances do not fit its means"
+        )
+        means = means.astype(np.float64).reshape(n_classes, n_features)
+        latent_means, of_numbers = np.abs(means[:, :n_latent]), np.abs(means[:, n_latent:])
+        _require(
+            bool(np.all(np.abs(projection) <= 1 + LATENT_ROUNDING) and np.all(latent_means <= 1 + LATENT_ROUNDING)),
+            "its latent features are too long",
+        )
+        _require(bool(np.all(of_numbers <= LARGEST_ROOT)), "its means are too large")
+        _require(bool(np.all(np.abs(roots) <= LARGEST_ROOT)), "its covariances are none")
+        roots = roots.astype(np.float64).reshape(n_roots, roots.size // n_roots)
+        if full:
+            triangular = np.zeros((n_roots, n_features, n_features))
+            triangular[:, *np.triu_indices(n_features)] = roots
+            roots = triangular
+        diagonals = np.diagonal(roots, axis1=1, axis2=2) if full else roots
+        _require(bool(np.all(diagonals >= 1 / LARGEST_ROOT)), "its covariances are none")
+        space = LatentSpace(training.statistics, known, projection.astype(np.float32).reshape(n_known, n_latent))
+        return cls(training, space, numbers, GaussianClasses(means, roots))
+
+
+@dataclass(frozen=True, eq=False)
+class StandardNumbers:
+    """The numbers beside texts less their mean, in units of their standard deviation, over the whole corpus; shapes (n_columns,)."""
+
+    centres: Floats
+    scales: Floats
+
+    @classmethod
+    def of(cls, statistics: ClassStatistics) -> Self:
+        """Those of a corpus; a number that is the same everywhere has the scale 1."""
+        if statistics.moments is None:
+            return cls(np.empty(0), np.empty(0))
+        from nbtext.classifiers.attributed import mean_and_variance
+
+        _, of_numbers = statistics.moments.parted(len(statistics.attributes.counts))
+        mean, variance = mean_and_variance(of_numbers.total())
+        return cls(mean[0], np.sqrt(np.where(variance[0] > 0, variance[0], 1.0)))
+
+    def features(self, matrix: DocumentTermMatrix) -> Floats:
+        """The standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
+        if matrix.values is None:
+            return np.empty((matrix.n_documents, 0))
+        with np.errstate(over="ignore"):
+            values = (matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres) / self.scales
+        return np.asarray(np.clip(values, -FARTHEST, FARTHEST))
+
+
+def features_of(
+    matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers
+) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]:
+    """Latent features and standard numbers, shape (n_docs, n_features), the tokens and numbers that count, and which documents have all of them.
+
+    A document is left to the prior if it has no term that counts, where there are any, or lacks a number.
+    """
+    latent, lengths = space.features(matrix)
+    standard = numbers.features(matrix)
+    here = np.asarray(~np.isnan(standard).any(axis=1))
+    here &= latent.any(axis=1) if latent.shape[1] else standard.shape[1] > 0
+    return np.hstack((latent, standard)), lengths + here * standard.shape[1], here
+
+
+def _rounded(numbers: Floats) -> Floats:
+    """To what float32 holds: the last digits depend on the machine, and so would the bytes of a model file."""
+    return numbers.astype(np.float32).astype(np.float64)
+
+
+def _check_size(parameters: Mapping[str, object], n_classes: int, n_features: int) -> None:
+    n_roots = n_classes if parameters["covariance"] == "separate" else 1
+    if n_roots * (n_features**2 if parameters["covariance_shape"] == "full" else n_features) > MOST_ROOTS:
+        raise UsageError(
+            f"{counted(n_roots, 'covariance')} of {counted(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
+            hint="use --covariance shared, another shape, or a smaller --latent",
+        )
+
+
+def _require(condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
+    if not condition:
+        raise ModelError(f"the model is malformed: {otherwise}")

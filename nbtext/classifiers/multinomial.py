@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import Training, Unseen
-from nbtext.classifiers.class_prior import class_prior, class_prior_without
-from nbtext.classifiers.term_probabilities import OF_TOKENS, TermProbabilities
+from nbtext.classifiers.base import OF_TOKENS, TermProbabilities, Training, Unseen, class_prior, class_prior_without
 from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.language_model.dirichlet import LanguageModels
-from nbtext.language_model.leave_one_out import leave_one_out
+from nbtext.language_model.smoothing import leave_one_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

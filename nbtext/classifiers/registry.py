@@ -13,7 +13,7 @@ CLASSIFIERS = {
     "bernoulli": "bernoulli.BernoulliNaiveBayes",
     "complement": "complement.ComplementNaiveBayes",
     "dirichlet-multinomial": "dirichlet_multinomial.DirichletMultinomialNaiveBayes",
-    "gaussian": "discriminant.GaussianDiscriminantAnalysis",
+    "gaussian": "gaussian.GaussianDiscriminantAnalysis",
     "logistic": "logistic.LogisticRegression",
 }
 """Name to module and class; a module is imported when its classifier is asked for."""

@@ -22,9 +22,8 @@ from nbtext.cli.options import (
     require_csv,
 )
 from nbtext.cli.ranges import Number, WholeNumber
-from nbtext.cli.suggestions import files
-from nbtext.errors import UsageError
-from nbtext.plurals import counted
+from nbtext.cli.suggestions import suggest_files
+from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     "0.001 finds documents of another kind or language.",
 )
 @click.option(
-    "--drift", metavar="FILE", shell_complete=files,
+    "--drift", metavar="FILE", shell_complete=suggest_files,
     help="Add a line to a log, unless there are no documents: what those of this run look like beside those of training; nbtext drift reads it.",
 )  # fmt: skip
 @click.option("--lines", is_flag=True, help="Documents are the lines of standard input; each is answered at once.")
@@ -84,7 +83,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.model import TextClassifier
     from nbtext.model.answers import answers_to, scored
     from nbtext.report.answers import write_answers
-    from nbtext.text.blocks import BLOCK_DOCUMENTS
+    from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
     say = messages(options)
     paths, at_once = _inputs(corpus, options), 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
@@ -138,7 +137,7 @@ def _drift_watch(model: TextClassifier, model_path: str, log: str | None) -> Dri
 
 def _append_to_log(drift: DriftWatch, log: str) -> None:
     from nbtext.report.records import json_line
-    from nbtext.store.append import append_line
+    from nbtext.store.atomic import append_line
 
     line = drift.line()
     append_line(log, "" if line is None else json_line(line))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbtext.cli.corpus import Corpus
-    from nbtext.corpus.shards import Shard
+    from nbtext.corpus.reading import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model import TextClassifier
     from nbtext.model.sharded import Piece
@@ -52,8 +52,7 @@ def counted_on_cluster(model: TextClassifier, documents: Corpus, scheduler: str)
     Raises `UsageError` for standard input and for a model that is not made of counts alone.
     """
     from nbtext.cli.progress import tallied
-    from nbtext.corpus.reading import resolved, source_of
-    from nbtext.corpus.shards import shards
+    from nbtext.corpus.reading import resolved, shards, source_of
     from nbtext.model.clustered import counted_on
     from nbtext.model.estimation import needs_documents
     from nbtext.model.sharded import Counting

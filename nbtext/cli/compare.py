@@ -12,7 +12,7 @@ from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import corpus_argument, given, input_options, messages, messages_options, output_option, reading_options
 from nbtext.cli.ranges import WholeNumber
 from nbtext.errors import UsageError
-from nbtext.parameters import READING
+from nbtext.settings import READING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +25,12 @@ MAIL = ("headers", "drop_quotes", "drop_signatures")
 
 
 @click.command("compare", short_help="Compare two models, in themselves or on documents.")
-@click.argument("model_a", metavar="A", shell_complete=suggestions.files)
-@click.argument("model_b", metavar="B", shell_complete=suggestions.files)
+@click.argument("model_a", metavar="A", shell_complete=suggestions.suggest_files)
+@click.argument("model_b", metavar="B", shell_complete=suggestions.suggest_files)
 @corpus_argument
 @output_option("table", "json", help_text="Default: table.")
 @click.option(
-    "--changed", metavar="FILE", shell_complete=suggestions.files,
+    "--changed", metavar="FILE", shell_complete=suggestions.suggest_files,
     help="Write the documents to which A and B give different answers to a file, as JSON lines: id, truth, a, probability_a, b, probability_b.",
 )  # fmt: skip
 @click.option(

@@ -12,12 +12,11 @@ import click
 from nbtext.attributes import KINDS, Attributes
 from nbtext.cli.options import given
 from nbtext.cli.progress import is_wanted, watched
+from nbtext.corpus.directory import listed_paths
 from nbtext.corpus.document import Notices
-from nbtext.corpus.file_list import listed_paths
 from nbtext.corpus.reading import read_corpus, resolve_format
-from nbtext.errors import DocumentError, NbtextError, PathError, UsageError
-from nbtext.parameters import INPUT, READING
-from nbtext.plurals import counted
+from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, counted
+from nbtext.settings import INPUT, READING
 from nbtext.store.atomic import check_replaceable
 
 if TYPE_CHECKING:

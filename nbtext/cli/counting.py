@@ -35,14 +35,14 @@ class Counted:
 
 def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> Counted:
     """Read and count a labelled corpus; raises what `nbtext train` raises for its options and documents."""
-    from nbtext.classifiers.class_prior import class_prior
+    from nbtext.classifiers.base import class_prior
     from nbtext.cli.corpus import Corpus, on_error
     from nbtext.cli.jobs import columns_of, documents_counted, no_documents
     from nbtext.corpus.reading import resolved
+    from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
-    from nbtext.model.counting import require_words
     from nbtext.model.given_smoothing import looked_up
-    from nbtext.parameters import READING, TRAINING, checked
+    from nbtext.settings import READING, TRAINING, checked
 
     reading = resolved(checked(READING, given(READING, options)), paths, labelled=True)
     model = TextClassifier(**given(TRAINING, options))

@@ -21,8 +21,8 @@ from nbtext.cli.options import (
     training_options,
 )
 from nbtext.cli.ranges import WholeNumber
-from nbtext.cli.suggestions import files
-from nbtext.plurals import counted
+from nbtext.cli.suggestions import suggest_files
+from nbtext.errors import counted
 
 if TYPE_CHECKING:
     from nbtext.cli.counting import Counted
@@ -60,7 +60,7 @@ ANY_CLASSES = 1 << 31
 @click.option(
     "--predictions",
     metavar="FILE",
-    shell_complete=files,
+    shell_complete=suggest_files,
     help="Write the answer to every document to FILE, as JSON lines: id, truth, answer, probability. With --repeats, those of one after the other.",
 )
 @gate_options
@@ -111,7 +111,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
 
 def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule) -> tuple[dict[str, Any], list[HeldOut]]:
     """All figures, and the documents judged in each repeat."""
-    from nbtext.counts.subsets import Subsets
+    from nbtext.counts.corpus_counts import Subsets
     from nbtext.model_selection.cross_validation import cross_validate
     from nbtext.model_selection.leave_one_out import leave_one_out
 

@@ -12,7 +12,7 @@ from nbtext.cli.messages import SHOWN, say_problem
 from nbtext.cli.messages import say as say_line
 from nbtext.cli.options import messages, messages_options, output_option
 from nbtext.cli.ranges import WholeNumber
-from nbtext.cli.suggestions import files
+from nbtext.cli.suggestions import suggest_files
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("drift", short_help="Show how far new documents are from those of training.")
-@click.argument("log", metavar="FILE", shell_complete=files)
+@click.argument("log", metavar="FILE", shell_complete=suggest_files)
 @output_option("table", "jsonl", help_text="Default: table.")
 @click.option(
     "--last",
@@ -96,7 +96,7 @@ def _time(text: str) -> datetime:
 
 
 def _gate(text: str) -> tuple[str, float]:
-    from nbtext.drift import ANSWERS, FIGURES
+    from nbtext.typicality import ANSWERS, FIGURES
 
     name, _, number = text.partition("=")
     known = (*FIGURES, ANSWERS, "any")

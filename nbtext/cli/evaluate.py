@@ -23,8 +23,8 @@ from nbtext.cli.options import (
     output_option,
     reading_options,
 )
-from nbtext.cli.suggestions import files
-from nbtext.plurals import counted
+from nbtext.cli.suggestions import suggest_files
+from nbtext.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 @output_option("table", "json", help_text="Default: table.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also judge the documents of each value of a column apart; several allowed.")
 @click.option(
-    "--errors", metavar="FILE", shell_complete=files, help="Write the misclassified documents to FILE, surest mistake first, as JSON lines."
+    "--errors",
+    metavar="FILE",
+    shell_complete=suggest_files,
+    help="Write the misclassified documents to FILE, surest mistake first, as JSON lines.",
 )
 @decision_options
 @training_corpus_option

@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, output_option, reading_options
 from nbtext.cli.ranges import WholeNumber
-from nbtext.cli.suggestions import files
+from nbtext.cli.suggestions import suggest_files
 from nbtext.errors import UsageError
 
 
@@ -19,7 +19,9 @@ from nbtext.errors import UsageError
 @click.option("--against", metavar="LABEL", help="Compare the answer with this class; by default with its runner-up.")
 @output_option("table", "tsv", "jsonl", help_text="Default: table on a terminal, else tsv.")
 @click.option("--top", type=WholeNumber(min=1), default=20, show_default=True, metavar="N", help="Words listed in table and page.")
-@click.option("--html", metavar="FILE", shell_complete=files, help="Write a page of HTML in place of printing; it is replaced as a whole.")
+@click.option(
+    "--html", metavar="FILE", shell_complete=suggest_files, help="Write a page of HTML in place of printing; it is replaced as a whole."
+)
 @input_options
 @reading_options
 @messages_options

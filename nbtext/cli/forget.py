@@ -8,8 +8,7 @@ import click
 
 from nbtext.cli.changing import writing_options
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
-from nbtext.errors import UsageError
-from nbtext.plurals import counted
+from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
@@ -42,7 +41,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     """
     from nbtext.cli.changing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.counts.never_learnt import NeverLearntError
+    from nbtext.counts.corpus_counts import NeverLearntError
     from nbtext.model import TextClassifier
 
     say = messages(options)
@@ -67,7 +66,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
 
 
 def _forget(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages) -> None:
-    from nbtext.counts.never_learnt import without
+    from nbtext.counts.corpus_counts import without
     from nbtext.model.once import forgotten
 
     counts = without(model.counts, batch.statistics, batch.documents)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from nbtext.cli.messages import say as say_line
-from nbtext.errors import UsageError
-from nbtext.plurals import counted
+from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,7 +93,11 @@ def end(failed: Sequence[str], say: Messages) -> int:
 
 
 def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:
-    from nbtext.metrics.figures import LESS_IS_BETTER, MORE_IS_BETTER, WITHOUT_INTERVAL  # the room needs numpy, which --help does without
+    from nbtext.metrics.evaluation import (  # the room needs numpy, which --help does without
+        LESS_IS_BETTER,
+        MORE_IS_BETTER,
+        WITHOUT_INTERVAL,
+    )
 
     option, other = ("--fail-over", "--fail-under") if over else ("--fail-under", "--fail-over")
     right, wrong = (LESS_IS_BETTER, MORE_IS_BETTER) if over else (MORE_IS_BETTER, LESS_IS_BETTER)

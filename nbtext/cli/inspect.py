@@ -13,7 +13,7 @@ from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given, messages, messages_options, model_option, output_option, reading_options
 from nbtext.cli.ranges import WholeNumber
 from nbtext.errors import ModelError, UsageError
-from nbtext.parameters import READING
+from nbtext.settings import READING
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
@@ -49,7 +49,7 @@ PRINTED = {
     multiple=True,
     metavar="CORPUS",
     help="Show how well the language model of each class foresees held-out documents of that class. Several are allowed.",
-    shell_complete=suggestions.files,
+    shell_complete=suggestions.suggest_files,
 )
 @click.option("--verify", is_flag=True, help="Check that the file is whole and that its parts agree; exit status 3 if they do not.")
 @output_option("table", "json", help_text="Default: table.")

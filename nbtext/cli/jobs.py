@@ -6,10 +6,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.cli.progress import tallied
-from nbtext.corpus.reading import resolved, source_of
-from nbtext.corpus.shards import BYTES, shards
+from nbtext.corpus.reading import BYTES, resolved, shards, source_of
+from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import UsageError
-from nbtext.model.counting import count_corpus, count_documents
 from nbtext.model.estimation import needs_documents
 from nbtext.model.sharded import Counting, count_shards, in_order, joined_counts, joined_documents
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import Corpus
     from nbtext.corpus.document import Document
-    from nbtext.corpus.shards import Shard
+    from nbtext.corpus.reading import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
@@ -124,7 +123,7 @@ def scored_documents(model: TextClassifier, documents: Corpus, jobs: int) -> Ite
 
 
 def _cores() -> int:
-    from nbtext.parallel.workers import cores
+    from nbtext.parallel.processes import cores
 
     return cores()
 
@@ -151,7 +150,7 @@ def no_documents() -> Any:
 
 
 def _pieces(model: TextClassifier, documents: Corpus, jobs: int, note: Callable[[Document], Any] | None) -> tuple[list[Piece], list[Shard]]:
-    from nbtext.parallel.pool import side_by_side
+    from nbtext.parallel.processes import side_by_side
 
     reading = resolved(documents.reading, documents.paths, labelled=True)
     source = source_of(reading, documents.notices, labelled=True, columns=documents.columns)

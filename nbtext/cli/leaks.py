@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nbtext.attributes import NO_TEXT
-from nbtext.cli.suggestions import files
-from nbtext.errors import UsageError
-from nbtext.plurals import counted
+from nbtext.cli.suggestions import suggest_files
+from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ Command = TypeVar("Command", bound="Callable[..., Any]")
 def training_corpus_option(command: Command) -> Command:
     """``--training``, for `LeakWatch`."""
     return click.option(
-        "--training", multiple=True, metavar="CORPUS", shell_complete=files,
+        "--training", multiple=True, metavar="CORPUS", shell_complete=suggest_files,
         help="What the model was trained on, read as it was then: warn of test documents that are in it too, or nearly, and give the figures "
         "without them; several allowed.",
     )(command)  # fmt: skip

@@ -10,8 +10,7 @@ import click
 from nbtext.cli import suggestions
 from nbtext.cli.changing import writing_options
 from nbtext.cli.options import messages, messages_options
-from nbtext.errors import UsageError
-from nbtext.plurals import counted
+from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +29,10 @@ class Part(NamedTuple):
 
 
 @click.command("merge", short_help="Make one model of several.")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", shell_complete=suggestions.files)
-@click.option("-o", "--output", required=True, metavar="PATH", shell_complete=suggestions.files, help="The model file to be written.")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", shell_complete=suggestions.suggest_files)
+@click.option(
+    "-o", "--output", required=True, metavar="PATH", shell_complete=suggestions.suggest_files, help="The model file to be written."
+)
 @writing_options
 @messages_options
 def command(models: tuple[str, ...], output: str, **options: Any) -> int:

@@ -7,8 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from nbtext.errors import DocumentError, NbtextError
-from nbtext.plurals import counted
+from nbtext.errors import DocumentError, NbtextError, counted
 from nbtext.report.visible import escaped_json, visible
 
 if TYPE_CHECKING:

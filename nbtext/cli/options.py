@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nbtext.cli import suggestions
 from nbtext.cli.messages import LOG_FORMATS, Messages
 from nbtext.cli.ranges import Number, WholeNumber
+from nbtext.cli.suggestions import suggest_files, suggest_values
 from nbtext.errors import UsageError
-from nbtext.parameters import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
+from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nbtext.decision import DecisionRule
-    from nbtext.parameters import Parameter
+    from nbtext.settings import Parameter
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
@@ -26,7 +26,7 @@ DEFAULT_MODEL = "nbtext.joblib"
 _OTHER_CHOICES = {"stop_words": ("default", "none", *LANGUAGES)}
 """What a shell offers where the parameter itself takes any name."""
 
-corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggestions.files)
+corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggest_files)
 
 
 def model_option(command: Command) -> Command:
@@ -34,7 +34,7 @@ def model_option(command: Command) -> Command:
     return click.option(
         "-m", "--model", "model_path", metavar="PATH", default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL,
         help=f"The model file; by default $NBTEXT_MODEL, else {DEFAULT_MODEL}.",
-        shell_complete=suggestions.files,
+        shell_complete=suggest_files,
     )(command)  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def decision_options(command: Command) -> Command:
     """``--costs`` and ``--min-probability``, for `decision_rule`."""
     least = click.option("--min-probability", type=Number(0, 1), default=0.0, metavar="P", help="No answer that is less probable.")
     return click.option(
-        "--costs", metavar="FILE", shell_complete=suggestions.files,
+        "--costs", metavar="FILE", shell_complete=suggest_files,
         help="Answer what is expected to cost least; a TOML file with a table [true-class] of costs.",
     )(least(command))  # fmt: skip
 
@@ -89,7 +89,7 @@ def decision_rule(options: dict[str, Any], classes: Sequence[str], say: Messages
 
     if options["costs"] is None:
         return DecisionRule(None, options["min_probability"])
-    from nbtext.costs import ABSTAIN, read_costs
+    from nbtext.decision import ABSTAIN, read_costs
 
     costs = read_costs(options["costs"], classes)
     if ABSTAIN in classes:
@@ -141,7 +141,7 @@ def from_file(name: str, value: object) -> Any:
     Raises `UsageError` if it is neither a value nor a file, `PathError` for a file that cannot be read.
     """
     if name == "class_prior" and isinstance(value, str):
-        from nbtext.classifiers.class_prior import read_class_prior
+        from nbtext.classifiers.base import read_class_prior
 
         return read_class_prior(value)
     if name == "smoothing" and isinstance(value, str):
@@ -162,7 +162,7 @@ def _table_options(table: tuple[Parameter, ...], command: Command, *, defaults: 
     for parameter in reversed(table):
         default = "" if parameter.default is None or not defaults else f"  [default: {parameter.default}]"
         if parameter.metavar:
-            suggest = suggestions.values(_OTHER_CHOICES.get(parameter.name, parameter.choices))
+            suggest = suggest_values(_OTHER_CHOICES.get(parameter.name, parameter.choices))
             option = click.option(
                 parameter.option, parameter.name, metavar=parameter.metavar, help=parameter.meaning + default, shell_complete=suggest
             )

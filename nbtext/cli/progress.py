@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nbtext.cli.messages import clear_progress, log_is_json, set_progress, standard_error_is_terminal
 from nbtext.corpus.streams import bytes_read
-from nbtext.plurals import counted
+from nbtext.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -12,7 +12,7 @@ from nbtext.cli.options import messages, messages_options, model_option
 
 
 @click.command("promote", short_help="Put a model that was judged into the place of another.")
-@click.argument("new", shell_complete=suggestions.files)
+@click.argument("new", shell_complete=suggestions.suggest_files)
 @model_option
 @writing_options
 @messages_options

@@ -9,8 +9,7 @@ import click
 from nbtext.cli.changing import writing_options
 from nbtext.cli.options import messages, messages_options, model_option
 from nbtext.cli.ranges import Number, WholeNumber
-from nbtext.errors import UsageError
-from nbtext.plurals import counted
+from nbtext.errors import UsageError, counted
 
 
 @click.command("prune", short_help="Leave rare or common terms out for good.")

@@ -11,7 +11,7 @@ import click
 from nbtext.cli.leaks import LeakWatch
 from nbtext.cli.messages import SHOWN, Messages
 from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, reading_options
-from nbtext.cli.suggestions import files
+from nbtext.cli.suggestions import suggest_files
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ DEFAULT_OUTPUT = "report.html"
     metavar="FILE",
     default=DEFAULT_OUTPUT,
     show_default=True,
-    shell_complete=files,
+    shell_complete=suggest_files,
     help="The page; it is replaced as a whole.",
 )
 @click.option("--title", metavar="TEXT", help="Heading of the page.  [default: Report on and the name of the model]")
@@ -39,7 +39,7 @@ DEFAULT_OUTPUT = "report.html"
     "--training",
     multiple=True,
     metavar="CORPUS",
-    shell_complete=files,
+    shell_complete=suggest_files,
     help="What the model was trained on, read as it was then: adds a learning curve, and the accuracy without documents that are in it too; "
     "several allowed.",
 )
@@ -94,8 +94,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
 def _learning_curve(model: TextClassifier, training: Sequence[str], say: Messages) -> dict[str, Any] | None:
     """Of a corpus that was read before, so that there is nothing new to say of it; None, with a warning, if it is too small."""
     from nbtext.cli.corpus import Corpus
-    from nbtext.counts.subsets import Subsets
-    from nbtext.model.counting import count_documents
+    from nbtext.counts.corpus_counts import Subsets
+    from nbtext.counts.counting import count_documents
     from nbtext.model.given_smoothing import looked_up
     from nbtext.model_selection.learning_curve import Resampling, learning_curve
 

@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli.options import excel_safe_option, messages, messages_options, model_option, output_option, require_csv
 from nbtext.cli.ranges import WholeNumber
-from nbtext.parameters import CRITERIA
+from nbtext.settings import CRITERIA
 
 
 @click.command("select-features", short_help="Rank terms by what they say about the class.")

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     Suggestions = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def values(choices: Sequence[str]) -> Suggestions:
+def suggest_values(choices: Sequence[str]) -> Suggestions:
     """Those of the values that begin as what is there, or, if there are none, files."""
 
     def suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
         fitting = [CompletionItem(choice) for choice in choices if choice.startswith(incomplete)]
-        return fitting or files(context, parameter, incomplete)
+        return fitting or suggest_files(context, parameter, incomplete)
 
     return suggest
 
 
-def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def suggest_files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Files and directories: the shell finds them itself."""
     from click.shell_completion import CompletionItem
 

@@ -18,8 +18,7 @@ from nbtext.cli.options import (
     training_options,
 )
 from nbtext.cli.ranges import Number, WholeNumber
-from nbtext.errors import UsageError
-from nbtext.plurals import counted
+from nbtext.errors import UsageError, counted
 
 
 @click.command("suspects", short_help="Find documents of a corpus whose label may be wrong.")

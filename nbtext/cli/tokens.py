@@ -19,7 +19,7 @@ from nbtext.cli.options import (
     reading_options,
 )
 from nbtext.errors import UsageError
-from nbtext.parameters import ANALYSIS, READING, TRAINING, checked
+from nbtext.settings import ANALYSIS, READING, TRAINING, checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) ->
 
 def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, dict[str, Any]]:
     from nbtext.corpus.reading import resolved
-    from nbtext.model.counting import require_words
+    from nbtext.counts.counting import require_words
     from nbtext.model.tokens import Tokens
     from nbtext.text.stop_words import stop_words
 

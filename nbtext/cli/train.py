@@ -19,7 +19,7 @@ from nbtext.cli.options import (
     model_option,
     training_options,
 )
-from nbtext.plurals import counted
+from nbtext.errors import counted
 
 
 @click.command("train", short_help="Learn classes from labelled documents.")
@@ -51,10 +51,10 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.cli.corpus import Corpus, corpus_paths, on_error, require_distinct
     from nbtext.cli.jobs import learn
     from nbtext.corpus.reading import resolved
+    from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
-    from nbtext.model.counting import require_words
     from nbtext.model.given_smoothing import looked_up
-    from nbtext.parameters import READING, TRAINING, checked
+    from nbtext.settings import READING, TRAINING, checked
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()

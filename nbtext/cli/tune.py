@@ -23,7 +23,7 @@ from nbtext.cli.options import (
 )
 from nbtext.cli.ranges import WholeNumber
 from nbtext.errors import UsageError
-from nbtext.parameters import TRAINING, checked
+from nbtext.settings import TRAINING, checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from nbtext.cli.corpus import Corpus
     from nbtext.cli.counting import Counted
     from nbtext.cli.messages import Messages
-    from nbtext.counts.subsets import Subsets
+    from nbtext.counts.corpus_counts import Subsets
     from nbtext.model_selection.search import Division, Trial
-    from nbtext.parameters import Parameter
+    from nbtext.settings import Parameter
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
 FOLDS = 10
@@ -153,7 +153,7 @@ def _search(
     Settings that count alike share the counts.
     """
     from nbtext.cli.counting import counted_corpus
-    from nbtext.counts.subsets import Subsets
+    from nbtext.counts.corpus_counts import Subsets
     from nbtext.model.given_smoothing import looked_up
     from nbtext.model_selection.search import COUNTED_ALIKE, best_first
 

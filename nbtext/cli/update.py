@@ -9,7 +9,7 @@ import click
 from nbtext.cli.changing import writing_options
 from nbtext.cli.cluster import cluster_options, scheduler_of
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
-from nbtext.plurals import counted
+from nbtext.errors import counted
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
@@ -85,7 +85,7 @@ def _learn_all(model: TextClassifier, file: HeldModel, counts: CorpusCounts, say
 
 
 def _learn_once(model: TextClassifier, file: HeldModel, batch: Batch, names: list[str], say: Messages) -> None:
-    from nbtext.counts.never_learnt import NeverLearntError
+    from nbtext.counts.corpus_counts import NeverLearntError
     from nbtext.model.once import learnt_once
     from nbtext.store.ledger import Ledger
 

@@ -1,4 +1,7 @@
-"""Format ``dir``: one sub-directory per class, a document in each file below it; without labels, any files and directories."""
+"""Format ``dir``: one sub-directory per class, a document in each file below it; without labels, any files and directories.
+
+Lists of paths, as other programs print them: one a line, or with a NUL after each.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.compression import unpacked_document
-from nbtext.corpus.decoding import to_utf8
-from nbtext.corpus.document import RawDocument, problem_of
-from nbtext.corpus.files import files_below, is_directory, must_exist, read_file, too_large
-from nbtext.corpus.streams import standard_input
+from nbtext.corpus.document import RawDocument, problem_of, to_utf8
+from nbtext.corpus.streams import files_below, is_directory, must_exist, opened, read_file, standard_input, too_large, unpacked_document
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 
 if TYPE_CHECKING:
@@ -96,3 +96,14 @@ def _standard_input(source: Source) -> RawDocument:
         return RawDocument("-", None, unpacked_document("-", body, limit))
     except Exception as raised:  # noqa: BLE001 - as with a file
         return RawDocument("-", None, b"", problem_of(raised))
+
+
+def listed_paths(path: str, *, null: bool) -> list[str]:
+    """The paths that a file, or standard input for ``-``, lists; an end behind the last one may be missing.
+
+    A path that is only ``-`` is a file of that name. Raises `PathError` if the list cannot be read.
+    """
+    with opened(path) as stream:
+        content = stream.read()
+    names = content.split(b"\0") if null else content.split(b"\n")
+    return ["./-" if name == b"-" else os.fsdecode(name) for name in names if name]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.decoding import to_utf8
-from nbtext.corpus.document import RawDocument
+from nbtext.corpus.document import RawDocument, to_utf8
 from nbtext.corpus.lines import each_line
 from nbtext.errors import DocumentError
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 
-from nbtext.corpus.decoding import from_charset
+from nbtext.corpus.document import from_charset
 
 _INLINE = frozenset({"a", "abbr", "b", "big", "em", "font", "i", "mark", "s", "small", "span", "strong", "sub", "sup", "tt", "u", "wbr"})
 """Tags that do not part a word."""

@@ -7,8 +7,7 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import NO_TEXT
-from nbtext.corpus.decoding import to_utf8
-from nbtext.corpus.document import RawDocument
+from nbtext.corpus.document import RawDocument, to_utf8
 from nbtext.corpus.lines import each_line
 from nbtext.errors import DocumentError
 

@@ -1,4 +1,6 @@
-"""Document kind ``mail``: the text a person would read. Chosen headers, then the text parts; HTML becomes text, attachments stay out.
+"""What a mail repeats or appends: quoted lines of the message that it answers, and signatures.
+
+Document kind ``mail``: the text a person would read. Chosen headers, then the text parts; HTML becomes text, attachments stay out.
 
 A message in one plain part, as nearly all of a newsgroup are, is cut apart here; the email package, which takes about four times as
 long, does all others. A test holds the two equal.
@@ -11,9 +13,8 @@ from binascii import a2b_base64, a2b_qp
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import by_mark, from_charset, to_utf8
+from nbtext.corpus.document import by_mark, from_charset, to_utf8
 from nbtext.corpus.html import text_of_html
-from nbtext.corpus.replies import without_quotes, without_signature
 from nbtext.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -21,17 +22,70 @@ if TYPE_CHECKING:
     from email.message import Message
     from email.policy import Policy
 
+
+_SIGNATURE = re.compile(rb"^--[ ]?\r?$", re.MULTILINE)
+
+
+_QUOTED = re.compile(rb"[ \t]*\w{0,4}>")
+
+
+_COPY = re.compile(rb"^-{2,}[ ]*original message[ ]*-{2,}", re.MULTILINE | re.IGNORECASE)
+
+
+def without_signature(text: bytes) -> bytes:
+    """The text up to the last line that is only "--", or "-- " as RFC 3676 (4.3) has it."""
+    last = None
+    for last in _SIGNATURE.finditer(text):  # noqa: B007 - the last one is wanted
+        pass
+    return text[: last.start()] if last else text
+
+
+def without_quotes(text: bytes) -> bytes:
+    r"""The text without lines that begin with ">" (or initials and ">"), and without the line ending in a colon before them.
+
+    >>> without_quotes(b"On Monday Ann wrote:\n> the moon\n\nNo.\n")
+    b'\nNo.\n'
+
+    What follows a line "-----Original Message-----" is left out too.
+    """
+    copy = _COPY.search(text)
+    kept: list[bytes] = []
+    quoted = False
+    for line in (text[: copy.start()] if copy else text).splitlines(keepends=True):
+        if not _QUOTED.match(line):
+            quoted = False
+            kept.append(line)
+        elif not quoted:
+            quoted = True
+            _drop_attribution(kept)
+    return b"".join(kept)
+
+
+def _drop_attribution(kept: list[bytes]) -> None:
+    empty = 1 if kept and not kept[-1].strip() else 0
+    if len(kept) > empty and kept[-1 - empty].rstrip().endswith(b":"):
+        del kept[-1 - empty :]
+
+
 _ENCODED_WORD = re.compile(r"=\?([\w.:+-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
+
 
 _HEADERS = re.compile(rb"(?:[!-9;-~]+:[^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)+(?=\r?\n)")
 """Header lines as they should be, up to the empty line; nothing where one is not so."""
 
+
 _HEADER = re.compile(rb"([!-9;-~]+):([^\n]*(?:\n[ \t][^\n]*)*)\n")
+
+
 _PLAIN = re.compile(rb"\s*text/plain\s*(?:;\s*charset\s*=\s*(?:\"([\w.:+-]+)\"|([\w.:+-]+))\s*)?", re.IGNORECASE)
+
+
 _AS_IT_IS = frozenset({b"7bit", b"8bit"})
+
 
 _MOST_PARAMETERS, _LONGEST = 64, 4096
 """Parameters and characters of a Content- header that are looked at: the email package takes the square of their number."""
+
 
 _TextAndGuessed = tuple[bytes, bool]
 

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.directory import document, unlabelled_files
-from nbtext.corpus.files import files_below, must_exist
 from nbtext.corpus.source import label_of
+from nbtext.corpus.streams import files_below, must_exist
 from nbtext.errors import PathError
 
 if TYPE_CHECKING:

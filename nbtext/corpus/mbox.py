@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.document import RawDocument
-from nbtext.corpus.files import too_large
 from nbtext.corpus.source import label_of
-from nbtext.corpus.streams import opened
+from nbtext.corpus.streams import opened, too_large
 from nbtext.errors import PathError
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.attributes import NO_ATTRIBUTES
-from nbtext.corpus.compression import SUFFIXES
-from nbtext.corpus.decoding import to_utf8
-from nbtext.corpus.streams import opened, opened_part
+from nbtext.corpus.document import to_utf8
+from nbtext.corpus.streams import SUFFIXES, opened, opened_part
 from nbtext.errors import UsageError
-from nbtext.parameter_checks import in_bytes
+from nbtext.settings import in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
     from nbtext.attributes import Attributes
     from nbtext.corpus.document import Notices
-    from nbtext.corpus.parts import Part
+    from nbtext.corpus.streams import Part
 
 
 @dataclass(frozen=True)
 class Source:
-    """How to read: the parameters of `nbtext.parameters.READING`, whether classes are wanted, where to leave word, and which further columns to take."""
+    """How to read: the parameters of `nbtext.settings.READING`, whether classes are wanted, where to leave word, and which further columns to take."""
 
     reading: Mapping[str, Any]
     notices: Notices

@@ -1,28 +1,371 @@
-"""Opening a file of many documents, or standard input, as a stream of bytes, and its lines."""
+"""Files of a corpus: reading one without ever hanging on it, and finding those below a directory.
+
+Compressed files (gzip, xz, bzip2): unpacked as they are read, never further than a limit.
+
+Parts of a file of lines: where it can be cut, reading one part, and the names of documents in a part that does not know its line numbers.
+
+Opening a file of many documents, or standard input, as a stream of bytes, and its lines.
+"""
 
 from __future__ import annotations
 
+import bz2
 import io
+import lzma
+import os
 import stat
 import sys
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, cast
 
-from nbtext.corpus.compression import LONGEST_BEGINNING, Unpacked, compression
-from nbtext.corpus.decoding import is_wide
-from nbtext.corpus.files import must_exist
-from nbtext.corpus.parts import PartOfFile
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.corpus.document import is_wide
+from nbtext.errors import DocumentError, PathError, UsageError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from io import BufferedReader
+    from io import BufferedReader, FileIO
+
+    from _typeshed import WriteableBuffer
 
     from nbtext.corpus.document import Notices
-    from nbtext.corpus.parts import Part
+
+
+MAX_DOCUMENT_BYTES = 64 << 20
+
+
+def described(size: int) -> str:
+    """A number of bytes in the largest unit in which it is whole."""
+    unit = next((unit for unit in (30, 20, 10) if size % (1 << unit) == 0), 0)
+    return f"{size >> unit:,} {'KMG'[unit // 10 - 1] + 'iB' if unit else 'bytes'}"
+
+
+def too_large(limit: int) -> DocumentError:
+    """What to say of a document beyond the limit."""
+    return DocumentError(f"larger than {described(limit)}", hint="see --max-document-size")
+
+
+def read_file(path: str, limit: int = MAX_DOCUMENT_BYTES) -> bytes:
+    """The whole of a regular file; raises `DocumentError` for anything else, and beyond the limit."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)  # a pipe without a writer must not block
+    except OSError as problem:
+        raise DocumentError(f"cannot read: {reason(problem)}") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise DocumentError("not a regular file")
+        return _read_up_to_limit(descriptor, status.st_size, limit)
+    except OSError as problem:
+        raise DocumentError(f"cannot read: {reason(problem)}") from None
+    finally:
+        os.close(descriptor)
+
+
+def _read_up_to_limit(descriptor: int, size: int, limit: int) -> bytes:
+    if size > limit:
+        raise too_large(limit)
+    wanted = size or limit  # files of /proc and the like say that they are empty
+    content = os.read(descriptor, size + 1 if size else 1 << 16)
+    while 0 < len(content) < wanted and (more := os.read(descriptor, min(wanted - len(content), 1 << 20))):
+        content += more
+    return content[:wanted]
+
+
+def files_below(folder: str) -> Iterator[tuple[str, DocumentError | None]]:
+    """Paths of the files at any depth, in the order of their names' bytes; names that begin with a dot are passed over.
+
+    What is neither file nor directory comes with a problem, and so does a symbolic link to a directory: it is not followed, since it may
+    lead back.
+    """
+    pending = [(folder, True)]  # no recursion: directories may be nested more deeply than Python may call
+    while pending:
+        path, is_folder = pending.pop()
+        if not is_folder:
+            yield path, None
+            continue
+        if path != folder and os.path.islink(path):  # noqa: PTH114 - faster
+            yield path, DocumentError("a symbolic link to a directory, not followed", hint="give it as a path of its own")
+            continue
+        try:
+            with os.scandir(path) as entries:
+                visible = sorted((os.fsencode(entry.name), entry) for entry in entries if not entry.name.startswith("."))
+        except OSError as problem:
+            yield path, DocumentError(f"cannot read the directory: {reason(problem)}")
+            continue
+        pending.extend((entry.path, is_directory(entry)) for _, entry in reversed(visible))
+
+
+def is_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a directory or a link to one; a link that leads nowhere or in a circle is not."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def must_exist(path: str) -> os.stat_result:
+    """The status of a path given by the user; raises `PathError` if there is none."""
+    try:
+        return os.stat(path)  # noqa: PTH116 - bytes that are no text may stand in a name
+    except (OSError, ValueError) as problem:
+        text = reason(problem) if isinstance(problem, OSError) else str(problem)
+        raise PathError(f"cannot read: {text}", where=path) from None
+
+
+SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
+
+
+_BEGINNINGS = {"gzip": (b"\x1f\x8b\x08",), "xz": (b"\xfd7zXZ\0",), "bzip2": tuple(b"BZh%d1AY&SY" % size for size in range(1, 10))}
+
+
+_EMPTY_BZIP2 = tuple(b"BZh%d\x17rE8P\x90" % size for size in range(1, 10))
+
+
+_ANY_BEGINNING = (*_EMPTY_BZIP2, *(beginning for beginnings in _BEGINNINGS.values() for beginning in beginnings))
+
+
+_ANY_SUFFIX = tuple(SUFFIXES)
+
+
+LONGEST_BEGINNING = 10
+
+
+_MOST_MEMORY = 256 << 20
+"""What unpacking xz may take; its strongest preset takes 65 MiB."""
+
+
+_PIECE = 1 << 16
+
+
+class Unpacker(Protocol):
+    """What `bz2` and `lzma` offer, and `_Gzip` here: one stream, unpacked piece by piece."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream has ended."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether there is nothing left to unpack of what was given."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was given beyond the end."""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """At most so many bytes more."""
+
+
+class _Gzip:
+    """A gzip stream in the manner of `bz2.BZ2Decompressor`."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self._full = False
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._full and not self._stream.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        unpacked = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
+        self._full = len(unpacked) == max_length  # more may be waiting inside
+        return unpacked
+
+
+def _unpacker(kind: str) -> Unpacker:
+    if kind == "gzip":
+        return _Gzip()
+    return bz2.BZ2Decompressor() if kind == "bzip2" else lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
+
+
+def compression(path: str, start: bytes) -> str | None:
+    """How a file is compressed, by its first bytes or by its name; None if it is not, or is empty."""
+    if not start.startswith(_ANY_BEGINNING) and not path.lower().endswith(_ANY_SUFFIX):
+        return None
+    for kind, beginnings in _BEGINNINGS.items():
+        if start.startswith(beginnings) or (kind == "bzip2" and start.startswith(_EMPTY_BZIP2)):
+            return kind
+    return next((kind for suffix, kind in SUFFIXES.items() if start and path.lower().endswith(suffix)), None)
+
+
+class Unpacked(io.RawIOBase):
+    """The contents of a compressed file; reading raises `PathError` where it is damaged, cut short, or unpacks to more than the limit.
+
+    Streams that follow one another are one, as with the tools that write such files; zeros after the last are padding.
+    """
+
+    def __init__(self, packed: IO[bytes], kind: str, limit: int) -> None:
+        self._packed, self._kind, self._limit = packed, kind, limit
+        self._unpacker = _unpacker(kind)
+        self._ahead = b""
+        self._size = 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer as far as one step of unpacking does; 0 at the end."""
+        view = memoryview(buffer)
+        piece = b""
+        while not piece and self._more():
+            packed = self._more_packed() if self._unpacker.needs_input else b""
+            if self._unpacker.needs_input and not packed:
+                raise PathError(f"the {self._kind} file is cut short")
+            piece = self._unpack(packed, len(view))
+        self._size += len(piece)
+        if self._size > self._limit:
+            raise PathError(f"unpacks to more than {described(self._limit)}", hint="see --max-unpacked-size")
+        view[: len(piece)] = piece
+        return len(piece)
+
+    def _unpack(self, packed: bytes, most: int) -> bytes:
+        try:
+            return self._unpacker.decompress(packed, most)
+        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as problem:
+            raise PathError(f"the {self._kind} file is damaged ({str(problem).lower()})") from None
+
+    def _more(self) -> bool:
+        """Whether there is anything to unpack, after the next stream has been begun if one has ended."""
+        if not self._unpacker.eof:
+            return True
+        rest = self._unpacker.unused_data.lstrip(b"\0")
+        while not rest and (packed := self._more_packed()):
+            rest = packed.lstrip(b"\0")
+        if not rest:
+            return False
+        self._unpacker, self._ahead = _unpacker(self._kind), rest
+        return True
+
+    def _more_packed(self) -> bytes:
+        ahead, self._ahead = self._ahead, b""
+        return ahead or self._packed.read(_PIECE)
+
+
+def unpacked_document(path: str, content: bytes, limit: int) -> bytes:
+    """The content of a file that is one document, unpacked if it is compressed; raises `DocumentError` where `Unpacked` has `PathError`."""
+    kind = compression(path, content[:LONGEST_BEGINNING])
+    if kind is None:
+        return content
+    try:
+        unpacked = io.BufferedReader(Unpacked(io.BytesIO(content), kind, 1 << 62)).read(limit + 1)
+    except PathError as problem:
+        raise DocumentError(problem.message) from None
+    if len(unpacked) > limit:
+        raise too_large(limit)
+    return unpacked
+
+
+_MARK = "\ud800"
+"""Half a surrogate pair, which neither a decoded text nor a file name has: it stands in names whose line number is counted from a part's start."""
+
+
+_READ_AT_ONCE = 1 << 16
+
+
+class Part(NamedTuple):
+    """Whole lines of a file, as bytes from ``start`` to ``end``, None for the end of the file."""
+
+    start: int
+    end: int | None
+
+    def marked(self, path: str) -> str:
+        """How names of documents in this part begin in place of the path."""
+        return path + _MARK if self.start else path
+
+
+def named(name: str, lines_before: int) -> str:
+    """The name of a document as it would be without parts, given how many lines of the file stand before its part.
+
+    >>> named(f"{Part(100, None).marked('a.tsv')}:2", 7)
+    'a.tsv:8'
+    >>> named("a.tsv:2", 7)
+    'a.tsv:2'
+    """
+    path, mark, number = name.rpartition(_MARK)
+    return f"{path}:{int(number[1:]) + lines_before - 1}" if mark else name
+
+
+def parts(path: str, size: int) -> list[Part]:
+    """A file cut at line ends into parts of about ``size`` bytes or, where a line is longer, more; none if it is to be read as a whole.
+
+    So is what is no regular file or cannot be read, what is compressed, and what is in an encoding of wide characters.
+    """
+    try:
+        status = os.stat(path)  # noqa: PTH116 - bytes that are no text may stand in a name
+        if not stat.S_ISREG(status.st_mode) or status.st_size <= size:
+            return []
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
+            beginning = file.read(LONGEST_BEGINNING)
+            if compression(path, beginning) is not None or is_wide(beginning):
+                return []
+            cuts = [0, *_line_ends(file, size, status.st_size)]
+    except (OSError, ValueError):
+        return []  # whoever reads it will say why
+    return [Part(start, end) for start, end in zip(cuts, [*cuts[1:], None], strict=True)] if len(cuts) > 1 else []
+
+
+def _line_ends(file: FileIO, step: int, size: int) -> Iterator[int]:
+    """Where to cut: behind the first line end after each multiple of the step, but not at the end of the file."""
+    cut = 0
+    for target in range(step, size, step):
+        if target <= cut:
+            continue
+        file.seek(target - 1)
+        position = target - 1
+        while piece := file.read(_READ_AT_ONCE):
+            found = piece.find(b"\n")
+            if found >= 0:
+                break
+            position += len(piece)
+        if not piece or position + found + 1 >= size:
+            return
+        cut = position + found + 1
+        yield cut
+
+
+class PartOfFile(io.RawIOBase):
+    """The bytes of a part, and how many lines ended among those read so far."""
+
+    def __init__(self, file: FileIO, part: Part) -> None:
+        self._file, self._left = file, part.end and part.end - part.start
+        self._read = 0
+        self.line_ends = 0
+        file.seek(part.start)
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def tell(self) -> int:
+        """The bytes read so far."""
+        return self._read
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer as far as the part goes; 0 at its end."""
+        view = memoryview(buffer)
+        if self._left is not None:
+            view = view[: self._left - self._read]
+        count = self._file.readinto(view) or 0
+        self._read += count
+        self.line_ends += bytes(view[:count]).count(b"\n")
+        return count
+
 
 _BUFFER = 1 << 18
+
+
 _NO_LIMIT = 1 << 62
 
 
@@ -79,6 +422,8 @@ def _followed(stream: BufferedReader) -> Iterator[BufferedReader]:
 
 
 _positions: list[BufferedReader] = []
+
+
 _bytes_of_closed: list[int] = []
 
 

@@ -1,4 +1,7 @@
-"""Formats ``csv`` and ``tsv``: one document per row, label and text in columns. csv is quoted; in tsv a quote is a character."""
+"""Lines for the csv module, which has no limit of its own on a record: one that is too large is read over, not kept.
+
+Formats ``csv`` and ``tsv``: one document per row, label and text in columns. csv is quoted; in tsv a quote is a character.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,61 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import NO_TEXT
-from nbtext.corpus.csv_records import RecordLines, RecordTooLarge
-from nbtext.corpus.decoding import to_utf8
-from nbtext.corpus.document import RawDocument, problem_of
-from nbtext.corpus.files import MAX_DOCUMENT_BYTES, too_large
-from nbtext.corpus.streams import lines, opened
-from nbtext.errors import DocumentError, PathError, UsageError
-from nbtext.plurals import counted
+from nbtext.corpus.document import RawDocument, problem_of, to_utf8
+from nbtext.corpus.streams import MAX_DOCUMENT_BYTES, lines, opened, too_large
+from nbtext.errors import DocumentError, PathError, UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
-    from io import BufferedReader
+    from io import BufferedReader, TextIOWrapper
 
-    from nbtext.corpus.parts import Part
     from nbtext.corpus.source import Source
+    from nbtext.corpus.streams import Part
+
+
+class RecordTooLarge(Exception):  # noqa: N818 - no failure: it tells the reader to begin again behind the record
+    """Raised through `csv.reader` in place of the next line."""
+
+
+class RecordLines:
+    """The lines of a text, as long as those since `next_record` have not more characters than the limit together."""
+
+    def __init__(self, text: TextIOWrapper, limit: int) -> None:
+        self._text, self._limit = text, limit
+        self._number = 0
+        self._size = 0
+        self._quotes = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._text.readline(self._limit + 3)
+        if not line:
+            raise StopIteration
+        self._number += 1
+        self._size += len(line)
+        if self._size > self._limit + 2:
+            self._pass_over(line)
+            raise RecordTooLarge
+        self._quotes += line.count('"')
+        return line
+
+    def next_record(self) -> int:
+        """Begin a new record; the number of its first line."""
+        self._size = self._quotes = 0
+        return self._number + 1
+
+    def _pass_over(self, line: str) -> None:
+        """Go to the end of the record: a line end outside quotes, which is one after an even number of quotes."""
+        while line:
+            self._quotes += line.count('"')
+            if line[-1] in "\r\n":
+                if self._quotes % 2 == 0:
+                    return
+                self._number += 1
+            line = self._text.readline(self._limit + 3)
+
 
 Row = tuple[int, list[bytes] | None]
 """Line number on which the row begins, and its fields as raw bytes, or None for a row beyond the limit."""

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.document_term import DocumentTermMatrix, stacked
+from nbtext.counts.matrix import DocumentTermMatrix, stacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import Postings
+    from nbtext.counts.matrix import Postings
     from nbtext.counts.statistics import Numbers
 
 MOST_ENTRIES = 1 << 21

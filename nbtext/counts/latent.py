@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from nbtext.counts.weighted_sums import add_weighted_sums
+from nbtext.counts.matrix import add_weighted_sums
 from nbtext.counts.weighting import weighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
 
     Floats = NDArray[np.float64]

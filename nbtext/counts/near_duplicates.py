@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.ragged import flat_indices
-from nbtext.text.key_table import KeyTable, group, pair, unpair
+from nbtext.text.hashing import KeyTable, group, pair, unpair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
 
 THRESHOLD = 0.8
 """Jaccard coefficient from which two documents are near duplicates. On 20 Newsgroups, of pairs from 0.8 on nearly all are one text sent

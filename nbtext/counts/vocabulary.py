@@ -15,7 +15,7 @@ import numpy as np
 
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN
-from nbtext.text.key_table import KeyTable, pair, unpair
+from nbtext.text.hashing import KeyTable, pair, unpair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Vocabulary:
     """Terms with the ids 0 to n_terms − 1. Immutable.
 
     ``text`` holds the single terms as UTF-8 one after the other, ``bounds`` where each begins and the last ends, ``pairs`` the n-grams
-    as keys of `nbtext.text.key_table.pair`.
+    as keys of `nbtext.text.hashing.pair`.
     """
 
     def __init__(self, text: bytes, bounds: NDArray[np.int64], pairs: NDArray[np.uint64]) -> None:

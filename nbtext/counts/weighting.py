@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.counts.subsets import cells_of_entries
+from nbtext.counts.corpus_counts import cells_of_entries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
 
     Floats = NDArray[np.float64]

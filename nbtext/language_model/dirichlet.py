@@ -1,8 +1,18 @@
-"""Class language models: categorical distributions over the vocabulary, estimated from counts under a Dirichlet prior.
+"""Terms whose pseudo-count is another than that of all others: an asymmetric Dirichlet prior with α_j given term by term.
+
+Source: Gambosi's notes, "Probabilistic learning" (the Dirichlet distribution in its general form, α_1, …, α_V).
+
+
+Class language models: categorical distributions over the vocabulary, estimated from counts under a Dirichlet prior.
 
 Symbols: m_jk occurrences of term j in class k, N_k tokens of class k, V terms, α the Dirichlet parameters, α_0 their sum. Source for
 all three estimates: G. Gambosi, Machine Learning course notes, "Probabilistic learning"; smoothing as pseudo-counts: Manning, Raghavan,
 Schütze, Introduction to Information Retrieval (IIR), eq. 13.7.
+
+How sure a model can be of a term's probability: the posterior of a coin, and of one component of a Dirichlet, is a Beta.
+
+φ_jk ~ Beta(m_jk + α_j, N_k + α_0 − m_jk − α_j). Source: Gambosi's notes, "Probabilistic learning"; A. Gelman and others, Bayesian data
+analysis (2013), sections 2.4 and 3.4.
 """
 
 from __future__ import annotations
@@ -13,17 +23,63 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
 
     Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnPseudoCounts:
+    """A_j of some terms; ``others``, as the methods take it, is A of all other terms."""
+
+    terms: Whole
+    """Ascending, shape (n,)."""
+    numbers: Floats
+    """Shape (n,), at least 0."""
+
+    @classmethod
+    def of_terms(cls, numbers: Mapping[int, float], others: float) -> OwnPseudoCounts:
+        """From numbers by term; those that are as all others are have none of their own."""
+        own = sorted((term, number) for term, number in numbers.items() if number != others)
+        return cls(np.array([term for term, _ in own], np.int64), np.array([number for _, number in own], np.float64))
+
+    def __len__(self) -> int:
+        return self.terms.size
+
+    def find(self, terms: Whole) -> tuple[NDArray[np.bool_], Floats]:
+        """Which of some terms have one of their own, shape (n,), and what those have, in the order given."""
+        if not self.terms.size:
+            return np.zeros(terms.size, np.bool_), np.empty(0)
+        place = np.minimum(np.searchsorted(self.terms, terms), self.terms.size - 1)
+        here = self.terms[place] == terms
+        return here, self.numbers[place[here]]
+
+    def of(self, terms: Whole, others: float) -> Floats:
+        """A_j of some terms, shape (n,)."""
+        found = np.full(terms.size, float(others))
+        here, numbers = self.find(terms)
+        found[here] = numbers
+        return found
+
+    def among(self, selected: NDArray[np.bool_]) -> OwnPseudoCounts:
+        """Those of the selected terms."""
+        here = selected[self.terms]
+        return OwnPseudoCounts(self.terms[here], self.numbers[here])
+
+    def least(self, others: float) -> float:
+        """The smallest A_j there is."""
+        return min(others, float(self.numbers.min(initial=np.inf)))
+
+
+NO_OWN = OwnPseudoCounts(np.empty(0, np.int64), np.empty(0))
+"""All terms have the same."""
 
 
 def maximum_likelihood(counts: Floats, tokens: Floats) -> Floats:
@@ -143,3 +199,33 @@ ESTIMATES: dict[str, Callable[[Floats, Floats, Floats, float, int], Floats]] = {
     "ml": lambda counts, tokens, *_: maximum_likelihood(counts, tokens),
 }
 """Name to φ(counts, tokens of the class, pseudo-counts, their sum, number of terms)."""
+
+
+CREDIBLE = 0.95
+
+
+def beta_intervals(a: NDArray[np.float64], b: NDArray[np.float64], credible: float = CREDIBLE) -> NDArray[np.float64]:
+    """Return the central intervals that hold a probability of ``credible`` under Beta(a, b), of the shape of ``a`` with 2 behind it.
+
+    ``a`` and ``b`` have the same shape; nan where one of them is not above 0, for then there is no such distribution.
+    """
+    from scipy.special import betaincinv
+
+    with np.errstate(invalid="ignore"):
+        a, b = (np.where((a > 0) & (b > 0), side, np.nan) for side in (a, b))
+        ends = [betaincinv(a, b, share) for share in ((1 - credible) / 2, (1 + credible) / 2)]
+    return np.stack(ends, axis=-1)
+
+
+def credible_intervals(models: LanguageModels, terms: NDArray[np.int64], credible: float = CREDIBLE) -> NDArray[np.float64]:
+    """Return the central credible intervals of φ_jk of some selected terms, shape (n, n_classes, 2).
+
+    nan where there is no such posterior: under maximum likelihood, and without pseudo-counts for a term that the class has not seen, or that
+    is all that it has seen.
+    """
+    if models.estimate == "ml":
+        return np.full((terms.size, models.statistics.n_classes, 2), np.nan)
+    more = float(models.estimate == "map")
+    pseudo_counts, total = models.pseudo_counts(terms)
+    this = models.statistics.counts_of(terms) + pseudo_counts + more
+    return beta_intervals(this, models.class_tokens + total + more * models.n_selected - this, credible)

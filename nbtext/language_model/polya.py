@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.language_model.evidence import PRECISION, psi_rise
+from nbtext.language_model.smoothing import PRECISION, psi_rise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

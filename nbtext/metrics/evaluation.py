@@ -1,30 +1,113 @@
-"""`Evaluation`: judges documents as they come and gives all figures in the end.
+"""The names of the figures: which way is better, between which ends they lie, and which have an interval.
 
-Of each document 36 bytes are kept (`nbtext.metrics.judged`), and the scores of ranking while they are few (`nbtext.metrics.ranking`).
+The same figures for parts of the documents: those that have the same value in a column.
+
+`Evaluation`: judges documents as they come and gives all figures in the end.
+
+Of each document 36 bytes are kept (`nbtext.metrics.outcomes`), and the scores of ranking while they are few (`nbtext.metrics.ranking`).
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbtext.errors import UsageError
 from nbtext.metrics import outcomes as of_table
 from nbtext.metrics.baselines import baselines
-from nbtext.metrics.figures import TOP
 from nbtext.metrics.intervals import Bootstrap, percentile_interval, replicated_rates, replicated_scores, wilson_interval
-from nbtext.metrics.judged import Judged, joined, judged
+from nbtext.metrics.outcomes import Judged, cells_of, f1, joined, judged, macro, outcomes
 from nbtext.metrics.ranking import SCORES_KEPT, KeptScores, RankingFigures
 from nbtext.metrics.reliability import BINS, Reliability, expected_calibration_error, reliability
-from nbtext.metrics.slices import Slices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from nbtext.costs import Costs
-    from nbtext.metrics.outcomes import Cells, Outcomes
+    from nbtext.decision import Costs
+    from nbtext.metrics.outcomes import Cells, Judged, Outcomes
+
+
+TOP = (2, 3, 5)
+"""The k for which it is counted how often the true class is among the k most probable."""
+
+
+MORE_IS_BETTER = {
+    "n": (0.0, inf),
+    "accuracy": (0.0, 1.0),
+    "macro_precision": (0.0, 1.0),
+    "macro_recall": (0.0, 1.0),
+    "macro_f1": (0.0, 1.0),
+    "micro_precision": (0.0, 1.0),
+    "micro_recall": (0.0, 1.0),
+    "micro_f1": (0.0, 1.0),
+    "balanced_accuracy": (0.0, 1.0),
+    "matthews": (-1.0, 1.0),
+    **{f"top_{k}_accuracy": (0.0, 1.0) for k in TOP},
+    "macro_roc_auc": (0.0, 1.0),
+    "macro_average_precision": (0.0, 1.0),
+    "coverage": (0.0, 1.0),
+    "answered_accuracy": (0.0, 1.0),
+}
+"""Figures of which one wants much, with the least and the most that they can be."""
+
+
+LESS_IS_BETTER = {"log_loss": (0.0, inf), "brier": (0.0, 2.0), "ece": (0.0, 1.0), "mean_cost": (-inf, inf)}
+"""Figures of which one wants little, likewise."""
+
+
+WITHOUT_INTERVAL = ("n", "macro_roc_auc", "macro_average_precision")
+"""Figures without an interval: a count, and two that would need a new ranking for every replicate."""
+
+
+MOST_VALUES = 1000
+"""Different values of a column; one with more names documents rather than parts of them."""
+
+
+class Slices:
+    """Which documents have which value in each of some columns."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = tuple(columns)
+        self._numbers: tuple[dict[str, int], ...] = tuple({} for _ in columns)
+        self._values: tuple[list[int], ...] = tuple([] for _ in columns)
+
+    def add(self, rows: Sequence[Sequence[str]]) -> None:
+        """Note the values of each document, one for each column, in order. Raises `UsageError` if a column has too many."""
+        for place, (name, numbers, values) in enumerate(zip(self.columns, self._numbers, self._values, strict=True)):
+            values.extend(numbers.setdefault(row[place], len(numbers)) for row in rows)
+            if len(numbers) > MOST_VALUES:
+                raise UsageError(f"column {name} has more than {MOST_VALUES:,} values", hint="choose one that many documents share")
+
+    def summary(self, judged: Judged, n_labels: int) -> dict[str, dict[str, dict[str, Any]]]:
+        """By column, then by value in alphabetical order: documents, accuracy with its interval, macro F1 and calibration error."""
+        found = {}
+        for name, numbers, values in zip(self.columns, self._numbers, self._values, strict=True):
+            of_documents = np.array(values, np.int64)
+            order = np.argsort(of_documents, kind="stable")
+            bounds = np.searchsorted(of_documents[order], np.arange(len(numbers) + 1))
+            found[name] = {
+                value: slice_figures(judged.of(order[bounds[number] : bounds[number + 1]]), n_labels)
+                for value, number in sorted(numbers.items())
+            }
+        return found
+
+
+def slice_figures(judged: Judged, n_labels: int) -> dict[str, Any]:
+    """The figures of some documents, one at least."""
+    table = outcomes(cells_of(judged), n_labels)
+    hits = int(table.hits.sum())
+    return {
+        "n": judged.n,
+        "accuracy": hits / judged.n,
+        "interval": list(wilson_interval(hits, judged.n)),
+        "macro_f1": float(macro(f1(table), table)),
+        "ece": expected_calibration_error(reliability(judged)),
+    }
+
 
 UNPRICED = 1.0
 """Cost of a mistake for which the costs have no number: an answer or none to a label that the classifier does not know, and no answer

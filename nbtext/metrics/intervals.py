@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.metrics.judged import Judged
-    from nbtext.metrics.outcomes import Cells
+    from nbtext.metrics.outcomes import Cells, Judged
 
 NORMAL_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""

@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nbtext.metrics.judged import Judged
+    from nbtext.metrics.outcomes import Judged
 
 BINS = 15
 """Bins of equal width, each with its lower end, the last with both."""

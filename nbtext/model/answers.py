@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.decision import NO_ANSWER, DecisionRule, log_odds
-from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
+from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

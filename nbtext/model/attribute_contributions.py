@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.classifiers.attributed import AttributedClassifier
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.model.text_classifier import TextClassifier
 
     Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ def _scores(classifier: AttributedClassifier, matrix: DocumentTermMatrix) -> Ite
 
 def _beyond_mean(classifier: AttributedClassifier, matrix: DocumentTermMatrix, column: int) -> Floats:
     """The scores of the document less those with the corpus's mean in place of a number, shape (n_classes,)."""
-    from nbtext.classifiers.discriminant import GaussianDiscriminantAnalysis
+    from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 
     if matrix.values is None or not isinstance(classifier.text, GaussianDiscriminantAnalysis):
         raise TypeError("only Gaussian classes have numbers among their features")

@@ -10,9 +10,7 @@ from nbtext.counts.categories import shown
 from nbtext.selection import Ranking, rank
 
 if TYPE_CHECKING:
-    from nbtext.classifiers.categorical import CategoricalAttribute
-    from nbtext.classifiers.normal import NormalAttributes
-    from nbtext.classifiers.poisson import PoissonAttributes
+    from nbtext.classifiers.attributed import CategoricalAttribute, NormalAttributes, PoissonAttributes
     from nbtext.model.text_classifier import TextClassifier
 
 MOST_VALUES = 100

@@ -13,11 +13,10 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from nbtext.attributes import KINDS
-from nbtext.errors import UsageError
-from nbtext.model.counting import check_label
+from nbtext.counts.counting import check_label
+from nbtext.errors import UsageError, counted
 from nbtext.model.estimation import require_additive
-from nbtext.parameters import COUNTING
-from nbtext.plurals import counted
+from nbtext.settings import COUNTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.document_term import DocumentTermMatrix
+from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.ragged import offsets
 
 if TYPE_CHECKING:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.attributes import parted
+from nbtext.counts.counting import document_counter
 from nbtext.model.changed_counts import changed_counts
-from nbtext.model.counting import document_counter
 from nbtext.ragged import flat_indices, offsets
-from nbtext.text.analyzer import UNKNOWN
-from nbtext.text.blocks import blocks
+from nbtext.text.analyzer import UNKNOWN, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.model.located import WordLocator
     from nbtext.model.scored_texts import ScoredTexts
     from nbtext.model.text_classifier import TextClassifier

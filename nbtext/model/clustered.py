@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.model.sharded import count_shards
-from nbtext.parallel.handing_out import Share, Shares, Tally
+from nbtext.parallel.processes import Share, Shares, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.base import Classifier
     from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.model.located import LocatedWords
 
     Floats = NDArray[np.float64]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.classifiers.class_prior import class_prior
+from nbtext.classifiers.base import class_prior
 from nbtext.errors import UsageError
-from nbtext.language_model.criteria import log_evidence_of_classes, log_evidence_of_labels, maximum_likelihood_fit
+from nbtext.language_model.measures import log_evidence_of_classes, log_evidence_of_labels, maximum_likelihood_fit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.counts.categories import is_category_of
+from nbtext.errors import counted
 from nbtext.model.alike import alike
-from nbtext.parameters import TRAINING
-from nbtext.plurals import counted
+from nbtext.settings import TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.counts.categories import shown
-from nbtext.language_model.divergence import CELLS_AT_ONCE, jensen_shannon_parts
+from nbtext.language_model.measures import CELLS_AT_ONCE, jensen_shannon_parts
 from nbtext.model.attributes import attributes_overview
 from nbtext.model.state import State, to_plain
 

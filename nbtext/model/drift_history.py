@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.drift import ANSWERS, FARTHEST, FIGURES, Spread, chance_of_shares, shares_apart
 from nbtext.errors import PathError, reason
+from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, Spread, chance_of_shares, shares_apart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.decision import minimum_error
-from nbtext.drift import ANSWERS, FIGURES, Profile, shares_apart
 from nbtext.errors import UsageError
+from nbtext.typicality import ANSWERS, FIGURES, Profile, shares_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

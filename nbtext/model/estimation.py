@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
-from nbtext.classifiers.base import Training
-from nbtext.classifiers.class_prior import class_prior
+from nbtext.classifiers.base import Training, class_prior
 from nbtext.classifiers.registry import classifier_class
 from nbtext.counts.categories import are_in, is_category
 from nbtext.decision import log_posterior, minimum_error
-from nbtext.drift import Profile
-from nbtext.errors import UsageError
-from nbtext.language_model.dirichlet import LanguageModels
-from nbtext.language_model.evidence import could_be_chosen
-from nbtext.language_model.pseudo_counts import NO_OWN, OwnPseudoCounts
+from nbtext.errors import UsageError, counted
+from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
+from nbtext.language_model.smoothing import could_be_chosen
 from nbtext.model.given_smoothing import GivenSmoothing
-from nbtext.parameter_checks import ALL_OTHERS
-from nbtext.plurals import counted
-from nbtext.typicality import Typicality
+from nbtext.settings import ALL_OTHERS
+from nbtext.typicality import Profile, Typicality
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,7 +89,7 @@ def _with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
 
 def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) -> Learnt:
     from nbtext.metrics.evaluation import proper_scores
-    from nbtext.metrics.judged import judged
+    from nbtext.metrics.outcomes import judged
 
     usable = np.isfinite(unseen.scores[np.arange(len(unseen.classes)), unseen.classes])  # not where the class went with its only document
     if not usable.any():
@@ -245,7 +241,7 @@ def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], parameters: Ma
     if parameters["estimate"] == "ml":
         return 0.0
     if parameters["smoothing"] == "leave-one-out":
-        from nbtext.language_model.left_out_likelihood import smoothing_by_leave_one_out
+        from nbtext.language_model.smoothing import smoothing_by_leave_one_out
 
         if parameters["classifier"] != "multinomial" or parameters["weighting"] != "counts":
             raise UsageError("--smoothing leave-one-out is for --classifier multinomial on counts only", hint="use auto or a number")

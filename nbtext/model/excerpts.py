@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.attributes import KINDS, parted
+from nbtext.counts.counting import document_counter
 from nbtext.model.contributions import shared_out, term_contributions
-from nbtext.model.counting import document_counter
 from nbtext.model.located import WordLocator
 from nbtext.model.report_data import Piece
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import parted
+from nbtext.counts.counting import document_counter
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError
 from nbtext.model.answers import EMPTY, IMPOSSIBLE, NO_KNOWN_TERMS, scored
 from nbtext.model.attribute_contributions import Attribute, attribute_contributions
 from nbtext.model.contributions import bias, difference, shared_out, term_contributions
-from nbtext.model.counting import document_counter
 from nbtext.model.left_out import left_out_contributions
 from nbtext.model.located import WordLocator
 from nbtext.model.mistakes import runner_up
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.errors import DocumentError
     from nbtext.model.answers import ScoredBlock
     from nbtext.model.located import LocatedWords

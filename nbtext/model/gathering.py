@@ -10,7 +10,7 @@ import numpy as np
 from nbtext.decision import DecisionRule, log_posterior
 from nbtext.metrics.evaluation import proper_scores
 from nbtext.metrics.intervals import wilson_interval
-from nbtext.metrics.judged import Judged, joined, judged
+from nbtext.metrics.outcomes import Judged, joined, judged
 from nbtext.metrics.reliability import reliability
 from nbtext.model.answers import ScoredBlock
 from nbtext.model.class_terms import class_terms

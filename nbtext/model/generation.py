@@ -144,7 +144,7 @@ def _words(model: TextClassifier) -> NDArray[np.int64]:
     vocabulary = model.statistics.vocabulary
     single = model.learnt.selected[: vocabulary.n_single].copy()
     if model.parameters["char_ngrams"] is not None and model.reading["format"] != "svmlight":
-        from nbtext.text.char_ngrams import ANYTHING
+        from nbtext.text.ngrams import ANYTHING
 
         text = np.frombuffer(vocabulary.text, np.uint8)
         single &= (text[vocabulary.bounds[:-1]] != ord(ANYTHING)) & (text[vocabulary.bounds[1:] - 1] != ord(ANYTHING))

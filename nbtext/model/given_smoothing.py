@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.classifiers.registry import classifier_class
-from nbtext.corpus.named_numbers import read_named_numbers
-from nbtext.errors import PathError, UsageError
-from nbtext.language_model.pseudo_counts import OwnPseudoCounts
-from nbtext.parameter_checks import ALL_OTHERS
-from nbtext.plurals import counted
+from nbtext.corpus.lines import read_named_numbers
+from nbtext.errors import PathError, UsageError, counted
+from nbtext.language_model.dirichlet import OwnPseudoCounts
+from nbtext.settings import ALL_OTHERS
 from nbtext.text.analyzer import UNKNOWN, Analyzer
-from nbtext.text.char_ngrams import ANYTHING
+from nbtext.text.ngrams import ANYTHING
 from nbtext.text.stemming import stemmer
 from nbtext.text.words import words
 

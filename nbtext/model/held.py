@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
 from nbtext.errors import ModelError, PathError
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.store.backup import keep_backup
+from nbtext.store.atomic import keep_backup
 from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger, write_ledger
 from nbtext.store.lock import locked
 from nbtext.store.model_file import import_joblib, model_digest, write_model_content
@@ -95,7 +95,7 @@ def import_what_changing_needs() -> None:
     """
     for name in (
         "numpy.ma",
-        "nbtext.language_model.evidence",
+        "nbtext.language_model.smoothing",
         "nbtext.metrics.evaluation",
         "nbtext.model.change",
         "nbtext.model.once",

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.document_term import stacked
+from nbtext.counts.counting import content_hashes, document_counter
 from nbtext.counts.documents import LARGEST_HASH
+from nbtext.counts.matrix import stacked
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import UsageError
-from nbtext.metrics.evaluation import proper_scores
-from nbtext.metrics.slices import slice_figures
-from nbtext.model.counting import content_hashes, document_counter
-from nbtext.text.blocks import blocks
+from nbtext.metrics.evaluation import proper_scores, slice_figures
+from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
-    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.documents import DocumentSample
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.metrics import Evaluation
     from nbtext.model.text_classifier import TextClassifier
 

@@ -11,7 +11,7 @@ from nbtext.model.changed_counts import changed_counts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.model.located import LocatedWords
     from nbtext.model.text_classifier import TextClassifier
 

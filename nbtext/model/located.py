@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
-from unicodedata import category
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
-from nbtext.text.steps import steps
+from nbtext.text.steps import SURFACE, steps
 from nbtext.text.words import words
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-_SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")  # as in nbtext.text.surfaces
 _COUNTED = re.compile(rb"[^\s]+")
 _APOSTROPHES = "'\u2019\uff07"
 
@@ -72,7 +71,7 @@ class WordLocator:
         """The words of a text in valid UTF-8, without attributes."""
         if self._counted:
             return self._features(text)
-        surfaces = [match.span() for match in _SURFACE.finditer(text)]
+        surfaces = [match.span() for match in SURFACE.finditer(text)]
         spans = [(begin + left, begin + right) for begin, end in surfaces for left, right in _parts(text[begin:end])]
         forms = [text[begin:end].lower() for begin, end in spans]
         found = self._steps(forms)
@@ -100,14 +99,14 @@ class WordLocator:
         """The character n-grams of words, if the model has them: for each its word, the term and 1."""
         if self._sizes is None:
             return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-        from nbtext.text.char_ngrams import char_ngrams, sizes_of
+        from nbtext.text.ngrams import char_ngrams, sizes_of
 
         rows = [char_ngrams(word, sizes_of(self._sizes)) for word in words]
         terms = np.array(self._vocabulary.find([gram for row in rows for gram in row]), np.int64)
         return np.repeat(owners, [len(row) for row in rows]), terms, np.ones(terms.size)
 
     def _features(self, text: bytes) -> LocatedWords:
-        from nbtext.counts.counted import name_and_count
+        from nbtext.counts.counting import name_and_count
 
         spans = [match.span() for match in _COUNTED.finditer(text)]
         features = [name_and_count(text[begin:end]) for begin, end in spans]
@@ -149,7 +148,7 @@ def _parts(form: bytes) -> list[tuple[int, int]]:
     text = form.decode()
     pieces, begin = [], None
     for place, character in enumerate(f"{text} "):
-        if character in _APOSTROPHES or category(character)[0] in "LMN" or category(character) == "Cf":
+        if character in _APOSTROPHES or unicodedata.category(character)[0] in "LMN" or unicodedata.category(character) == "Cf":
             begin = place if begin is None else begin
         elif begin is not None:
             pieces.append(_trimmed(text, begin, place))
@@ -167,8 +166,8 @@ def _parts(form: bytes) -> list[tuple[int, int]]:
 
 def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
     """Without apostrophes and invisible characters around it."""
-    while begin < end and category(text[begin])[0] not in "LMN":
+    while begin < end and unicodedata.category(text[begin])[0] not in "LMN":
         begin += 1
-    while begin < end and category(text[end - 1])[0] not in "LMN":
+    while begin < end and unicodedata.category(text[end - 1])[0] not in "LMN":
         end -= 1
     return begin, end

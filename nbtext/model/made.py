@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext import __version__
+from nbtext.errors import counted
 from nbtext.model.overview import overview
-from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.counts.counting import document_counter
 from nbtext.model.contributions import term_contributions
-from nbtext.model.counting import document_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.decision import Decision
     from nbtext.model.answers import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, Recounted, documents_under, taken_away, without
 from nbtext.counts.documents import DocumentSample
-from nbtext.counts.never_learnt import NeverLearntError, taken_away, without
-from nbtext.counts.under_labels import Recounted, documents_under
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ class Batch(NamedTuple):
 
     @classmethod
     def of(cls, counted: tuple[ClassStatistics, CountedDocuments], fingerprints: Sequence[bytes]) -> Batch:
-        """What `nbtext.model.counting.count_documents` gives, and the fingerprint of each document."""
+        """What `nbtext.counts.counting.count_documents` gives, and the fingerprint of each document."""
         return cls(*counted, np.frombuffer(b"".join(fingerprints), FINGERPRINT))
 
     def labels(self, rows: Rows) -> list[str]:

@@ -70,7 +70,7 @@ def _boundary(model: TextClassifier) -> dict[str, dict[str, Any]] | None:
     """
     if model.parameters["classifier"] != "gaussian":
         return None
-    from nbtext.classifiers.discriminant import GaussianDiscriminantAnalysis
+    from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 
     classifier = model.classifier.of_texts
     if not isinstance(classifier, GaussianDiscriminantAnalysis) or not classifier.gaussians.shares_covariance:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbtext.counts.counting import document_counter
 from nbtext.errors import UsageError
-from nbtext.language_model.perplexity import HeldOut, held_out
-from nbtext.model.counting import document_counter
-from nbtext.text.blocks import blocks
+from nbtext.language_model.measures import HeldOut, held_out
+from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
-from nbtext.counts.document_term import DocumentTermMatrix
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
+from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.statistics import ClassStatistics
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.model.plain import narrow, require, row_bounds, utf8, whole
 from nbtext.ragged import offsets
-from nbtext.text.key_table import unpair
+from nbtext.text.hashing import unpair
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from nbtext.attributes import Attributes
 
-ARRAYS = frozenset({
+COUNTS_ARRAYS = frozenset({
     "terms", "term_lengths", "ngrams", "term_cells", "cell_classes", "cell_counts", "cell_documents",
     "classes", "class_lengths", "class_documents",
     "sample_hashes", "sample_classes", "sample_entries", "sample_terms", "sample_counts",
@@ -65,7 +65,7 @@ def counts_to_plain(counts: CorpusCounts) -> dict[str, NDArray[Any]]:
 
 
 def counts_from_plain(part: Mapping[str, NDArray[Any]], sample_size: int, sample_bound: int, attributes: Attributes) -> CorpusCounts:
-    """The counts that all of `ARRAYS` and `VALUES` describe; raises `ModelError` unless training could have made them."""
+    """The counts that all of `COUNTS_ARRAYS` and `VALUES` describe; raises `ModelError` unless training could have made them."""
     statistics = _statistics(part)
     if attributes.numbers:
         from nbtext.model.plain_values import moments_from_plain

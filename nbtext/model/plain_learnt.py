@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext import drift
+from nbtext import typicality
 from nbtext.calibration import Calibration
-from nbtext.drift import Profile, Spread
 from nbtext.model.estimation import Learnt, is_possible_smoothing
 from nbtext.model.plain import MOST, narrow, require, whole
-from nbtext.typicality import BANDS, LEVELS, Typicality
+from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-ARRAYS = frozenset({"selected", "curve_places", "curve_shares", "typicality", "answers"})
+LEARNT_ARRAYS = frozenset({"selected", "curve_places", "curve_shares", "typicality", "answers"})
 
-SETTINGS = frozenset({"smoothing", "temperature", "calibration", "profile"})
+LEARNT_SETTINGS = frozenset({"smoothing", "temperature", "calibration", "profile"})
 
 FITTED = "fitted_"
 """What the names of a classifier's own arrays begin with."""
@@ -53,7 +52,7 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[A
 def learnt_from_plain(
     settings: Mapping[str, Any], part: Mapping[str, NDArray[Any]], training: Mapping[str, Any], n_terms: int, n_classes: int
 ) -> Learnt:
-    """What all of `SETTINGS` and `ARRAYS` describe; raises `ModelError` unless ``training``, the options, could have made it."""
+    """What all of `LEARNT_SETTINGS` and `LEARNT_ARRAYS` describe; raises `ModelError` unless ``training``, the options, could have made it."""
     require(_is_number(settings["smoothing"], 0, MOST), "its smoothing is no number from 0")
     require(is_possible_smoothing(settings["smoothing"], n_terms, training), "its smoothing is not what its settings say")
     selected = np.ones(n_terms, np.bool_)
@@ -98,9 +97,9 @@ def _profile(figures: object, answers: NDArray[Any], n_classes: int) -> Profile 
     if figures is None:
         require(not answers.size, "its answers are those of no documents")
         return None
-    require(isinstance(figures, dict) and set(figures) == set(drift.FIGURES), "its profile has other figures")
+    require(isinstance(figures, dict) and set(figures) == set(typicality.FIGURES), "its profile has other figures")
     spreads = {name: spread for name, spread in figures.items() if _is_spread(spread)}  # type: ignore[attr-defined]
-    require(len(spreads) == len(drift.FIGURES), "its profile is no spread")
+    require(len(spreads) == len(typicality.FIGURES), "its profile is no spread")
     require(answers.size == n_classes, "its answers do not fit its classes")
     return Profile({name: Spread(n, float(mean), float(deviation)) for name, (n, mean, deviation) in spreads.items()}, whole(answers))
 

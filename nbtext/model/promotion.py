@@ -19,8 +19,8 @@ from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.model.held import HeldModel, import_what_changing_needs
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.store import check_replaceable
+from nbtext.store.atomic import SUFFIX as BACKUP
 from nbtext.store.atomic import as_given
-from nbtext.store.backup import SUFFIX as BACKUP
 from nbtext.store.ledger import SUFFIX as LEDGER
 from nbtext.store.ledger import ledger_path, read_ledger
 from nbtext.store.lock import SUFFIX as LOCK

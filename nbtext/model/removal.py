@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.weighted import WeightedCountsClassifier
-from nbtext.counts.document_term import DocumentTermMatrix
+from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.model.changed_texts import MARGIN
 from nbtext.model.contributions import bias, of_classes, shared_out, term_contributions
 from nbtext.model.covering import MOST_NODES, smallest_cover

@@ -12,7 +12,7 @@ from nbtext.model.contributions import ruling_out
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nbtext.counts.document_term import DocumentTermMatrix
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.model.located import LocatedWords
     from nbtext.model.text_classifier import TextClassifier
 

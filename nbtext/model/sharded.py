@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_shard, source_of
-from nbtext.corpus.shards import Names
+from nbtext.corpus.reading import Names, read_shard, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.errors import DocumentError, NbtextError
-from nbtext.model.counting import count_corpus, count_documents
-from nbtext.parallel.pace import Pace
+from nbtext.parallel.processes import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import Document
-    from nbtext.corpus.shards import Shard
+    from nbtext.corpus.reading import Shard
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.parallel.handing_out import Share
+    from nbtext.parallel.processes import Share
 
 SHOWN = 10
 """Documents of a shard of which it is kept why they could not be read; of the others, how many they are."""
@@ -49,7 +48,7 @@ class Counting(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What there is to tell of a shard beside its counts; names as `nbtext.corpus.shards.Names` puts right."""
+    """What there is to tell of a shard beside its counts; names as `nbtext.corpus.reading.Names` puts right."""
 
     number: int
     notices: Notices = field(default_factory=Notices)

@@ -9,19 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_shard, source_of
-from nbtext.corpus.shards import Names
+from nbtext.corpus.reading import Names, read_shard, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.errors import DocumentError, PathError
 from nbtext.model.answers import ScoredBlock, scored
 from nbtext.model.sharded import Outcome, put_right, put_right_failure
-from nbtext.parallel.pace import Pace
+from nbtext.parallel.processes import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import Document
-    from nbtext.corpus.shards import Shard
+    from nbtext.corpus.reading import Shard
     from nbtext.model.text_classifier import TextClassifier
 
 
@@ -99,7 +98,7 @@ class Total:
 
 
 def _elsewhere(of: Scoring, shards: Iterable[Shard], jobs: int) -> Iterator[tuple[Shard, list[Scored] | None]]:
-    from nbtext.parallel.pool import in_order
+    from nbtext.parallel.processes import in_order
 
     return in_order(_scored_shard, of, shards, jobs, is_ours=_may_be_large)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.language_model.divergence import jensen_shannon
+from nbtext.language_model.measures import jensen_shannon
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

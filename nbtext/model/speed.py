@@ -6,9 +6,9 @@ from time import perf_counter
 
 import numpy as np
 
+from nbtext.counts.counting import document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary
-from nbtext.model.counting import document_counter
-from nbtext.parameters import TRAINING, checked
+from nbtext.settings import TRAINING, checked
 
 N_WORDS = 1 << 17
 N_FORMS = 1 << 13

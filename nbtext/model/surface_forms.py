@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.counts.categories import FORMS, category, is_category_of
 from nbtext.model.attributes import term_name
-from nbtext.text.key_table import unpair
+from nbtext.text.hashing import unpair
 from nbtext.text.stemming import stemmer
 
 if TYPE_CHECKING:

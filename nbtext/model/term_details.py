@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.classifiers.term_probabilities import OF_TOKENS, TermProbabilities
-from nbtext.model.counting import analyzers
+from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
+from nbtext.counts.counting import analyzers
 from nbtext.model.surface_forms import surface_forms
 from nbtext.text.analyzer import UNKNOWN
-from nbtext.text.char_ngrams import ANYTHING
-from nbtext.text.ngrams import with_ngrams
+from nbtext.text.ngrams import ANYTHING, with_ngrams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from nbtext.model.counting import TermIds
+    from nbtext.counts.counting import TermIds
     from nbtext.model.text_classifier import TextClassifier
 
 

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.attributes import KINDS, Attributes
-from nbtext.classifiers.base import LinearClassifier
-from nbtext.classifiers.class_prior import class_prior
-from nbtext.counts.bounded import settled
-from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.classifiers.base import LinearClassifier, class_prior
+from nbtext.counts.corpus_counts import CorpusCounts, settled, without
+from nbtext.counts.counting import DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
-from nbtext.counts.never_learnt import without
-from nbtext.counts.weighted_sums import CELLS_AT_ONCE
+from nbtext.counts.matrix import CELLS_AT_ONCE
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.counting import DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.model.description import describe, warnings
 from nbtext.model.estimation import Learnt, classifier, language_models, learn, needs_documents, require_additive
 from nbtext.model.given_smoothing import looked_up
@@ -26,8 +23,8 @@ from nbtext.model.scikit_learn import Classes, ForScikitLearn
 from nbtext.model.scored_texts import ScoredTexts
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.versions import versions
-from nbtext.parameters import COUNTING, READING, TRAINING, checked
-from nbtext.text.blocks import BLOCK_DOCUMENTS, blocks
+from nbtext.settings import COUNTING, READING, TRAINING, checked
+from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,8 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.classifiers.base import Classifier
-    from nbtext.counts.document_term import DocumentTermMatrix
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
 
@@ -50,7 +47,7 @@ MADE_OF_COUNTS = ("classifier", "language_models", "prior", "_counter")
 class TextClassifier(ForScikitLearn):
     """Classifies texts by what the words of each class look like.
 
-    Keyword arguments are the parameters of `nbtext.parameters.TRAINING`; a wrong one raises `UsageError` (a ValueError). With
+    Keyword arguments are the parameters of `nbtext.settings.TRAINING`; a wrong one raises `UsageError` (a ValueError). With
     ``categorical``, ``count`` or ``numeric`` a document is a mapping of the names there to values, and of ``text`` to its text.
 
     >>> model = TextClassifier(stemmer="none", stop_words="none", smoothing=1)
@@ -97,7 +94,7 @@ class TextClassifier(ForScikitLearn):
         return self.fit_counted(*count_documents(labelled, self.parameters, self.stop_list, self.reading))
 
     def fit_counted(self, statistics: ClassStatistics, documents: CountedDocuments) -> TextClassifier:
-        """Learn from a whole corpus as `nbtext.model.counting.count_documents` counts it under these parameters."""
+        """Learn from a whole corpus as `nbtext.counts.counting.count_documents` counts it under these parameters."""
         counts = CorpusCounts(statistics, DocumentSample.of(documents, self.parameters["sample"]))
         return self._estimate(counts, self.parameters, documents if self._needs_documents else None)
 

@@ -171,8 +171,8 @@ class Tokens:
             )
 
     def _features(self, text: bytes) -> Iterator[Token]:
-        """The items of a document of counted features, as `nbtext.counts.counted.CountedTerms` counts them."""
-        from nbtext.counts.counted import name_and_count
+        """The items of a document of counted features, as `nbtext.counts.counting.CountedTerms` counts them."""
+        from nbtext.counts.counting import name_and_count
 
         place = 0
         for item in text.split():
@@ -198,7 +198,7 @@ def _pieces(span: str | None) -> Callable[[str], list[str]]:
     """From a word to its character n-grams, none if there are to be none."""
     if span is None:
         return lambda _: []
-    from nbtext.text.char_ngrams import char_ngrams, sizes_of
+    from nbtext.text.ngrams import char_ngrams, sizes_of
 
     sizes = sizes_of(span)
     return lambda word: char_ngrams(word, sizes)

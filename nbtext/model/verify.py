@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.term_probabilities import TermProbabilities
+from nbtext.classifiers.base import TermProbabilities
 from nbtext.counts.categories import FORMS, is_category_of
 from nbtext.counts.documents import MOST_TERMS
-from nbtext.counts.weighted_sums import CELLS_AT_ONCE
-from nbtext.errors import ModelError, UsageError
-from nbtext.plurals import counted
-from nbtext.text.key_table import pair, unpair
+from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.errors import ModelError, UsageError, counted
+from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbtext import __version__
-from nbtext.parameters import NLTK_STEMMERS
+from nbtext.settings import NLTK_STEMMERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,7 @@ from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import DRAWS_AT_ONCE, Bootstrap, percentile_interval
 from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
 from nbtext.model.answers import scored
-from nbtext.text.blocks import blocks
+from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.weighted_sums import CELLS_AT_ONCE
+from nbtext.counts.matrix import CELLS_AT_ONCE
 from nbtext.decision import DecisionRule
 from nbtext.metrics import outcomes as of_table
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.estimation import classifier, learn, needs_documents, needs_sample
 from nbtext.model_selection.held_out import HeldOut, HeldOutBlock
-from nbtext.text.blocks import BLOCK_DOCUMENTS
+from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from nbtext.counts.corpus_counts import Subsets
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.counts.subsets import Subsets
-    from nbtext.metrics.judged import Judged
+    from nbtext.metrics.outcomes import Judged
     from nbtext.model.estimation import Learnt
     from nbtext.model_selection.folds import Folds
 

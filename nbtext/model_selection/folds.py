@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.errors import UsageError
-from nbtext.plurals import counted
+from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

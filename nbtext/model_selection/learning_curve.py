@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.decision import minimum_error
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, counted
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
 from nbtext.model_selection.cross_validation import train_and_score
 from nbtext.model_selection.folds import stratified_folds
 from nbtext.model_selection.power_law import Forecast, forecast
-from nbtext.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.subsets import Subsets
+    from nbtext.counts.corpus_counts import Subsets
     from nbtext.metrics.intervals import Interval
 
     Mask = NDArray[np.bool_]

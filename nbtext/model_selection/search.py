@@ -20,12 +20,12 @@ from nbtext.model.estimation import language_models, needs_documents, terms_and_
 from nbtext.model_selection.cross_validation import cross_validate
 from nbtext.model_selection.folds import stratified_folds
 from nbtext.model_selection.leave_one_out import leave_one_out
-from nbtext.parameters import COUNTING
+from nbtext.settings import COUNTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from nbtext.counts.subsets import Subsets
+    from nbtext.counts.corpus_counts import Subsets
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
 """What makes a setting good."""

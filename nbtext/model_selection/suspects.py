@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.subsets import Subsets
+from nbtext.counts.corpus_counts import Subsets
 from nbtext.model.estimation import class_for
 from nbtext.model_selection.cross_validation import train_and_score
 from nbtext.model_selection.folds import stratified_folds

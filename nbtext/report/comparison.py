@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from nbtext.plurals import counted
+from nbtext.errors import counted
 from nbtext.report.records import json_line, number
 from nbtext.report.tables import print_blank, print_lines, print_table
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.drift import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
-from nbtext.plurals import counted
+from nbtext.errors import counted
 from nbtext.report.tables import print_blank, print_lines, print_table
+from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

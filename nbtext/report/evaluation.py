@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from nbtext.metrics.figures import TOP
+from nbtext.metrics.evaluation import TOP
 from nbtext.report.heat_map import confusion_rows, heat_map
 from nbtext.report.sparkline import reliability_lines
 from nbtext.report.tables import print_blank, print_drawn, print_lines, print_table

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from nbtext.plurals import counted
+from nbtext.errors import counted
 from nbtext.report.explained_parts import calibration_lines, causes, level, pieces, signed, strongest, strongest_first
 from nbtext.report.tables import print_blank, print_drawn, print_lines, print_table
 from nbtext.report.visible import visible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtext.plurals import counted
+from nbtext.errors import counted
 from nbtext.report.tables import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:

@@ -6,6 +6,11 @@ that replaces the same file removes it.
 
 Others may be allowed to write to the folder. So a temporary file has a name that nobody can foresee, is made and never found there, is written
 through the descriptor that made it, and where a file lies beside another one of a given name a symbolic link there is not followed.
+
+
+The file that is about to be replaced, kept under another name.
+
+Lines added to a file that several processes may add to at the same time, such as a log.
 """
 
 from __future__ import annotations
@@ -14,7 +19,9 @@ import contextlib
 import fcntl
 import os
 import re
+import shutil
 import stat
+import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
@@ -23,8 +30,12 @@ from nbtext.errors import PathError, reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 _SUFFIX = ".tmp"
+
+
 _LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
+
 
 Made = TypeVar("Made")
 
@@ -193,3 +204,106 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+SUFFIX = ".1"
+
+
+def keep_backup(target: Path) -> None:
+    """Keep the file at ``target``, if there is one, as ``target.1``, in place of what was called so. At no moment is either of them missing.
+
+    It is the file itself under a second name, or a copy where the file system has no second names. Raises `PathError` if it cannot be kept.
+    """
+    kept = target.with_name(target.name + SUFFIX)
+    try:
+        try:
+            _, second = made_beside(target, lambda path: os.link(target, path, follow_symlinks=False))
+        except FileNotFoundError:
+            return
+        except OSError:
+            replace_file(str(kept), lambda file: _copy(target, file), beside=target)
+            return
+        try:
+            second.replace(kept)
+        finally:
+            with contextlib.suppress(OSError):  # it is still there if the rename failed, or did nothing since both are the same file
+                second.unlink()
+    except PathError as problem:
+        raise _failed(kept, problem.message) from None
+    except OSError as problem:
+        raise _failed(kept, reason(problem)) from None
+
+
+def _copy(source: Path, file: IO[bytes]) -> None:
+    with open(source, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as content:
+        shutil.copyfileobj(content, file)
+
+
+def _failed(kept: Path, why: str) -> PathError:
+    return PathError(f"cannot keep a backup: {why}", where=str(kept), hint="the model is as it was")
+
+
+_ATTEMPTS, _WAIT = 100, 0.01
+"""How often to try for the lock, and seconds in between. Whoever holds it for longer is not adding a line."""
+
+
+def append_line(path: str, line: str) -> None:
+    r"""Add a line, with its ``\n``, to a file, which is made if need be. Raises `PathError`, and then the file ends as it did before.
+
+    An empty text adds nothing, but finds out whether the file can be written.
+
+    A line is added under a lock (flock) on the file: if it does not go in whole, because the disk is full, its beginning can be cut off again
+    only as long as nobody adds another line behind it. Where there is no lock the beginning stays. Therefore, and since a process may be killed
+    between two writes, a line begins anew if the file does not end with a line break: at most the line that was cut is lost, not the next one.
+    """
+    try:
+        descriptor = _opened(path)
+        try:
+            _append(descriptor, line.encode())
+        finally:
+            os.close(descriptor)
+    except OSError as problem:
+        raise PathError(f"cannot write ({reason(problem)})", where=path) from None
+
+
+def _opened(path: str) -> int:
+    flags = os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY
+    try:
+        return os.open(path, os.O_RDWR | flags, 0o666)
+    except PermissionError:  # a file that may be written and not read
+        return os.open(path, os.O_WRONLY | flags, 0o666)
+
+
+def _append(descriptor: int, line: bytes) -> None:
+    is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    is_locked = is_file and bool(line) and _locked(descriptor)
+    end = os.fstat(descriptor).st_size
+    if is_file and line and _is_within_a_line(descriptor, end):
+        line = b"\n" + line
+    try:
+        while line:
+            line = line[os.write(descriptor, line) :]  # on a disk that is nearly full it takes only the beginning
+    except BaseException:
+        if is_locked:
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, end)
+        raise
+
+
+def _locked(descriptor: int) -> bool:
+    for _ in range(_ATTEMPTS):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_WAIT)
+        except OSError:  # a file system without locks
+            return False
+        else:
+            return True
+    return False
+
+
+def _is_within_a_line(descriptor: int, end: int) -> bool:
+    with contextlib.suppress(OSError):
+        return end > 0 and os.pread(descriptor, 1, end - 1) != b"\n"
+    return False

@@ -1,25 +1,33 @@
-"""Documents to sequences of term ids. Each surface form is analysed once, when it first occurs; after that it is an array look-up."""
+"""Documents to sequences of term ids. Each surface form is analysed once, when it first occurs; after that it is an array look-up.
+
+Streams of documents in blocks: large enough for whole-array work, small enough for memory not to depend on the corpus.
+
+Long documents in pieces, so that analysing one takes memory for a piece of it and not many times its size.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from nbtext.ragged import GrowingRows, flat_indices
-from nbtext.text.key_table import group
+from nbtext.text.hashing import group
 from nbtext.text.surfaces import TOO_LONG, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    import re
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.text.surfaces import Surfaces
 
+
 UNKNOWN = -1
 """In place of a term id: a term that the vocabulary does not hold."""
+
 
 # What a surface form stands for, when it is not the id of its only term.
 _DROPPED, _NEW, _SEVERAL = -2, -3, -4
@@ -115,3 +123,62 @@ class Analyzer:
             grown = np.full(2 * limit, _NEW, np.int32)
             grown[: self._meaning.size] = self._meaning
             self._meaning = grown
+
+
+Item = TypeVar("Item")
+
+
+BLOCK_BYTES = 1 << 20
+
+
+BLOCK_DOCUMENTS = 1 << 14
+
+
+def blocks(items: Iterable[Item], size: Callable[[Item], int], at_once: int = BLOCK_DOCUMENTS) -> Iterator[list[Item]]:
+    """Consecutive items, as few as reach `BLOCK_BYTES` by ``size`` or ``at_once`` in number; never an empty block."""
+    block: list[Item] = []
+    total = 0
+    for item in items:
+        block.append(item)
+        total += size(item)
+        if total >= BLOCK_BYTES or len(block) >= at_once:
+            yield block
+            block, total = [], 0
+    if block:
+        yield block
+
+
+PIECE_BYTES = 1 << 21
+"""About the size of a piece: twice a block of documents, so that usual blocks stay whole."""
+
+
+class Piece(NamedTuple):
+    """Consecutive documents, or a part of one."""
+
+    first: int
+    """The number of the first of them."""
+    texts: Sequence[bytes]
+    goes_on: bool = False
+    """Whether the next piece has more of the same document."""
+
+
+def pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[Piece]:
+    """Yield documents in order, in one piece at least, those longer than `PIECE_BYTES` cut in front of separators; a piece is longer where it has none.
+
+    ``separator`` matches one byte that is never part of a token.
+    """
+    first = 0
+    for number, text in enumerate(texts):
+        if len(text) <= PIECE_BYTES:
+            continue
+        if first < number:
+            yield Piece(first, texts[first:number])
+        begin = 0
+        while begin < len(text):
+            cut = separator.search(text, begin + PIECE_BYTES)
+            end = cut.start() if cut else len(text)
+            yield Piece(number, [text[begin:end]], end < len(text))
+            begin = end
+        first = number + 1
+    if first < len(texts) or not texts:
+        yield Piece(first, texts[first:])

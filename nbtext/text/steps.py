@@ -13,7 +13,7 @@ from nbtext.text.words import MAX_BYTES, MIN_CHARACTERS, candidates
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-_SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
+SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
 
 NO_LETTERS = "no-letters-or-digits"
 TOO_SHORT = "too-short"
@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 def surface_forms(text: bytes) -> Iterator[tuple[int, bytes]]:
     """Where each surface form of a text begins, and the form as it stands; those of one byte too, of which the kernel makes nothing."""
-    for match in _SURFACE.finditer(text):
+    for match in SURFACE.finditer(text):
         yield match.start(), match[0]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nbtext.errors import PathError, UsageError, reason
-from nbtext.parameters import LANGUAGES
+from nbtext.settings import LANGUAGES
 from nbtext.text.words import words
 
 MISREAD = {"hungarian": "iso-8859-2", "turkish": "iso-8859-9"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.text.key_table import KeyTable, pair
+from nbtext.text.hashing import KeyTable, pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

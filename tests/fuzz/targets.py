@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus
-from nbtext.corpus.shards import OF_LINES
+from nbtext.corpus.reading import OF_LINES, read_corpus
 from nbtext.errors import DocumentError, ModelError, PathError, UsageError
 from nbtext.model import TextClassifier
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.verify import verify
-from nbtext.parameters import READING, checked
+from nbtext.settings import READING, checked
 from nbtext.store.index import decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
-from tests.test_corpus_shards import in_shards, whole
+from tests.test_corpus_reading import in_shards, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

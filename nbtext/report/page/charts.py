@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.plurals import counted
+from nbtext.errors import counted
 from nbtext.report.page.figures import percent, percent_interval
 from nbtext.report.page.markup import NOTHING, Markup, element, joined
 

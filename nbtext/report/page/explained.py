@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.plurals import counted
+from nbtext.errors import counted
 from nbtext.report.explained_parts import calibration_lines, causes, level, pieces, signed, strongest, strongest_first
 from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH
 from nbtext.report.page.figures import percent

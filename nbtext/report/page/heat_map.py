@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from nbtext.plurals import counted
+from nbtext.errors import counted
 from nbtext.report.page.figures import percent
 from nbtext.report.page.markup import Markup, breakable, element, escaped, joined, shortened
 

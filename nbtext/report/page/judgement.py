@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.plurals import counted
+from nbtext.errors import counted
 from nbtext.report.page.charts import bar, learning_curve, reliability_diagram
 from nbtext.report.page.figures import interval, percent, percent_interval, share
 from nbtext.report.page.heat_map import MOST_CLASSES, chosen_classes, heat_map, legend

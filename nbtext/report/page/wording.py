@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.plurals import counted
+from nbtext.errors import counted
 from nbtext.report.page.figures import percent, percent_interval
 from nbtext.report.page.markup import Markup, element, joined, shortened
 

@@ -1,0 +1,345 @@
+"""Documents that are counted already, ``name:count name:count``: names are terms as they stand.
+
+Counts stay numbers, so a document takes as much memory as its line, whatever it counts.
+
+
+Documents with attributes as counts: categories are terms of the vocabulary, which no text can hold, and numbers stand beside the matrix.
+
+From texts to counts: the analyzer that some parameters describe, over a growing or a fixed vocabulary.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from os import getpid
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from nbtext.attributes import Attributes, parted
+from nbtext.counts.categories import FORMS, category
+from nbtext.counts.corpus_counts import CorpusCounts, bounded
+from nbtext.counts.documents import DocumentCollector
+from nbtext.counts.matrix import Postings
+from nbtext.counts.statistics import StatisticsBuilder
+from nbtext.errors import UsageError
+from nbtext.settings import ANALYSIS, READING, TRAINING, checked
+from nbtext.text.analyzer import Analyzer, TermSequence, blocks, pieces
+from nbtext.text.hashing import pair, representatives
+from nbtext.text.ngrams import with_ngrams
+from nbtext.text.stemming import stemmer
+from nbtext.text.surfaces import SEPARATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics, Frozen
+    from nbtext.text.analyzer import Piece
+    from nbtext.text.ngrams import PairIds
+
+
+_SPACE = re.compile(rb"[ \t-\r]")
+"""At what `bytes.split` splits."""
+
+
+class CountedTerms:
+    """From counted documents to postings over the vocabulary whose ids ``term_ids`` gives."""
+
+    def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> None:
+        self._term_ids = term_ids
+        self._known: dict[bytes, int] = {}
+
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some documents in valid UTF-8, in the order of the documents. What is not ``name:count`` is a term that occurs once."""
+        parts = [self._count(piece, len(texts)) for piece in pieces(texts, _SPACE)]
+        if len(parts) == 1:
+            return parts[0]
+        terms, documents, counts = (np.concatenate(column) for column in zip(*(part[:3] for part in parts), strict=True))
+        return _summed(terms, documents, counts, np.sum([part.unknown for part in parts], axis=0))
+
+    def _count(self, piece: Piece, n_documents: int) -> Postings:
+        rows = [text.split() for text in piece.texts]
+        items = [name_and_count(item) for row in rows for item in row]
+        documents = np.repeat(np.arange(len(rows)) + piece.first, [len(row) for row in rows])
+        terms, counts = self._ids([name for name, _ in items]), np.array([count for _, count in items], np.int64)
+        known = terms >= 0
+        unknown = np.bincount(documents[~known], counts[~known], minlength=n_documents).astype(np.int64)
+        return _summed(terms[known], documents[known], counts[known], unknown)
+
+    def _ids(self, names: list[bytes]) -> NDArray[np.int64]:
+        new = [name for name in dict.fromkeys(names) if name not in self._known]
+        if new:
+            self._known.update(zip(new, np.asarray(self._term_ids([name.decode() for name in new])).tolist(), strict=True))
+        return np.array([self._known[name] for name in names], np.int64)
+
+
+def _summed(terms: NDArray[np.int64], documents: NDArray[np.int64], counts: NDArray[np.int64], unknown: NDArray[np.int64]) -> Postings:
+    """Return one posting for each term of a document, where it stands last: a name may stand twice on a line."""
+    representative = representatives(pair(documents, terms))
+    last = np.flatnonzero(representative == np.arange(representative.size))
+    sums = np.bincount(representative, counts, minlength=representative.size).astype(np.int64)[last]
+    return Postings(terms[last], documents[last], sums, unknown)
+
+
+def name_and_count(item: bytes) -> tuple[bytes, int]:
+    """What `name:count` says; a thing that is not of that form is a name that occurs once."""
+    name, _, count = item.rpartition(b":")
+    return (name, int(count)) if name and count.isdigit() and len(count) < 18 else (item, 1)
+
+
+class TextCounter(Protocol):
+    """Texts to postings."""
+
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some texts."""
+
+
+class AttributedTexts:
+    """Counts the terms of documents as `Attributes.document` makes them, and takes their values along."""
+
+    def __init__(self, texts: TextCounter, attributes: Attributes, term_ids: Callable[[list[str]], Sequence[int]]) -> None:
+        self._texts, self._attributes, self._term_ids = texts, attributes, term_ids
+
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some documents with their numbers. A category that is not known is as a missing one."""
+        parts = [parted(text) for text in texts]
+        missing = [""] * len(self._attributes.names)
+        rows = [values if len(values) == len(missing) else missing for _, values in parts]
+        postings = self._texts.count([text for text, _ in parts]).beside(self._categories(rows))
+        numbers = range(len(self._attributes.categorical), len(self._attributes.names))
+        values = np.array([[float(row[place]) if row[place] else np.nan for place in numbers] for row in rows], np.float64)
+        return postings._replace(values=values.reshape(len(rows), len(numbers)))
+
+    def _categories(self, rows: Sequence[Sequence[str]]) -> Postings:
+        found = [
+            (document, category(name, row[place]))
+            for document, row in enumerate(rows)
+            for place, name in enumerate(self._attributes.categorical)
+            if row[place]
+        ]
+        documents = np.array([document for document, _ in found], np.int64)
+        terms = np.array(self._term_ids([term for _, term in found]), np.int64)
+        documents, terms = documents[terms >= 0], terms[terms >= 0]
+        return Postings(terms, documents, np.ones_like(terms), np.zeros(len(rows), np.int64))
+
+
+DEFAULT_READING = checked(READING, {})
+
+
+OF_WORDS = (*ANALYSIS, "surface_forms")
+"""Parameters that say nothing of features that are counted already."""
+
+
+class TermIds(Protocol):
+    """A vocabulary, growing or fixed."""
+
+    def find(self, terms: Sequence[str]) -> list[int]:
+        """The id of each single term."""
+
+    def find_pairs(self, left: NDArray[Any], last: NDArray[Any]) -> NDArray[Any]:
+        """The id of each n-gram, by its parts."""
+
+
+class DocumentCounter(Protocol):
+    """Texts to postings over a vocabulary."""
+
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some documents in valid UTF-8."""
+
+
+class InTurn:
+    """A counter that threads may share: it writes down what it meets while it counts, so they take turns.
+
+    Where a process forks while one of its threads counts, the other process has a lock that nobody will release, and tables that are half
+    written; there it begins anew.
+    """
+
+    def __init__(self, make: Callable[[], DocumentCounter]) -> None:
+        self._make = make
+        self._turn = Lock(), make()
+        self._process = getpid()
+
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some documents in valid UTF-8."""
+        if self._process != getpid():
+            if self._turn[0].locked():
+                self._turn = Lock(), self._make()
+            self._process = getpid()
+        lock, counter = self._turn
+        with lock:
+            return counter.count(texts)
+
+
+class AnalyzedTerms:
+    """Counts the terms that analyzers find in texts, and the n-grams of words."""
+
+    def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> None:
+        self._words, *self._char_ngrams = analyzers(parameters, stop_list, vocabulary)
+        self._order = parameters["ngrams"]
+        self._vocabulary = vocabulary
+
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Counts of some documents in valid UTF-8."""
+        postings = count_terms(self._words, texts, self._vocabulary.find_pairs, self._order)
+        for char_ngrams in self._char_ngrams:
+            postings = postings.beside(count_terms(char_ngrams, texts, self._vocabulary.find_pairs))
+        return postings
+
+
+def count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
+    """Count the terms of some documents in valid UTF-8, and their 2- to ``order``-grams; long documents piece by piece."""
+    return Postings.sum(Postings.of(sequence, len(texts)) for sequence in _sequences(analyzer, texts, pair_ids, order))
+
+
+def _sequences(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int) -> Iterator[TermSequence]:
+    """Yield the terms and n-grams of piece after piece.
+
+    The n-grams that begin with the last ``order - 1`` terms of a piece may end in the next one, so these terms are carried over to it.
+    """
+    carried: TermSequence | None = None
+    for piece in pieces(texts, SEPARATORS):
+        documents, terms = analyzer.sequence(piece.texts)
+        documents += piece.first
+        if carried is not None:
+            documents, terms = np.concatenate((carried.documents, documents)), np.concatenate((carried.terms, terms))
+        begins = max(terms.size - order + 1, 0) if piece.goes_on else terms.size
+        yield with_ngrams(TermSequence(documents, terms), order, pair_ids, begins)
+        carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
+
+
+def analyzers(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> list[Analyzer]:
+    """What finds the terms of a text: its words, and if asked for their character n-grams. No two find the same term."""
+    found = [Analyzer(stop_list, stemmer(parameters["stemmer"], parameters["language"]), vocabulary.find)]
+    if parameters["char_ngrams"] is not None:
+        from nbtext.text.ngrams import CharNgramAnalyzer, sizes_of
+
+        found.append(CharNgramAnalyzer(stop_list, sizes_of(parameters["char_ngrams"]), vocabulary.find))
+    return found
+
+
+def document_counter(
+    parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds, reading: Mapping[str, Any] = DEFAULT_READING
+) -> DocumentCounter:
+    """The counter of documents as they come when read so: texts, features ``name:count name:count``, or texts with attributes."""
+    if reading["format"] == "svmlight":
+        return CountedTerms(vocabulary.find)
+    texts = AnalyzedTerms(parameters, stop_list, vocabulary)
+    attributes = Attributes.of(reading)
+    return AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
+
+
+def require_words(parameters: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
+    """Raise `UsageError` if parameters ask for an analysis of words, and documents are features that are counted already."""
+    if reading["format"] != "svmlight":
+        return
+    for parameter in TRAINING:
+        name, value = parameter.name, parameters.get(parameter.name, parameter.default)
+        if name in OF_WORDS and value not in (parameter.default, "none"):
+            setting = parameter.option if value is True else f"{parameter.option} {value}"
+            raise UsageError(f"svmlight's features are counted already, so {setting} would change nothing", hint="leave it out")
+
+
+def count_corpus(
+    labelled: Iterable[tuple[str, bytes]],
+    parameters: Mapping[str, Any],
+    stop_list: Sequence[str],
+    reading: Mapping[str, Any] = DEFAULT_READING,
+) -> CorpusCounts:
+    """The statistics and the sample of a stream of (label, document), documents as `document_counter` takes them.
+
+    Raises `UsageError` if there is not one document.
+    """
+    stretches, most = _stretches(labelled, parameters, stop_list, reading), parameters["max_terms"]
+    counts = next(stretches, None) if most is None else bounded(stretches, most)
+    if counts is None:
+        raise UsageError("the corpus has no documents that can be read")
+    return counts
+
+
+def count_documents(
+    labelled: Iterable[tuple[str, bytes]],
+    parameters: Mapping[str, Any],
+    stop_list: Sequence[str],
+    reading: Mapping[str, Any] = DEFAULT_READING,
+) -> tuple[ClassStatistics, CountedDocuments]:
+    """As `count_corpus`, with all documents, in their order, in place of a sample."""
+    collector = DocumentCollector(None)
+    counted = _count(_blocks(labelled), parameters, stop_list, reading, collector, None)
+    if counted is None:
+        raise UsageError("the corpus has no documents that can be read")
+    return counted.statistics, collector.documents(counted.numbers)
+
+
+def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
+    """64 bits of the SHA-256 of each text, shape (n_docs,)."""
+    return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
+
+
+def _blocks(labelled: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    return blocks(labelled, lambda document: len(document[1]))
+
+
+def _stretches(
+    labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str], reading: Mapping[str, Any]
+) -> Iterator[CorpusCounts]:
+    """The counts of the corpus, or of one stretch after the other, each ended by the block in which it comes to more terms than are to be kept."""
+    remaining = _blocks(labelled)
+    while True:
+        collector = DocumentCollector(parameters["sample"])
+        counted = _count(remaining, parameters, stop_list, reading, collector, parameters["max_terms"])
+        if counted is None:
+            return
+        yield CorpusCounts(counted.statistics, collector.sample(counted.numbers))
+
+
+def _count(
+    remaining: Iterator[list[tuple[str, bytes]]],
+    parameters: Mapping[str, Any],
+    stop_list: Sequence[str],
+    reading: Mapping[str, Any],
+    collector: DocumentCollector,
+    most: int | None,
+) -> Frozen | None:
+    """What the next blocks hold: all that remain, or as many as bring more than ``most`` terms; None if none remains."""
+    builder = StatisticsBuilder(Attributes.of(reading))
+    counter = document_counter(parameters, stop_list, builder.vocabulary, reading)
+    inflected = _inflected(parameters, stop_list, builder.vocabulary) if parameters["surface_forms"] else None
+    empty = True
+    for block in remaining:
+        empty = False
+        labels, texts = zip(*block, strict=True)
+        for label in set(labels):
+            check_label(label)
+        postings = counter.count(texts)
+        classes = builder.add(postings, labels)
+        collector.add(postings, classes, content_hashes(texts), builder.labels)
+        if inflected is not None:
+            builder.add_cells(count_terms(inflected, [parted(text)[0] for text in texts], builder.vocabulary.find_pairs), classes)
+        if most is not None and len(builder.vocabulary) > most:
+            break
+    if empty:
+        return None
+    del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
+    return builder.freeze()
+
+
+def _inflected(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> Analyzer:
+    from nbtext.text.stemming import InflectedWords
+
+    stem = stemmer(parameters["stemmer"], parameters["language"])
+    return InflectedWords(stop_list, stem, lambda words: vocabulary.find([category(FORMS, word) for word in words]))
+
+
+def check_label(label: object) -> None:
+    """Raise `UsageError` for what cannot be a label."""
+    try:
+        if isinstance(label, str) and label.encode():
+            return
+    except UnicodeEncodeError:
+        pass
+    raise UsageError(f"{label!r} cannot be a label", hint="labels are text and not empty")

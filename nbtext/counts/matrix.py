@@ -1,0 +1,246 @@
+"""The counts of a block of documents: as postings, by term, and as a document-term matrix, by document.
+
+The one way in which scores are added up: counts of a document-term matrix times weights of terms by class.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nbtext.ragged import flat_indices, offsets
+from nbtext.text.hashing import pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.text.analyzer import TermSequence
+
+
+class DocumentTermMatrix(NamedTuple):
+    """Counts n_jd of term j in document d, as compressed sparse rows: shape (n_docs, n_terms), the terms that a document has not are absent."""
+
+    offsets: NDArray[np.int64]
+    """Where each document's entries begin, shape (n_docs + 1,)."""
+    terms: NDArray[Any]
+    """Term ids, distinct within a document, shape (n_entries,); int64, or int32 where many documents are kept."""
+    counts: NDArray[Any]
+    """Occurrences of the term in the document, at least 1, shape (n_entries,); as ``terms``."""
+    unknown: NDArray[np.int64]
+    """Occurrences of terms that the vocabulary does not hold, shape (n_docs,)."""
+    values: NDArray[np.float64] | None = None
+    """Numbers beside the text, shape (n_docs, n_columns), nan for one that is missing; None where a corpus has none."""
+
+    @classmethod
+    def empty(cls) -> DocumentTermMatrix:
+        """No documents."""
+        nothing = np.empty(0, np.int64)
+        return cls(np.zeros(1, np.int64), nothing, nothing, nothing)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of rows."""
+        return len(self.offsets) - 1
+
+    @property
+    def entries(self) -> NDArray[np.int64]:
+        """Number of distinct known terms of each document, shape (n_docs,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of known tokens of each document, shape (n_docs,)."""
+        running = offsets(self.counts)
+        return running[self.offsets[1:]] - running[self.offsets[:-1]]
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """Everything there is of each document: known and unknown tokens, and numbers beside the text, shape (n_docs,)."""
+        tokens = self.lengths + self.unknown
+        return tokens if self.values is None else tokens + np.count_nonzero(~np.isnan(self.values), axis=1)
+
+    @property
+    def entry_documents(self) -> NDArray[np.int64]:
+        """The document of each entry, shape (n_entries,)."""
+        return np.repeat(np.arange(self.n_documents), self.entries)
+
+    def rows(self, chosen: NDArray[np.int64]) -> DocumentTermMatrix:
+        """Some of the documents, by number, in the order given."""
+        sizes = self.entries[chosen]
+        entries = flat_indices(self.offsets[chosen], sizes)
+        values = None if self.values is None else self.values[chosen]
+        return DocumentTermMatrix(offsets(sizes), self.terms[entries], self.counts[entries], self.unknown[chosen], values)
+
+    def sorted(self) -> DocumentTermMatrix:
+        """The matrix with each document's entries by term."""
+        order = np.argsort(pair(self.entry_documents, self.terms))
+        return self._replace(terms=self.terms[order], counts=self.counts[order])
+
+    def of_entries(self, kept: NDArray[np.bool_]) -> DocumentTermMatrix:
+        """The matrix with some of its entries only; ``kept`` has shape (n_entries,)."""
+        sizes = np.bincount(self.entry_documents[kept], minlength=self.n_documents)
+        return self._replace(offsets=offsets(sizes), terms=self.terms[kept], counts=self.counts[kept])
+
+    def of_terms(self, chosen: NDArray[np.bool_]) -> DocumentTermMatrix:
+        """The matrix with the entries of the chosen terms only; ``chosen`` has shape (n_terms,)."""
+        return self.of_entries(chosen[self.terms])
+
+
+def stacked(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
+    """The documents of several matrices over the same vocabulary, one after the other."""
+    if not matrices:
+        return DocumentTermMatrix.empty()
+    values = [matrix.values for matrix in matrices if matrix.values is not None]
+    return DocumentTermMatrix(
+        offsets(np.concatenate([matrix.entries for matrix in matrices])),
+        np.concatenate([matrix.terms for matrix in matrices]),
+        np.concatenate([matrix.counts for matrix in matrices]),
+        np.concatenate([matrix.unknown for matrix in matrices]),
+        np.concatenate(values) if values else None,
+    )
+
+
+class Postings(NamedTuple):
+    """Counts n_jd of term j in document d, one posting for each pair of which it is not zero; postings of a term stand together, by document.
+
+    So the documents of a class side by side add to one cell of its statistics together, and what is alike is found by sorting small numbers.
+    """
+
+    terms: NDArray[np.int64]
+    """Term ids, shape (n_postings,)."""
+    documents: NDArray[np.int64]
+    """Numbers of documents, shape (n_postings,)."""
+    counts: NDArray[np.int64]
+    """Occurrences of the term in the document, at least 1, shape (n_postings,)."""
+    unknown: NDArray[np.int64]
+    """Occurrences of terms that the vocabulary does not hold, shape (n_docs,)."""
+    values: NDArray[np.float64] | None = None
+    """As in `DocumentTermMatrix`."""
+
+    @classmethod
+    def of(cls, sequence: TermSequence, n_documents: int) -> Postings:
+        """Count the terms of each document of a block."""
+        documents, terms = sequence
+        unknown = np.bincount(documents.compress(terms < 0), minlength=n_documents)
+        if unknown.any():
+            documents, terms = documents.compress(terms >= 0), terms.compress(terms >= 0)
+        order = stable_order(terms)
+        documents, terms = documents.take(order), terms.take(order)
+        begins = run_starts(terms, documents)
+        return cls(terms.take(begins), documents.take(begins), np.diff(begins, append=terms.size), unknown)
+
+    @classmethod
+    def sum(cls, parts: Iterable[Postings]) -> Postings:
+        """Add the counts of parts of the same documents, one at least, given in the order of their text; as `of` has them of the whole.
+
+        Takes memory for about twice the sum.
+        """
+        remaining = iter(parts)
+        total, waiting = next(remaining), list[Postings]()
+        for part in remaining:
+            waiting.append(part)
+            if sum(of_part.terms.size for of_part in waiting) > total.terms.size:
+                total, waiting = cls._added([total, *waiting]), []
+        return cls._added([total, *waiting]) if waiting else total
+
+    @classmethod
+    def _added(cls, parts: Sequence[Postings]) -> Postings:
+        terms, documents, counts = (np.concatenate(columns) for columns in zip(*(part[:3] for part in parts), strict=True))
+        order = stable_order(terms)
+        terms, documents = terms.take(order), documents.take(order)
+        begins = run_starts(terms, documents)
+        unknown = np.sum([part.unknown for part in parts], axis=0)
+        return cls(terms.take(begins), documents.take(begins), np.add.reduceat(counts.take(order), begins), unknown)
+
+    def beside(self, other: Postings) -> Postings:
+        """The terms of the same documents in both, which have no term in common."""
+        terms, documents, counts = (np.concatenate(both) for both in zip(self[:3], other[:3], strict=True))
+        return Postings(terms, documents, counts, self.unknown + other.unknown)
+
+    def of_documents(self, chosen: NDArray[np.bool_]) -> Postings:
+        """Those of some documents, which are numbered anew; ``chosen`` has shape (n_docs,)."""
+        kept = np.flatnonzero(chosen.take(self.documents))
+        documents = (np.cumsum(chosen) - 1).take(self.documents.take(kept))
+        values = None if self.values is None else self.values[chosen]
+        return Postings(self.terms.take(kept), documents, self.counts.take(kept), self.unknown[chosen], values)
+
+    def matrix(self) -> DocumentTermMatrix:
+        """The same counts by document, each one's in the order of the postings."""
+        order = stable_order(self.documents)
+        sizes = np.bincount(self.documents, minlength=self.unknown.size)
+        return DocumentTermMatrix(offsets(sizes), self.terms.take(order), self.counts.take(order), self.unknown, self.values)
+
+
+def run_starts(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where runs of equal pairs begin; ``left`` and ``right`` have shape (n,)."""
+    differs = np.ones(left.size, np.bool_)
+    np.not_equal(left[1:], left[:-1], out=differs[1:])
+    differs[1:] |= right[1:] != right[:-1]
+    return np.flatnonzero(differs)
+
+
+def stable_order(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As `numpy.argsort`, stable, for numbers below 2**32, shape (n,): by their lower 16 bits, then by the upper, which numpy sorts by radix.
+
+    Four to eight nanoseconds a number, against fifty for a sort by comparison.
+    """
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    upper = (numbers >> 16).astype(np.uint16)
+    return order.take(np.argsort(upper.take(order), kind="stable")) if upper.any() else order
+
+
+CELLS_AT_ONCE = 1 << 21
+"""Term-by-class weights held in memory at once while scoring: 16 MiB."""
+
+
+PRODUCTS_AT_ONCE = 1 << 17
+"""Products of counts and weights added up at once: 1 MiB, which stays near the processor."""
+
+
+def add_weighted_sums(
+    scores: NDArray[np.float64], matrix: DocumentTermMatrix, n_terms: int, weights: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+) -> None:
+    """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes).
+
+    ``weights`` gives those of some terms, shape (n, n_classes); it is asked once for each distinct term, for as many at a time as fit in
+    `CELLS_AT_ONCE`.
+    """
+    distinct, entry_term = _distinct(matrix.terms, n_terms)
+    documents = matrix.entry_documents
+    step = max(CELLS_AT_ONCE // scores.shape[1], 1)
+    for begin in range(0, distinct.size, step):
+        part = weights(distinct[begin : begin + step])
+        here = slice(None) if distinct.size <= step else np.flatnonzero((entry_term >= begin) & (entry_term < begin + step))
+        _add_products(scores, documents[here], entry_term[here] - begin, matrix.counts[here], part)
+
+
+def _distinct(terms: NDArray[np.int64], n_terms: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct terms, ascending, and the place of each term among them."""
+    if terms.size * 16 < n_terms:  # a short document and a large vocabulary: sorting is cheaper than an array of all terms
+        return np.unique(terms, return_inverse=True)
+    place = np.zeros(n_terms, np.int64)
+    place[terms] = 1
+    distinct = np.flatnonzero(place)
+    place[distinct] = np.arange(distinct.size)
+    return distinct, place[terms]
+
+
+def _add_products(
+    scores: NDArray[np.float64],
+    documents: NDArray[np.int64],
+    terms: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> None:
+    """Add to each document's scores its counts times the weights of its terms; entries come ordered by document."""
+    step = max(PRODUCTS_AT_ONCE // scores.shape[1], 1)
+    for begin in range(0, documents.size, step):
+        part = slice(begin, begin + step)
+        products = weights[terms[part]]
+        products *= counts[part, np.newaxis]
+        rows = documents[part]
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        scores[rows[starts]] += np.add.reduceat(products, starts, axis=0)

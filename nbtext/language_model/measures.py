@@ -1,0 +1,216 @@
+"""How far apart language models are: the Jensen–Shannon divergence. Source: J. Lin, Divergence measures based on the Shannon entropy (1991).
+
+JS(p, q) = ½ Σ_j [p_j log(p_j / m_j) + q_j log(q_j / m_j)] with m = (p + q)/2, in nats: 0 for equal distributions, log 2 for those that have no
+term in common. It is finite where one has a term that the other has not, and its square root is a distance.
+
+
+How well language models foresee text that they were not estimated from: perplexity, the number of equally probable terms that would be as hard.
+
+Source: D. Jurafsky, J. Martin, Speech and language processing (2009), section 4.4; F. Jelinek and others (1977).
+
+How well a class prior and class language models fit the counts, at a price for freedom: evidence, AIC, BIC. In nats.
+
+They compare settings over the same counts only: the probability of other counts, of another vocabulary or of n-grams, is another question.
+Sources: Gambosi's notes, "Model selection"; H. Akaike, A new look at the statistical model identification (1974); G. Schwarz, Estimating the
+dimension of a model (1978).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.counts.categories import is_category
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.language_model.dirichlet import LanguageModels
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+
+CELLS_AT_ONCE = 1 << 18
+"""Few enough to stay in the processor's cache while every pair of classes goes over them."""
+
+
+def jensen_shannon_parts(p: Floats, q: Floats) -> Floats:
+    """What each term adds to JS(p, q), in nats, of the shape of both; at least 0, and 0 where p and q are equal."""
+    mixed = (p + q) / 2
+    return np.maximum(_relative(p, mixed) + _relative(q, mixed), 0) / 2  # rounding may go below 0
+
+
+def jensen_shannon(models: LanguageModels, classes: NDArray[np.int64]) -> Floats:
+    """JS of each pair of some classes, shape (n, n), in nats; nan for a class without tokens and pseudo-counts, which has no distribution.
+
+    The time it takes grows with the square of the number of classes.
+    """
+    divergence = np.zeros((classes.size, classes.size))
+    total = np.zeros(classes.size)
+    terms = np.flatnonzero(models.selected)
+    step = max(CELLS_AT_ONCE // models.statistics.n_classes, 1)
+    for begin in range(0, terms.size, step):
+        probability = np.ascontiguousarray(models.probability(terms[begin : begin + step])[:, classes].T)
+        total += probability.sum(axis=1)
+        for first in range(classes.size - 1):
+            parts = jensen_shannon_parts(probability[first], probability[first + 1 :])
+            divergence[first, first + 1 :] += parts.sum(axis=1)
+    divergence += divergence.T
+    divergence[total == 0] = divergence[:, total == 0] = np.nan
+    return divergence
+
+
+def _relative(p: Floats, mixed: Floats) -> Floats:
+    """p log(p / m), 0 where p is 0."""
+    ratio = np.divide(p, mixed, out=np.ones(np.broadcast_shapes(p.shape, mixed.shape)), where=p > 0)
+    return p * np.log(ratio)
+
+
+SCORES_AT_ONCE = 1 << 20
+
+
+class HeldOut(NamedTuple):
+    """Sums over held-out documents by their class, all of shape (n_classes,)."""
+
+    documents: Whole
+    tokens: Whole
+    """Unknown ones included."""
+    unknown: Whole
+    """Tokens of terms that the language models are not over."""
+    log_likelihood: Floats
+    """Σ log φ_jk of all tokens, in nats; −inf where maximum likelihood rules one out."""
+
+    @classmethod
+    def empty(cls, n_classes: int) -> HeldOut:
+        """No documents."""
+        nothing = np.zeros(n_classes, np.int64)
+        return cls(nothing, nothing, nothing, np.zeros(n_classes))
+
+    def and_of(self, other: HeldOut) -> HeldOut:
+        """The sums over both."""
+        documents, tokens, unknown, log_likelihood = other
+        return HeldOut(self.documents + documents, self.tokens + tokens, self.unknown + unknown, self.log_likelihood + log_likelihood)
+
+    @property
+    def perplexity(self) -> Floats:
+        """`perplexity` of each class, shape (n_classes,); nan for a class without tokens."""
+        return perplexity(self.log_likelihood, self.tokens)
+
+
+def perplexity(log_likelihood: Floats, tokens: Whole) -> Floats:
+    """exp(−log L / n), n tokens with the likelihood L; nan for none, inf where L is 0."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        return np.exp(-log_likelihood / tokens)
+
+
+def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole) -> HeldOut:
+    """The sums over some documents, each with the number of its class, under the language model of that class.
+
+    An unknown token counts as one of a term that no document held so far, as in `LanguageModels.log_unseen`.
+    """
+    n_classes = models.statistics.n_classes
+    matrix = matrix.of_terms(~is_category(models.statistics.vocabulary))
+    known = matrix.of_terms(models.selected)
+    unknown = matrix.lengths - known.lengths + matrix.unknown
+    of_entry = classes[known.entry_documents]
+    log_likelihood = np.bincount(of_entry, known.counts * _log_probability(models, known.terms, of_entry), n_classes).astype(np.float64)
+    tokens_of, unknown_of = (np.bincount(classes, of, n_classes).astype(np.int64) for of in (known.lengths + unknown, unknown))
+    with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
+        log_likelihood += np.where(unknown_of > 0, unknown_of * models.log_unseen(), 0.0)
+    return HeldOut(np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood)
+
+
+def _log_probability(models: LanguageModels, terms: Whole, classes: Whole) -> Floats:
+    """log φ_jk of pairs of a selected term and a class, shape (n,)."""
+    distinct, place = np.unique(terms, return_inverse=True)
+    found = np.empty(terms.size)
+    order = np.argsort(place, kind="stable")
+    step = max(SCORES_AT_ONCE // models.statistics.n_classes, 1)
+    for begin in range(0, distinct.size, step):
+        first, last = np.searchsorted(place, (begin, begin + step), sorter=order)
+        of_step = order[first:last]
+        found[of_step] = models.log_probability(distinct[begin : begin + step])[place[of_step] - begin, classes[of_step]]
+    return found
+
+
+class Fit(NamedTuple):
+    """A model of maximum likelihood, and what AIC and BIC make of it."""
+
+    log_likelihood: float
+    parameters: int
+    """|θ|, the numbers that can be chosen freely."""
+    tokens: int
+
+    @property
+    def aic(self) -> float:
+        """AIC = 2 |θ| − 2 log L; the least is best."""
+        return 2 * self.parameters - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """BIC = |θ| log n − 2 log L, n tokens; the least is best."""
+        return self.parameters * float(np.log(max(self.tokens, 1))) - 2 * self.log_likelihood
+
+
+def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
+    """log p(counts_k | α) = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)] of each class, shape (n_classes,).
+
+    α is that of the models, under MAP one more than the pseudo-counts. None where there is no prior: maximum likelihood, or no pseudo-counts.
+    −inf for a class with a term whose α_j is 0.
+    """
+    from scipy.special import gammaln
+
+    statistics, more = models.statistics, float(models.estimate == "map")
+    if models.estimate == "ml" or models.smoothing + models.own.numbers.sum() + more <= 0:
+        return None
+    cells = models.selected[statistics.cell_terms]
+    terms, classes, counts = statistics.cell_terms[cells], statistics.cell_classes[cells], statistics.cell_counts[cells]
+    of_terms, total = models.pseudo_counts(terms)
+    alpha, alpha_0 = of_terms[:, 0] + more, total + more * models.n_selected
+    of_cells = np.bincount(classes, gammaln(counts + alpha) - gammaln(alpha), statistics.n_classes).astype(np.float64)
+    if not alpha_0:  # no terms at all
+        return of_cells
+    evidence: Floats = of_cells + gammaln(alpha_0) - gammaln(models.class_tokens + alpha_0)
+    return evidence
+
+
+def log_evidence_of_labels(kind: object, prior: Floats, class_documents: NDArray[np.int64]) -> float | None:
+    """log p(labels) of all documents: under ``smoothed:A`` by a Dirichlet prior of A for each class, else Σ_k D_k log π_k of fixed π.
+
+    None for ``empirical``, which is maximum likelihood and has no prior.
+    """
+    from scipy.special import gammaln
+
+    documents = class_documents.astype(np.float64)
+    if isinstance(kind, str) and kind.startswith("smoothed:") and float(kind.partition(":")[2]) > 0:
+        added, n_classes = float(kind.partition(":")[2]), documents.size
+        of_classes = gammaln(documents + added) - gammaln(added)
+        return float(gammaln(added * n_classes) - gammaln(documents.sum() + added * n_classes) + of_classes.sum())
+    if isinstance(kind, str) and kind != "uniform":
+        return None
+    return _log_likelihood(documents, prior)
+
+
+def maximum_likelihood_fit(models: LanguageModels, kind: object, prior: Floats) -> Fit:
+    """log L = Σ_k Σ_j m_jk log(m_jk / N_k) + Σ_k D_k log π_k and |θ| = K (V − 1) + K − 1, over the selected terms.
+
+    The smoothing of term and class probabilities has no part in it. A class prior that is ``uniform`` or given is as it is, and K − 1 less.
+    """
+    statistics = models.statistics
+    cells = models.selected[statistics.cell_terms]
+    counts = statistics.cell_counts[cells].astype(np.float64)
+    of_terms = _log_likelihood(counts, counts / models.class_tokens[statistics.cell_classes[cells]])
+    documents, free = statistics.class_documents.astype(np.float64), isinstance(kind, str) and kind != "uniform"
+    of_labels = _log_likelihood(documents, documents / documents.sum() if free else prior)
+    parameters = statistics.n_classes * max(models.n_selected - 1, 0) + (statistics.n_classes - 1) * free
+    return Fit(of_terms + of_labels, parameters, int(counts.sum()))
+
+
+def _log_likelihood(counts: Floats, probabilities: Floats) -> float:
+    """Σ m log p, −inf where something impossible has occurred."""
+    occurred = counts > 0
+    with np.errstate(divide="ignore"):
+        return float(counts[occurred] @ np.log(probabilities[occurred]))

@@ -1,0 +1,207 @@
+"""Shards of a corpus: together they hold what the whole holds, once and in order, with the same names.
+
+Also tests `corpus/streams.py`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from nbtext.corpus.document import Notices, is_wide
+from nbtext.corpus.reading import FILES, Names, read_corpus, read_shard, resolved, shards, source_of
+from nbtext.corpus.streams import Part, compression, named, parts
+from nbtext.errors import PathError, UsageError
+from nbtext.settings import READING, checked
+from tests.budget import examples
+from tests.process import PETS, corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.corpus.document import Document
+
+LINE = st.one_of(
+    st.sampled_from([
+        b"", b" ", b"cats\tthe cat purrs", b"dogs\tthe dog barks", b"\tno label", b"one column", b"a\tb\tc", b"\xef\xbb\xbfcats\ta mark in front",
+        b"caf\xe9\tna\xefve", b'{"label": "cats", "text": "purrs"}', b'{"label": "dogs"}', b"{", b"__label__cats purrs", b"__label__a __label__b x",
+        b"cats a:1 b:2 # three", b"1:x", b"# nothing", b"x" * 70, b"From here on", b"a\rb\tc\rd", b'"quoted\t"field',
+    ]),
+    st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")),
+)  # fmt: skip
+ENDS = st.sampled_from([b"\n", b"\r\n", b"\n\n"])
+
+
+def whole(paths: Sequence[str], *, labelled: bool, **given: Any) -> tuple[list[tuple[Any, ...]], Notices]:
+    """Every document as a tuple, read in one go."""
+    reading, notices = resolved(checked(READING, given), paths, labelled=labelled), Notices()
+    return [plain(document) for document in read_corpus(paths, reading, notices, labelled=labelled)], notices
+
+
+def in_shards(paths: Sequence[str], size: int, *, labelled: bool, **given: Any) -> tuple[list[tuple[Any, ...]], Notices, int]:
+    """The same in shards, the last one first, and how many shards there were."""
+    reading, notices = resolved(checked(READING, given), paths, labelled=labelled), Notices()
+    cut = list(shards(paths, source_of(reading, notices, labelled=labelled), size))
+    read: list[tuple[list[Document], Notices]] = []
+    for shard in reversed(cut):
+        of_shard = Notices()
+        read.append((list(read_shard(shard, source_of(reading, of_shard, labelled=labelled))), of_shard))
+    names, found = Names(), []
+    for shard, (documents, of_shard) in zip(cut, reversed(read), strict=True):
+        names.begin(shard)
+        found += [plain(document._replace(id=names.of(document.id))) for document in documents]
+        names.end(of_shard.line_ends)
+        notices.transcoded += of_shard.transcoded
+    return found, notices, len(cut)
+
+
+def plain(document: Document) -> tuple[Any, ...]:
+    return (*document._replace(problem=None), str(document.problem))
+
+
+@pytest.mark.parametrize(
+    ("labelled", "reading"),
+    [
+        (True, {"format": "tsv"}),
+        (True, {"format": "tsv", "header": True, "id_column": "2"}),
+        (False, {"format": "tsv", "text_column": "1"}),
+        (True, {"format": "tsv", "max_document_size": "64"}),
+        (True, {"format": "jsonl"}),
+        (True, {"format": "jsonl", "id_column": "label"}),
+        (False, {"format": "lines"}),
+        (True, {"format": "fasttext"}),
+        (False, {"format": "fasttext"}),
+        (True, {"format": "svmlight"}),
+        (False, {"format": "lines", "document": "html"}),
+    ],
+    ids=str,
+)
+@examples(5)
+@given(
+    st.lists(st.tuples(LINE, ENDS), max_size=30),
+    LINE,
+    st.one_of(st.integers(1, 8), st.integers(9, 200)),
+    st.lists(st.tuples(LINE, ENDS), max_size=3),
+)
+@example([(b"cats\ta", b"\r\n"), (b"dogs\tb", b"\n")], b"", 1, [])
+@example([(b"cats\ta", b"\n"), (b"\xef\xbb\xbfdogs\tb", b"\n")], b"cats\tc", 9, [(b"dogs\td", b"\n")])
+@example([(b"x" * 200, b"\n")], b"y" * 300, 3, [])
+def test_any_parts_hold_each_record_once_in_order(
+    labelled: bool, reading: dict[str, Any], lines: list[tuple[bytes, bytes]], last: bytes, size: int, others: list[tuple[bytes, bytes]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder, "one")), str(Path(folder, "other"))]
+        Path(paths[0]).write_bytes(b"".join(line + end for line, end in lines) + last)
+        Path(paths[1]).write_bytes(b"".join(line + end for line, end in others))
+        assume(not any(is_wide(start) or compression("", start) for start in (Path(path).read_bytes()[:10] for path in paths)))
+        expected, noticed = whole(paths, labelled=labelled, **reading)
+        found, notices, _ = in_shards(paths, size, labelled=labelled, **reading)
+        assert found == expected
+        assert notices.transcoded == noticed.transcoded
+
+
+@given(st.lists(LINE, max_size=40), st.sampled_from([b"", b"\n"]), st.integers(1, 100))
+def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size: int) -> None:
+    content = b"\n".join(lines) + end
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "file")
+        path.write_bytes(content)
+        cut = parts(str(path), size)
+    if cut:
+        assert cut[0].start == 0
+        assert cut[-1].end is None
+        assert all(before.end == after.start for before, after in pairwise(cut))
+        pieces = [content[part.start : part.end] for part in cut]
+        assert all(piece.endswith(b"\n") for piece in pieces[:-1])
+        assert 2 <= len(pieces) <= -(-len(content) // size)
+        assert all(len(piece) <= size + max(map(len, lines)) for piece in pieces)
+        assert b"".join(pieces) == content
+        assert pieces[-1]
+
+
+def test_a_part_is_as_small_as_lines_allow(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"123\n" * 100)
+    assert len(parts(str(path), 4)) == 100
+    assert len(parts(str(path), 40)) == 10
+    assert parts(str(path), 400) == []
+    assert parts(str(path), 399) == []  # no line end behind the cut but the last
+
+
+def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
+    lines = b"cats\tthe cat purrs\n" * 50
+    (tmp_path / "packed").write_bytes(gzip.compress(lines))
+    (tmp_path / "wide").write_bytes(lines.decode().encode("utf-16"))
+    os.mkfifo(tmp_path / "pipe")
+    assert [parts(str(tmp_path / name), 10) for name in ("packed", "wide", "pipe", "missing", "a\0b")] == [[]] * 5
+    assert len(in_shards([str(tmp_path / "packed")], 10, labelled=True, format="tsv")[0]) == 50
+    with pytest.raises(PathError, match="UTF-16"):
+        in_shards([str(tmp_path / "wide")], 10, labelled=True, format="tsv")
+
+
+def test_a_part_that_looks_compressed_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "file.tsv"
+    path.write_bytes(b"cats\tpurrs\n" + b"\x1f\x8b\x08\tbarks\n" * 3)
+    assert in_shards([str(path)], 1, labelled=True, format="tsv")[0] == whole([str(path)], labelled=True, format="tsv")[0]
+
+
+@pytest.mark.parametrize("file_format", ["csv", "mbox"])
+def test_other_formats_are_a_shard_a_file(tmp_path: Path, file_format: str) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).write_text('cats,"the\ncat"\n' * 9 if file_format == "csv" else "From me\n\npurrs\n\n" * 9, encoding="utf-8")
+    paths = [str(tmp_path / name) for name in ("one", "other")]
+    found, _, n = in_shards(paths, 1, labelled=True, format=file_format)
+    assert n == 2
+    assert found == whole(paths, labelled=True, format=file_format)[0]
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_directories_are_cut_between_files(tmp_path: Path, labelled: bool) -> None:
+    corpus(
+        tmp_path / "pets",
+        {**PETS, "dogs/bad": b"\0\0", "loose": "in no class", "mice/.hidden": "x", "dogs/deep/er": "caf\xe9".encode("latin-1")},
+    )
+    (tmp_path / "pets" / "cats" / "gone").symlink_to("nowhere")
+    expected, noticed = whole([str(tmp_path / "pets")], labelled=labelled, format="dir")
+    found, notices, n = in_shards([str(tmp_path / "pets")], 1, labelled=labelled, format="dir")
+    assert (found, notices) == (expected, noticed)
+    assert n == len(expected)
+
+
+def test_a_shard_has_few_files_and_not_many_bytes(tmp_path: Path) -> None:
+    made = random.Random(1)
+    corpus(tmp_path, {f"a/{number:04}": "x" * made.choice([1, 9000]) for number in range(2 * FILES)})
+    source = source_of(resolved(checked(READING, {}), [str(tmp_path)], labelled=True), Notices(), labelled=True)
+    cut = [[Path(file[0]).stat().st_size for file in shard.files or ()] for shard in shards([str(tmp_path)], source, 1 << 17)]
+    assert max(map(len, cut)) <= 32
+    assert all(sum(sizes[:-1]) < 1 << 17 for sizes in cut)
+    assert [len(shard.files or ()) for shard in shards([str(tmp_path)], source, 1 << 30)] == [FILES, FILES]
+
+
+@pytest.mark.parametrize(
+    ("given", "paths"), [({"format": "dir"}, ["pets", "missing"]), ({"format": "maildir"}, ["pets"]), ({"format": "dir"}, ["-"])]
+)
+def test_what_cannot_be_listed_fails_as_it_does_without_shards(tmp_path: Path, given: dict[str, Any], paths: list[str]) -> None:
+    corpus(tmp_path / "pets", PETS)
+    places = [path if path == "-" else str(tmp_path / path) for path in paths]
+    with pytest.raises((PathError, UsageError)) as expected:
+        whole(places, labelled=True, **given)
+    with pytest.raises((PathError, UsageError)) as found:
+        in_shards(places, 1, labelled=True, **given)
+    assert str(found.value) == str(expected.value)
+
+
+def test_a_name_that_looks_like_a_line_of_the_file_is_left_alone() -> None:
+    later = Part(9, None)
+    assert named(f"{later.marked('a.tsv')}:2", 41) == "a.tsv:42"
+    assert named("a.tsv:2", 41) == "a.tsv:2"
+    assert Part(0, 9).marked("a.tsv") == "a.tsv"

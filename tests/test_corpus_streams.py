@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.corpus.streams import Unpacked, compression
+from nbtext.errors import PathError
+from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, nbtext
+from tests.reading import documents, problems, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PACK: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "xz": lzma.compress, "bzip2": bz2.compress}
+SUFFIX = {"gzip": ".gz", "xz": ".xz", "bzip2": ".bz2"}
+KINDS = pytest.mark.parametrize("kind", sorted(PACK))
+LINES = b"".join(b"a\tdocument number %d of many\n" % number for number in range(20_000))
+
+
+def unpacked(packed: bytes, kind: str, limit: int = 1 << 30) -> bytes:
+    return io.BufferedReader(Unpacked(io.BytesIO(packed), kind, limit)).read()
+
+
+@KINDS
+@given(
+    streams=st.lists(st.binary(max_size=300), min_size=1, max_size=4),
+    times=st.sampled_from([1, 1000]),
+    padding=st.sampled_from([0, 4, 70_000]),
+)
+def test_streams_one_after_the_other_are_one(kind: str, streams: list[bytes], times: int, padding: int) -> None:
+    packed = b"".join(PACK[kind](stream * times) for stream in streams)
+    assert compression("x", packed[:10]) == kind
+    assert unpacked(packed + bytes(padding), kind) == b"".join(stream * times for stream in streams)
+
+
+@KINDS
+@given(data=st.data())
+def test_damage_is_an_error_and_never_a_crash(kind: str, data: st.DataObject) -> None:
+    packed = bytearray(PACK[kind](b"some words " * 50))
+    for place in data.draw(st.lists(st.integers(6, len(packed) - 1), min_size=1, max_size=3)):
+        packed[place] ^= data.draw(st.integers(1, 255))
+    try:
+        assert len(unpacked(bytes(packed), kind, 10_000)) <= 10_000
+    except PathError as problem:
+        assert problem.message.startswith((f"the {kind} file is ", "unpacks to more"))  # noqa: PT017 - either outcome is right
+
+
+@KINDS
+def test_a_limit_holds_to_the_byte(kind: str) -> None:
+    packed = PACK[kind](b"x" * 5000)
+    assert unpacked(packed, kind, 5000) == b"x" * 5000
+    with pytest.raises(PathError, match=r"unpacks to more than 4,999 bytes; see --max-unpacked-size"):
+        unpacked(packed, kind, 4999)
+
+
+@KINDS
+def test_what_was_read_before_a_file_breaks_off_is_answered(pets: Path, kind: str) -> None:
+    packed = PACK[kind](LINES)
+    path = pets / f"cut.tsv{SUFFIX[kind]}"
+    path.write_bytes(packed[: len(packed) * 2 // 3])
+    result = nbtext("classify", path.name, "--format", "tsv", cwd=pets)
+    assert result.status == 4
+    assert result.notes == [f"nbtext: cut.tsv{SUFFIX[kind]}: the {kind} file is cut short"]
+    assert [row[0] for row in result.rows] == [f"{path.name}:{number}" for number in range(1, len(result.rows) + 1)]
+    assert len(result.rows) > 1000 or kind != "gzip"
+    before = (pets / "nbtext.joblib").read_bytes()
+    assert "is cut short" in error_line(nbtext("train", path.name, cwd=pets), 4)
+    assert "is cut short" in error_line(nbtext("evaluate", path.name, "--format", "tsv", cwd=pets), 4)
+    assert (pets / "nbtext.joblib").read_bytes() == before
+
+
+@KINDS
+def test_a_bomb_costs_neither_memory_nor_a_traceback(pets: Path, kind: str) -> None:
+    path = pets / f"bomb.jsonl{SUFFIX[kind]}"
+    path.write_bytes(PACK[kind](bytes(7_000_000)) * 10)
+    small = nbtext("classify", path.name, "--format", "jsonl", "--max-document-size", "1M", cwd=pets, limits=LITTLE_MEMORY)
+    assert (small.status, len(small.rows)) == (1, 1)
+    assert small.rows[0][2] == "larger than 1 MiB; see --max-document-size"
+    line = error_line(nbtext("classify", path.name, "--format", "jsonl", "--max-unpacked-size", "10M", cwd=pets, limits=LITTLE_MEMORY), 4)
+    assert line == f"nbtext: {path.name}: unpacks to more than 10 MiB; see --max-unpacked-size"
+    one = nbtext("classify", path.name, "--format", "dir", "--document", "text", cwd=pets, limits=MEMORY)
+    assert one.rows == [[path.name, "", "larger than 64 MiB; see --max-document-size"]]
+
+
+def test_standard_input_may_be_compressed(pets: Path) -> None:
+    found = nbtext("classify", "-", "--format", "lines", cwd=pets, stdin=gzip.compress(b"the cat\nthe dog\n"))
+    assert [row[:2] for row in found.rows] == [["-:1", "cats"], ["-:2", "dogs"]]
+    assert nbtext("classify", "-", cwd=pets, stdin=gzip.compress(b"the dog barks")).rows[0][1] == "dogs"
+
+
+def test_names_that_promise_what_is_not_there(tmp_path: Path) -> None:
+    corpus(
+        tmp_path,
+        {"c.csv.gz": "a,x\n", "empty.csv.gz": "", "d/a/1.gz": "plain", "d/a/2.xz": b"\xfd7zXZ\0 broken", "d/a/3": "fine", "d/a/4.gz": ""},
+    )
+    with pytest.raises(PathError, match=r"c.csv.gz: the gzip file is damaged \("):
+        documents(tmp_path / "c.csv.gz")
+    assert texts(tmp_path / "empty.csv.gz") == []
+    assert {name.rpartition("/")[2]: why.partition(" (")[0] for name, why in problems(tmp_path / "d").items()} == {
+        "1.gz": "the gzip file is damaged",
+        "2.xz": "the xz file is damaged",
+    }

@@ -1,0 +1,79 @@
+"""From texts to counts: a sample or all documents, hashes of contents, and what cannot be a label or would change nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.counts.counting import check_label, content_hashes, count_corpus, count_documents, require_words
+from nbtext.errors import UsageError
+from nbtext.settings import READING, TRAINING, checked
+from tests.building import plain
+from tests.changing import Corpus, corpora
+
+
+def parameters(**given: Any) -> dict[str, Any]:
+    return checked(TRAINING, {"stemmer": "none", **given})
+
+
+@given(corpora, st.sampled_from([{}, {"ngrams": 2}, {"char_ngrams": "2"}]))
+def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(labelled: Corpus, setting: dict[str, Any]) -> None:
+    encoded = [(label, text.encode()) for label, text in labelled]
+    whole = count_corpus(encoded, parameters(**setting), [])
+    statistics, documents = count_documents(encoded, parameters(**setting), [])
+    assert plain(statistics) == plain(whole.statistics)
+    assert [statistics.classes[number] for number in documents.classes.tolist()] == [label for label, _ in labelled]
+    assert documents.hashes.tolist() == content_hashes([text for _, text in encoded]).tolist()
+    if not setting:
+        bounds, matrix = documents.matrix.offsets.tolist(), documents.matrix
+        for (_, text), begin, end in zip(labelled, bounds, bounds[1:], strict=False):
+            terms = [statistics.vocabulary.term(term) for term in matrix.terms[begin:end].tolist()]
+            assert dict(zip(terms, matrix.counts[begin:end].tolist(), strict=True)) == Counter(text.split())
+
+
+@given(corpora, st.integers(0, 5))
+def test_the_sample_are_the_documents_with_the_smallest_hashes(labelled: Corpus, size: int) -> None:
+    counts = count_corpus([(label, text.encode()) for label, text in labelled], parameters(sample=size), [])
+    wanted = sorted(int.from_bytes(sha256(text.encode()).digest()[:8], "little") for _, text in labelled)[:size]
+    assert counts.sample.documents.hashes.tolist() == wanted
+
+
+def test_content_hashes_are_the_first_eight_bytes_of_sha_256() -> None:
+    """Of the empty text and of "abc": FIPS 180-4's examples."""
+    found = content_hashes([b"", b"abc"])
+    assert found.astype("<u8").tobytes().hex() == "e3b0c44298fc1c14" + "ba7816bf8f01cfea"
+    assert found.dtype == np.uint64
+
+
+def test_a_corpus_of_nothing_is_wrong_usage() -> None:
+    for count in (count_corpus, count_documents):
+        with pytest.raises(UsageError, match="the corpus has no documents that can be read"):
+            count([], parameters(), [])
+
+
+@pytest.mark.parametrize("label", ["", "\udc80", None, 1, b"cats"])
+def test_what_cannot_be_a_label(label: object) -> None:
+    check_label("cats and dogs")
+    with pytest.raises(UsageError, match="cannot be a label"):
+        check_label(label)
+    with pytest.raises(UsageError, match="cannot be a label"):
+        count_corpus([("cats", b"purr"), (label, b"bark")], parameters(), [])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("given", "setting"),
+    [({"ngrams": 2}, "--ngrams 2"), ({"char_ngrams": "2-3"}, "--char-ngrams 2-3"), ({"surface_forms": True}, "--surface-forms")],
+    ids=str,
+)
+def test_an_analysis_of_words_is_refused_for_features_that_are_counted_already(given: dict[str, Any], setting: str) -> None:
+    svmlight = checked(READING, {"format": "svmlight"})
+    require_words(parameters(), svmlight)
+    require_words(parameters(**given), checked(READING, {}))
+    with pytest.raises(UsageError, match=rf"counted already, so {setting} would change nothing; leave it out"):
+        require_words(parameters(**given), svmlight)

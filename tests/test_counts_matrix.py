@@ -1,0 +1,85 @@
+"""Document-term counts, against counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.counts.matrix import run_starts, stable_order
+from nbtext.counts.vocabulary import Vocabulary
+from nbtext.ragged import flat_indices, offsets
+from tests import oracle, strategies
+from tests.building import matrix_of, postings_of, statistics_of
+
+if TYPE_CHECKING:
+    from nbtext.counts.matrix import DocumentTermMatrix
+
+documents = st.lists(strategies.sequences, max_size=6)
+
+
+def rows(matrix: DocumentTermMatrix, vocabulary: Vocabulary) -> list[dict[str, int]]:
+    bounds = matrix.offsets.tolist()
+    cells = [(vocabulary.term(term), count) for term, count in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)]
+    found = [cells[begin:end] for begin, end in pairwise(bounds)]
+    assert all(len(dict(row)) == len(row) for row in found)
+    return [dict(row) for row in found]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@given(held=documents, asked=documents)
+def test_each_document_has_its_counts_and_what_is_unknown_is_counted_apart(
+    order: int, held: list[list[str]], asked: list[list[str]]
+) -> None:
+    vocabulary = statistics_of([("class", row) for row in held], order).vocabulary
+    known = {vocabulary.term(number) for number in range(len(vocabulary))}
+    matrix = matrix_of(asked, vocabulary, order)
+    terms = [oracle.ngrams(row, order) for row in asked]
+    assert rows(matrix, vocabulary) == [Counter(term for term in row if term in known) for row in terms]
+    assert matrix.unknown.tolist() == [sum(term not in known for term in row) for row in terms]
+    assert matrix.lengths.tolist() == [sum(term in known for term in row) for row in terms]
+    assert matrix.n_documents == len(asked)
+    assert matrix.entries.tolist() == [len({term for term in row if term in known}) for row in terms]
+
+
+@given(documents, st.sets(st.sampled_from(strategies.WORDS)))
+def test_some_terms_of_a_matrix_are_the_counts_of_those(asked: list[list[str]], chosen: set[str]) -> None:
+    vocabulary = Vocabulary.of(sorted(strategies.WORDS))
+    matrix = matrix_of(asked, vocabulary).of_terms(np.array([term in chosen for term in vocabulary.single_terms()]))
+    assert rows(matrix, vocabulary) == [Counter(term for term in row if term in chosen) for row in asked]
+
+
+@given(documents, st.data())
+def test_postings_stand_by_term_and_then_by_document_and_those_of_some_documents_are_theirs(
+    asked: list[list[str]], data: st.DataObject
+) -> None:
+    vocabulary = Vocabulary.of(sorted(strategies.WORDS))
+    postings = postings_of(asked, vocabulary)
+    found = list(zip(postings.terms.tolist(), postings.documents.tolist(), postings.counts.tolist(), strict=True))
+    assert found == sorted((vocabulary.find([term])[0], number, row.count(term)) for number, row in enumerate(asked) for term in set(row))
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(asked), max_size=len(asked)))
+    some = postings.of_documents(np.array(chosen, np.bool_)).matrix()
+    assert rows(some, vocabulary) == [Counter(row) for row, wanted in zip(asked, chosen, strict=True) if wanted]
+
+
+@given(st.lists(st.one_of(st.integers(0, 9), st.integers(0, 2**32 - 1), st.integers(0, 2**16).map(lambda n: n << 8))))
+def test_the_stable_order_is_that_of_a_sort_of_places(numbers: list[int]) -> None:
+    assert stable_order(np.array(numbers, np.int64)).tolist() == sorted(range(len(numbers)), key=numbers.__getitem__)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2))))
+def test_runs_begin_where_a_pair_differs_from_the_one_before(pairs: list[tuple[int, int]]) -> None:
+    left, right = (np.array([one[side] for one in pairs], np.int64) for side in (0, 1))
+    assert run_starts(left, right).tolist() == [place for place, one in enumerate(pairs) if not place or one != pairs[place - 1]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 5))))
+def test_flat_indices_run_through_each_row(found: list[tuple[int, int]]) -> None:
+    starts, sizes = (np.array([row[side] for row in found], np.int64) for side in (0, 1))
+    assert flat_indices(starts, sizes).tolist() == [start + i for start, size in found for i in range(size)]
+    assert offsets(sizes).tolist() == [sum(sizes.tolist()[:i]) for i in range(len(found) + 1)]

@@ -1,0 +1,218 @@
+"""Workers: what they give back, and how they end.
+
+Also tests `parallel/processes.py`, `parallel/processes.py`, `parallel/processes.py` and `parallel/processes.py`.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import time
+from collections import Counter
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext.errors import WorkerError
+from nbtext.parallel import processes
+from nbtext.parallel.processes import MOST_TICKETS, Pace, Share, Shares, Tally, Tickets, in_order, side_by_side
+from tests.budget import some
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(params=["fork", pytest.param("spawn", marks=pytest.mark.exhaustive)])
+def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways in which workers are started."""
+    monkeypatch.setattr(processes, "forks", lambda: request.param == "fork")
+    return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    before = leftovers()
+    yield
+    patience = time.monotonic() + 10
+    while leftovers() - before and time.monotonic() < patience:
+        time.sleep(0.1)
+        gc.collect()
+    assert leftovers() <= before
+
+
+def leftovers() -> set[str]:
+    """Semaphores and folders in shared memory."""
+    return {path.name for path in Path("/dev/shm").glob("*") if "loky" in path.name or "joblib" in path.name}
+
+
+def numbers(shared: str, share: Share) -> tuple[int, list[str]]:
+    found = [f"{shared}{number}" for number in share]
+    share.report(len(found), 10 * len(found))
+    return os.getpid(), found
+
+
+@pytest.mark.repeated
+@pytest.mark.parametrize(("n", "jobs"), some([(n, jobs) for n in (0, 1, 2, 7, 3000) for jobs in (1, 2, 3)], 6))
+def test_each_task_is_done_once(method: str, n: int, jobs: int) -> None:
+    if method == "spawn" and n not in (2, 7):
+        pytest.skip("an interpreter takes a while to start")
+    heard: list[tuple[int, int]] = []
+    results = side_by_side(numbers, "a", n, jobs, lambda *now: heard.append(now))
+    assert len(results) == max(min(jobs, n), 1)
+    processes = {process for process, _ in results}
+    assert len(processes) == len(results) if method == "fork" else processes  # a quick interpreter may have a second share
+    assert Counter(name for _, names in results for name in names) == Counter(f"a{number}" for number in range(n))
+    if method == "fork":
+        assert heard[-1] <= (n, 10 * n)
+
+
+@pytest.mark.parametrize("n", [0, 1, MOST_TICKETS - 1, MOST_TICKETS, MOST_TICKETS + 1, 5 * MOST_TICKETS + 3])
+def test_tickets_go_to_whoever_asks_until_there_are_none(n: int) -> None:
+    tickets = Tickets(n)
+    one, other = iter(Share(tickets, Tally(2, seen_by_all=False), 0)), tickets.of(1)
+    found: tuple[list[int], list[int]] = ([], [])
+    for place in range(n + 1):
+        found[place % 2].extend([number] if (number := next((one, other)[place % 2], None)) is not None else [])
+    rest = [*one, *other]
+    tickets.close()
+    assert sorted(found[0] + found[1] + rest) == list(range(n))
+    assert all(kept == sorted(kept) for kept in found)
+
+
+def test_tickets_can_be_withdrawn() -> None:
+    tickets = Tickets(100)
+    mine = tickets.of(0)
+    assert next(mine) == 0
+    tickets.withdraw()
+    assert list(mine) == []
+    tickets.close()
+
+
+def test_shares_are_dealt_out_beforehand() -> None:
+    shares = Shares(7, 3)
+    assert [list(shares.of(process)) for process in range(3)] == [[0, 3, 6], [1, 4], [2, 5]]
+
+
+def doubled(shared: int, task: int) -> int:
+    time.sleep(0.05 * (task % 3 == 0))
+    return 2 * task + shared
+
+
+def test_results_are_in_order_and_few_are_ahead(method: str) -> None:
+    begun = []
+
+    def tasks() -> Iterator[int]:
+        for task in range(20):
+            begun.append(task)
+            yield task
+
+    found = []
+    for task, result in in_order(doubled, 1, tasks(), 2, lambda task: task % 5 == 0):
+        found.append((task, result))
+        assert len(begun) - len(found) <= 2 * processes.AHEAD
+    assert found == [(task, None if task % 5 == 0 else 2 * task + 1) for task in range(20)]
+
+
+def fail(shared: object, task: object) -> None:
+    raise ValueError(f"{shared} {task}")
+
+
+def end(shared: object, task: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leave(shared: object, task: object) -> None:
+    os._exit(0)
+
+
+def end_while_sending(shared: object, task: object) -> bytes:
+    def send_half(connection: Any, content: Any) -> None:
+        os.write(connection.fileno(), bytes(content)[: len(content) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Connection._send = send_half  # type: ignore[attr-defined]
+    return b"never"
+
+
+def alone(function: Callable[[Any, Any], Any]) -> Callable[[Any, Share], object]:
+    """Work that does this in other processes."""
+    parent = os.getpid()
+
+    def work(shared: object, share: Share) -> object:
+        return function(shared, 0) if os.getpid() != parent else None
+
+    return work
+
+
+def test_what_a_function_raises_is_raised(method: str) -> None:
+    with pytest.raises(ValueError, match="shared 3"):
+        list(in_order(fail, "shared", [3], 2, lambda _: False))
+    with pytest.raises(ValueError, match="shared 0"):
+        side_by_side(alone(fail), "shared", 9, 2)
+
+
+@pytest.mark.parametrize("how", [end, leave, end_while_sending])
+def test_a_worker_that_ends_is_an_error_and_not_waited_for(method: str, how: Callable[[Any, Any], Any]) -> None:
+    with pytest.raises(WorkerError, match="a worker process ended") as found:
+        list(in_order(how, None, range(9), 2, lambda _: False))
+    assert found.value.exit_status == 4
+    with pytest.raises(WorkerError):
+        side_by_side(alone(how), None, 9, 2)
+
+
+def test_results_not_wanted_any_more_end_the_workers(method: str) -> None:
+    import multiprocessing
+
+    results = in_order(doubled, 1, range(1000), 2, lambda _: False)
+    assert next(results) == (0, 1)
+    assert len(multiprocessing.active_children()) == 2
+    results.close()  # type: ignore[attr-defined]
+    assert multiprocessing.active_children() == []
+
+
+def test_a_worker_does_not_outlive_its_parent() -> None:
+    reading, writing = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        for _ in in_order(wait_for_nothing, writing, [0, 1], 2, lambda _: False):
+            pass
+        os._exit(0)
+    os.close(writing)
+    worker = int.from_bytes(os.read(reading, 4), "little")
+    assert os.getppid() != worker
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    while os.read(reading, 4):  # until no process has the other end
+        pass
+    os.close(reading)
+
+
+def wait_for_nothing(writing: int, task: int) -> None:
+    os.write(writing, os.getpid().to_bytes(4, "little"))
+    time.sleep(600)
+
+
+def test_a_report_is_due_as_often_as_documents_take_a_twentieth_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("nbtext.parallel.processes.time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def dues(pace: Pace, seconds: float, reports: int) -> list[int]:
+        """When reports come after so many seconds each."""
+        found = []
+        for _ in range(reports):
+            now[0] += seconds
+            pace.reported()
+            found.append(pace.due)
+        return found
+
+    pace = Pace()
+    assert pace.due == 1
+    assert dues(pace, 0.001, 4) == [3, 7, 15, 31]
+    assert dues(pace, 1, 3) == [31 + 8, 39 + 4, 43 + 2]
+    assert dues(pace, 1, 3) == [46, 47, 48]
+    assert np.diff(dues(pace, 0, 15)).max() == 1024

@@ -1,0 +1,135 @@
+"""Every parameter: its default, what it takes, what it refuses. A new one in the tables is tested without a new test.
+
+Also tests `settings.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from nbtext import settings as parameters
+from nbtext.errors import UsageError
+from nbtext.settings import CRITERIA, INPUT, LANGUAGES, READING, SNOWBALL_STEMMERS, TRAINING, Parameter, checked
+
+TABLES = [table for table in vars(parameters).values() if isinstance(table, tuple) and table and isinstance(table[0], Parameter)]
+ALL: list[Parameter] = [parameter for table in TABLES for parameter in table]
+EVERY = pytest.mark.parametrize("parameter", ALL, ids=lambda parameter: parameter.name)
+ALWAYS_WRONG: tuple[object, ...] = ("", [], {}, object(), b"", (), math.nan, math.inf, -math.inf, -1)
+"""No parameter takes any of these, but for those that `TAKES` tells. `WRONG` adds what is near the values that one takes."""
+
+TAKES: dict[str, tuple[type, ...]] = {"label_column": (object,), "text_column": (object,), "id_column": (object,)}
+"""Columns are names, and almost any text is a name."""
+
+WRONG: dict[str, tuple[object, ...]] = {
+    "drop_quotes": ("yes", 1, None),
+    "max_document_size": ("0", "64X", "1.5M", "K", "-1K", True, "99999999999G"),
+    "format": ("zip", "DIR", 1),
+    "document": ("pdf", "Text", None),
+    "headers": (",", "subject,,from", " ", 3),
+    "label_column": ("", "0", 0, "00"),
+    "text_column": ("", "0", 0),
+    "id_column": ("", "0", 0),
+    "header": ("yes", 1, 0, "true"),
+    "delimiter": ("", "ab", "\n", '"', "\r"),
+    "encoding": ("utf-99", 8, "utf\0", "base64"),
+    "classifier": ("svm", 0),
+    "language": ("klingon", "English", "en"),
+    "stop_words": (0, True),
+    "stemmer": ("snow", "Porter", True),
+    "ngrams": (0, 11, "9" * 400, "0", 1.5, "1.5", True, "two", None, 2**40),
+    "char_ngrams": (0, 11, "0", "3-2", "3-", "-3", "3-5-7", "3-11", 3.0, True, "three", "³"),
+    "min_df": (0, "-1", 2.5, False, "x", None),
+    "max_df": (1.01, "-0.1", "nan", True, "half", None),
+    "top": (0, "0", 2.5, True, "all"),
+    "by": ("magic", "CHI2"),
+    "smoothing": (-0.1, "-1", "nan", "inf", True, "none", 1e13, 1e-13, None),
+    "prior_shape": ("flat", 0),
+    "latent": (0, "0", 10001, 2.5, True, None),
+    "covariance": ("own", 0),
+    "covariance_shape": ("round", 0),
+    "shrinkage": (1.01, "-0.1", "nan", True, "none", None),
+    "estimate": ("mode", 1),
+    "class_prior": ("smoothed", "smoothed:", "smoothed:-1", "smoothed:x", "smoothed:nan", {"a": -1}, {"a": "x"}, {"a": 0}, {"a": True}, 1),
+}
+
+RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
+    "headers": (("Subject, From", "subject,from"), ("x-spam", "x-spam")),
+    "label_column": ((3, "3"), ("class", "class"), ("12", "12")),
+    "delimiter": (("tab", "\t"), ("\\t", "\t"), (";", ";")),
+    "encoding": (("auto", "auto"), ("UTF8", "utf-8"), ("latin-1", "iso8859-1")),
+    "max_document_size": (("64M", "64M"), (64 << 20, "64M"), ("1048576", "1M"), ("1000", "1000"), (1, "1"), ("2g", "2G"), ("1KiB", "1K")),
+    "header": ((True, True), (False, False), (None, None)),
+    "ngrams": ((1, 1), ("3", 3), (2.0, 2)),
+    "char_ngrams": (("3-5", "3-5"), ("4", "4"), (4, "4"), ("4-4", "4"), ("03-5", "3-5")),
+    "min_df": (("5", 5),),
+    "max_df": (("0.5", 0.5), (1, 1.0), (0, 0.0)),
+    "top": ((None, None), ("500", 500)),
+    "smoothing": (("auto", "auto"), ("0.5", 0.5), (0, 0.0), (1, 1.0), ("1e-12", 1e-12)),
+    "language": tuple((name, name) for name in LANGUAGES),
+    "stemmer": tuple((name, name) for name in ("snowball", "none", "porter", *SNOWBALL_STEMMERS)),
+    "by": tuple((name, name) for name in CRITERIA),
+    "class_prior": (("smoothed:1.50", "smoothed:1.5"), ("uniform", "uniform"), ({"b": 1, "a": "2"}, {"a": 2.0, "b": 1.0})),
+}
+
+
+def wrong_values(parameter: Parameter) -> list[object]:
+    values = [value for value in ALWAYS_WRONG if not isinstance(value, TAKES.get(parameter.name, ()))]
+    return [*values, *WRONG.get(parameter.name, ())]
+
+
+def test_every_parameter_has_a_name_of_its_own_and_examples_are_of_those_that_there_are() -> None:
+    names = [parameter.name for parameter in ALL]
+    assert len(names) == len(set(names))
+    assert {*WRONG, *RIGHT, *TAKES} <= set(names)
+    assert set(READING + INPUT + TRAINING) <= set(ALL)
+
+
+@EVERY
+def test_a_wrong_value_is_refused_by_an_error_that_names_option_and_value(parameter: Parameter) -> None:
+    for value in wrong_values(parameter):
+        if value is None and parameter.default is None:
+            continue
+        with pytest.raises(UsageError) as refused:
+            parameter.checked(value)
+        message = str(refused.value)
+        assert message.startswith(f"{parameter.option} must be ")
+        assert repr(value) in message
+        assert len(message.removeprefix(f"{parameter.option} must be ").split(", not ")[0]) > 3
+
+
+@EVERY
+def test_a_default_is_canonical(parameter: Parameter) -> None:
+    assert parameter.checked(parameter.default) == parameter.default
+    assert type(parameter.checked(parameter.default)) is type(parameter.default)
+
+
+@EVERY
+def test_every_parameter_has_a_meaning_that_is_a_sentence_and_a_default_of_plain_json(parameter: Parameter) -> None:
+    assert parameter.meaning[0].isupper() or parameter.meaning.startswith("auto")
+    assert parameter.meaning.endswith(".")
+    assert json.loads(json.dumps(parameter.default)) == parameter.default
+    assert parameter.option == "--" + parameter.name.replace("_", "-")
+
+
+@EVERY
+def test_canonical_values_stay_as_they_are(parameter: Parameter) -> None:
+    for value, canonical in RIGHT.get(parameter.name, ()):
+        found = parameter.checked(value)
+        assert (found, type(found)) == (canonical, type(canonical))
+        assert parameter.checked(found) == found
+
+
+def test_given_values_are_checked_and_others_are_defaults() -> None:
+    found = checked(TRAINING, {"top": "7", "smoothing": "1e-2"})
+    defaults: dict[str, Any] = {parameter.name: parameter.default for parameter in TRAINING}
+    assert found == {**defaults, "top": 7, "smoothing": 0.01}
+    assert checked(READING, {}) == {parameter.name: parameter.default for parameter in READING}
+
+
+def test_a_parameter_that_there_is_not_is_named_and_those_that_there_are_are_told() -> None:
+    with pytest.raises(UsageError, match=r"'alpha'.*smoothing"):
+        checked(TRAINING, {"alpha": 1})
