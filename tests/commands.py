@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.model.verify import verify
+from nbtext.inspection.verification import verify
 from tests import warm
 from tests.process import HOUSE, PETS, TIME_LIMIT, Result, corpus
 

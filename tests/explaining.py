@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.model.explanation import Explainer
+from nbtext.explain.explanation import Explainer
 
 if TYPE_CHECKING:
-    from nbtext.model.explanation import Explanation
+    from nbtext.explain.explanation import Explanation
 
 TEXTS = {
     "cats": ["the cat purrs on the red sofa", "cats climb and scratch the sofa", "a red cat sleeps, a white cat purrs"],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext import TextClassifier
 from nbtext.errors import ModelError
-from nbtext.model.overview import overview
+from nbtext.inspection.overview import overview
 
 if TYPE_CHECKING:
     from pathlib import Path

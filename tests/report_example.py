@@ -6,21 +6,21 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from nbtext.metrics import wilson_interval
-from nbtext.model.report_data import (
+from nbtext.evaluation.gathering import (
     Bin,
     ClassFigures,
-    ClassTerms,
     Confusion,
     Figure,
     Forecast,
     LearningCurve,
     LearningPoint,
     Mistake,
-    Piece,
     Reliability,
     ReportData,
 )
+from nbtext.explain.mistakes import Piece
+from nbtext.inspection.terms import ClassTerms
+from nbtext.metrics import wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

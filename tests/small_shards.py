@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.cli import jobs
 from nbtext.cli.main import main
 from nbtext.corpus import reading
-from nbtext.model import sharded_scores
+from nbtext.model import sharding as sharded_scores
 from nbtext.parallel import processes
 
 if TYPE_CHECKING:

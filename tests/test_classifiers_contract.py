@@ -18,8 +18,8 @@ from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.verify import verify
-from nbtext.model_selection.cross_validation import train_and_score
+from nbtext.evaluation.cross_validation import train_and_score
+from nbtext.inspection.verification import verify
 from nbtext.settings import CALIBRATIONS
 from tests.process import HOUSE, SERVICE_DESK, cold, nbtext, run, succeeded
 

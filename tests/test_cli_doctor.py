@@ -1,6 +1,6 @@
 """`nbtext doctor`: what it finds when all is well, and one thing at a time that is not.
 
-Also tests `model/health.py`, `model/speed.py` and `report/health.py`.
+Also tests `inspection/health.py`, `inspection/health.py` and `report/health.py`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import __version__
-from nbtext.model import health
-from nbtext.model.speed import megabytes_per_second
+from nbtext.inspection import health
+from nbtext.inspection.health import megabytes_per_second
 from tests.process import Result, cold, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def test_a_folder_that_cannot_be_written(pets: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(f"nbtext.model.health.{place}", full)
+    monkeypatch.setattr(f"nbtext.inspection.health.{place}", full)
     findings = {of.check: of for of in health.health(str(pets / "nbtext.joblib"), named=True)}
     folder = findings["folder"]
     assert (folder.result, folder.problem.exit_status if folder.problem else 0) == ("failed", 4)

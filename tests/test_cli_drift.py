@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext.errors import PathError
-from nbtext.model.drift_history import read_history
+from nbtext.evaluation.drift_log import read_history
 from nbtext.typicality import ANSWERS, FIGURES
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.model.generation import DocumentGenerator
+from nbtext.inspection.generation import DocumentGenerator
 from tests.process import PETS, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """`nbtext inspect`: the overview, evidence, and what the model knows of words.
 
-Also tests `model/term_details.py`, `report/criteria.py`, `report/overview.py` and `report/terms.py`.
+Also tests `inspection/terms.py`, `report/criteria.py`, `report/overview.py` and `report/terms.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`nbtext inspect` with --class, --similarity and --perplexity.
 
-Also tests `model/perplexity.py`, `report/class_details.py`, `report/perplexity.py` and `report/similarity.py`.
+Also tests `inspection/overview.py`, `report/class_details.py`, `report/perplexity.py` and `report/similarity.py`.
 """
 
 from __future__ import annotations

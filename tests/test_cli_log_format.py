@@ -90,7 +90,7 @@ def test_text_is_the_default_and_can_be_said(pets: Path) -> None:
 
 def test_an_internal_error_with_its_traceback(pets: Path) -> None:
     code = (
-        "import sys; import nbtext.model.overview as o; from nbtext.cli.main import run\n"
+        "import sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
         "o.overview = broken; sys.exit(run(sys.argv[1:]))"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from nbtext.model.held import held
+from nbtext.model.locked_model import held
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
 from tests.changing import DAYS, FIRST
 from tests.process import PETS, corpus, error_line, nbtext, succeeded

@@ -1,6 +1,6 @@
 """`nbtext promote`: the pair of model and ledger that takes the place of another, what is refused, and processes that are killed while they do it.
 
-Also tests `model/promotion.py`.
+Also tests `model/locked_model.py`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from nbtext.errors import ModelError, NbtextError
-from nbtext.model.promotion import promote
+from nbtext.model.locked_model import promote
 from nbtext.store.ledger import ledger_path, read_ledger
 from nbtext.store.lock import locked
 from nbtext.store.model_file import model_content, model_digest
 from tests.budget import exhaustive, rounds
 from tests.process import HOUSE, PETS, TIME_LIMIT, corpus, error_line, nbtext, start, succeeded
-from tests.test_model_held import DYING
+from tests.test_model_locked_model import DYING
 
 MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}
 ONCE = ["--once"]
@@ -223,7 +223,7 @@ def test_a_new_model_that_is_replaced_while_it_is_read(once: Path, monkeypatch: 
         Path(path).write_bytes((once / "nbtext.joblib").read_bytes())
         return content
 
-    monkeypatch.setattr("nbtext.model.promotion.model_content", and_then_replaced)
+    monkeypatch.setattr("nbtext.model.locked_model.model_content", and_then_replaced)
     before = (once / "nbtext.joblib").read_bytes()
     with pytest.raises(ModelError, match=r"new: was replaced while it was read; run it again"):
         promote(str(once / "new"), str(once / "nbtext.joblib"), lock_timeout=0)

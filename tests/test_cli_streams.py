@@ -109,7 +109,7 @@ def test_modules_in_the_current_directory_are_not_imported(pets: Path) -> None:
 
 def test_an_internal_error_is_one_line_and_status_70(pets: Path) -> None:
     code = (
-        "import sys; import nbtext.model.overview as o; from nbtext.cli.main import run\n"
+        "import sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
         "o.overview = broken; sys.exit(run(sys.argv[1:]))"
     )
@@ -123,7 +123,7 @@ def test_an_internal_error_is_one_line_and_status_70(pets: Path) -> None:
 
 def test_running_out_of_memory_is_told(pets: Path) -> None:
     code = (
-        "import sys; import nbtext.model.overview as o; from nbtext.cli.main import run\n"
+        "import sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def greedy(*_): return bytearray(1 << 60)\n"
         "o.overview = greedy; sys.exit(run(sys.argv[1:]))"
     )
@@ -152,7 +152,7 @@ def test_signals_while_classifying(pets: Path, number: signal.Signals) -> None:
 def test_a_hang_up_is_ignored_under_nohup(pets: Path) -> None:
     code = (
         "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "import nbtext.model.overview as o; from nbtext.cli.main import run\n"
+        "import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "real = o.overview\n"
         "def hang_up(*arguments): os.kill(os.getpid(), signal.SIGHUP); return real(*arguments)\n"
         "o.overview = hang_up; sys.exit(run(['inspect']))"

@@ -1,6 +1,6 @@
 """`nbtext tokens`: every word of a document with its place, and with the reason if it does not count.
 
-Also tests `model/tokens.py` and `report/tokens.py`.
+Also tests `explain/word_walk.py` and `report/tokens.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.counting import document_counter
-from nbtext.model.tokens import Tokens
+from nbtext.explain.word_walk import Tokens
 from tests import strategies
 from tests.budget import examples
 from tests.process import PETS, corpus, error_line, nbtext, succeeded
@@ -24,7 +24,7 @@ from tests.test_cli_terminal import on_terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nbtext.model.tokens import Term, Token
+    from nbtext.explain.word_walk import Term, Token
 
 TEXT = "The CAFÉ's cats—purr, 3.14 and don't bark. X unicorns"
 

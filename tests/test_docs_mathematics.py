@@ -74,7 +74,7 @@ FORMULAS = {
     "Bernoulli and Beta, posterior mean": "classifiers.bernoulli.beta_mean",
     "Bernoulli and Beta, MAP": "classifiers.bernoulli.beta_mode",
     "perplexity": "language_model.measures.perplexity",
-    "generation of a document": "model.generation.DocumentGenerator",
+    "generation of a document": "inspection.generation.DocumentGenerator",
     "draw of terms": "language_model.sampling.Categorical.draw",
     "draw of a length": "language_model.sampling.draw_length",
     "draw from a Dirichlet-multinomial": "language_model.sampling.draw_polya",
@@ -147,8 +147,8 @@ FORMULAS = {
     "log loss": "metrics.outcomes.log_posterior_of",
     "Brier score": "metrics.outcomes.brier_score",
     "calibration error": "metrics.reliability.expected_calibration_error",
-    "choice among settings": "model_selection.search.best_first",
-    "k-fold cross-validation": "model_selection.cross_validation.cross_validate",
+    "choice among settings": "evaluation.search.best_first",
+    "k-fold cross-validation": "evaluation.cross_validation.cross_validate",
 }
 """Rows that must be there, and the function that computes each."""
 

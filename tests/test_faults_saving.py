@@ -134,7 +134,7 @@ def test_fault_45_too_few_open_files(training: Setting) -> None:
 
 def test_a_failure_that_names_no_file_is_not_put_down_to_standard_output(pets: Path) -> None:
     code = (
-        "import errno, os, sys; import nbtext.model.overview as o; from nbtext.cli.main import run\n"
+        "import errno, os, sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def broken(*_): raise OSError(errno.EIO, os.strerror(errno.EIO))\n"
         "o.overview = broken; sys.exit(run(['inspect']))"
     )

@@ -1,6 +1,6 @@
 """Evidence, AIC and BIC: slow twins, scipy's Dirichlet-multinomial, numbers worked by hand; m-estimates are Dirichlet smoothing.
 
-Also tests `model/criteria.py`.
+Also tests `inspection/overview.py`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from scipy.stats import dirichlet_multinomial
 
 from nbtext.classifiers.base import class_prior
 from nbtext.errors import UsageError
+from nbtext.inspection.overview import criteria
 from nbtext.language_model.measures import log_evidence_of_classes, log_evidence_of_labels, maximum_likelihood_fit
 from nbtext.language_model.smoothing import count_histogram, log_evidence
-from nbtext.model.criteria import criteria
 from nbtext.settings import TRAINING, checked
 from tests import oracle, strategies
 from tests.building import language_models, statistics_from_table, statistics_of

@@ -1,4 +1,4 @@
-"""What `TextClassifier` takes and refuses, and what stays as it was when it does: `model/labelled_texts.py`."""
+"""What `TextClassifier` takes and refuses, and what stays as it was when it does: `model/text_classifier.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model as arrays and back: `model/plain.py`, `model/plain_counts.py`, `model/plain_learnt.py` and `model/plain_values.py`."""
+"""A model as arrays and back: `model/state.py`, `model/state.py`, `model/state.py` and `model/state.py`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,21 @@ from nbtext import TextClassifier
 from nbtext.attributes import LARGEST, SMALLEST, Attributes
 from nbtext.counts.moments import Moments
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.plain import MOST, narrow, row_bounds, utf8, whole
-from nbtext.model.plain_counts import VALUES, _sorted
-from nbtext.model.plain_values import MOST_DIGITS, moments_from_plain, sample_values_from_plain, values_to_plain
-from nbtext.model.state import ARRAYS, from_plain
+from nbtext.model.state import (
+    ARRAYS,
+    MOST,
+    MOST_DIGITS,
+    VALUES,
+    _sorted,
+    from_plain,
+    moments_from_plain,
+    narrow,
+    row_bounds,
+    sample_values_from_plain,
+    utf8,
+    values_to_plain,
+    whole,
+)
 from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
 from nbtext.text.hashing import pair

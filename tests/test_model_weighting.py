@@ -16,7 +16,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file
 from tests.process import PETS, SERVICE_DESK, error_line, nbtext, succeeded
-from tests.test_model_selection_cross_validation import DESK, assert_as_trained_apart
+from tests.test_evaluation_cross_validation import DESK, assert_as_trained_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,8 +200,8 @@ def test_leaving_one_out_is_refused() -> None:
 
 def test_words_are_marked_by_what_they_add_to_the_score() -> None:
     """The excerpt's nats over all occurrences are what the same words tip in the list of mistakes."""
-    from nbtext.model.excerpts import Excerpts
-    from nbtext.model.located import WordLocator
+    from nbtext.explain.mistakes import Excerpts
+    from nbtext.explain.word_walk import WordLocator
 
     model = TextClassifier(weighting="tfidf", stemmer="none").fit(
         ["engine oil oil brakes"] * 2 + ["match goals goals"] * 2 + ["roses"], ["cars"] * 2 + ["sport"] * 2 + ["garden"]

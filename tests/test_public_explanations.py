@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.model.explanation import Explainer
-from nbtext.model.why_not import WhyNotFinder
+from nbtext.explain.counterfactual import WhyNotFinder
+from nbtext.explain.explanation import Explainer
 from tests.reading import documents
 from tests.test_public_corpora import CORPORA, unpacked
 

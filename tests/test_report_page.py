@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from nbtext.model.report_data import ClassFigures, Confusion, Figure, Forecast, Leaks, Reliability, ReportData
+from nbtext.evaluation.gathering import ClassFigures, Confusion, Figure, Forecast, Leaks, Reliability, ReportData
 from nbtext.report.page.page import HERE, html_page
 from nbtext.report.page.wording import summary
 from tests.budget import examples

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.model.report_data import Bin, Figure, Forecast, LearningPoint
+from nbtext.evaluation.gathering import Bin, Figure, Forecast, LearningPoint
 from nbtext.report.page.charts import bar, learning_curve, logarithmic, reliability_diagram, round_numbers
 from nbtext.report.page.heat_map import heat_map, legend, shade
 from nbtext.report.page.markup import Markup, breakable, element, escaped, shortened

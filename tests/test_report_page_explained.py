@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.errors import DocumentError
-from nbtext.model.explanation import Explained, Explainer
+from nbtext.explain.explanation import Explained, Explainer
 from nbtext.report.explained_parts import level, pieces, strongest, strongest_first
 from nbtext.report.page.explained import explanations_page
 from nbtext.report.page.page import HERE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbtext.model.report_data import Figure
+from nbtext.evaluation.gathering import Figure
 from nbtext.report.page.figures import interval, nats, percent, percent_interval, share
 
 

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.model.judging import judge
-from nbtext.model.overview import overview
+from nbtext.evaluation.judging import judge
+from nbtext.inspection.overview import overview
 from nbtext.report import tables
 from nbtext.report.evaluation import print_evaluation
 from nbtext.report.overview import print_overview

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.model.verify import verify
+from nbtext.inspection.verification import verify
 from nbtext.store import FORMAT
 from tests.fixtures.make import FIXTURES, FOLDER, RELEASED, answers
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtext.errors import ModelError, PathError
-from nbtext.model.once import joined
+from nbtext.model.changing import joined
 from nbtext.store.ledger import (
     ABSENT,
     FINGERPRINT,

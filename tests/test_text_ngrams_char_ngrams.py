@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from nbtext import TextClassifier
 from nbtext.counts.counting import document_counter
-from nbtext.model.excerpts import Excerpts
+from nbtext.explain.mistakes import Excerpts
 from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, sizes_of
 from nbtext.text.words import words
 from tests import oracle, strategies

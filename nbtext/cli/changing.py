@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nbtext.cli.options import Command
     from nbtext.corpus.document import Document
     from nbtext.model import TextClassifier
-    from nbtext.model.held import HeldModel
-    from nbtext.model.once import Batch
+    from nbtext.model.changing import Batch
+    from nbtext.model.locked_model import HeldModel
     from nbtext.store.ledger import Ledger
 
 LOCK_TIMEOUT = 60.0
@@ -39,7 +39,7 @@ def writing_options(command: Command) -> Command:
 
 def held_model(path: str, options: dict[str, Any]) -> AbstractContextManager[HeldModel]:
     """The model file under its lock, as the options say; raises `LockedError`."""
-    from nbtext.model.held import held
+    from nbtext.model.locked_model import held
 
     return held(path, lock_timeout=options["lock_timeout"], backup=options["backup"])
 
@@ -70,7 +70,7 @@ def say_left_ledger(path: str, say: Messages) -> bool:
 def batch_of(model: TextClassifier, source: Corpus, jobs: int) -> tuple[Batch, list[str]] | None:
     """The documents of a corpus as a model of these parameters counts them, with fingerprints, and their names; None if there are none."""
     from nbtext.cli.jobs import documents_counted
-    from nbtext.model.once import Batch
+    from nbtext.model.changing import Batch
 
     counted = documents_counted(model, source, jobs, _fingerprint)
     return counted and (Batch.of((counted.statistics, counted.documents), counted.notes), counted.names)
@@ -85,7 +85,7 @@ def _fingerprint(document: Document) -> bytes:
 def train_once(model: TextClassifier, source: Corpus, jobs: int) -> Ledger:
     """Train a model on the different documents of a corpus, for --once; all of them are kept as counts until it is done."""
     from nbtext.cli.jobs import no_documents
-    from nbtext.model.once import trained_once
+    from nbtext.model.changing import trained_once
 
     batch, _ = batch_of(model, source, jobs) or no_documents()
     return trained_once(model, batch)
@@ -98,7 +98,7 @@ def corpus_for(model: TextClassifier, model_path: str, paths: Sequence[str], opt
     """
     from nbtext.cli.corpus import Corpus, on_error, reading_of, require_distinct
     from nbtext.corpus.reading import resolved
-    from nbtext.model.estimation import require_additive
+    from nbtext.model.training import require_additive
     from nbtext.store import check_replaceable
 
     require_additive(model.parameters)
@@ -114,7 +114,7 @@ def corpus_for(model: TextClassifier, model_path: str, paths: Sequence[str], opt
 
 def other_stemmer(model: TextClassifier) -> str | None:
     """That the package which stemmed the model's words is of another version now, if it is: some stems may not be what they were."""
-    from nbtext.model.versions import versions
+    from nbtext.model.text_classifier import versions
 
     for package, version in versions(model.parameters).items():
         before = model.written_by.get(package, version)
@@ -125,8 +125,8 @@ def other_stemmer(model: TextClassifier) -> str | None:
 
 def require_counted_alike(counted_by: TextClassifier, now: TextClassifier, path: str) -> None:
     """Raise `ModelError` if the model was replaced, since documents were counted, by one that counts otherwise."""
-    from nbtext.model.change import counting_difference
-    from nbtext.model.estimation import require_additive
+    from nbtext.model.changing import counting_difference
+    from nbtext.model.training import require_additive
 
     difference = counting_difference(counted_by, now)
     if difference is not None:

@@ -28,9 +28,9 @@ from nbtext.errors import UsageError, counted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from nbtext.evaluation.drift_log import DriftWatch
     from nbtext.model import TextClassifier
-    from nbtext.model.answers import Answer, ScoredBlock
-    from nbtext.model.drift_log import DriftWatch
+    from nbtext.model.scoring import Answer, ScoredBlock
     from nbtext.report.answers import AnswerForm
 
 
@@ -81,7 +81,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """
     from nbtext.cli.corpus import Corpus, on_error, reading_of
     from nbtext.model import TextClassifier
-    from nbtext.model.answers import answers_to, scored
+    from nbtext.model.scoring import answers_to, scored
     from nbtext.report.answers import write_answers
     from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
@@ -130,7 +130,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
 def _drift_watch(model: TextClassifier, model_path: str, log: str | None) -> DriftWatch | None:
     if log is None:
         return None
-    from nbtext.model.drift_log import DriftWatch
+    from nbtext.evaluation.drift_log import DriftWatch
 
     return DriftWatch(model, model_path)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.reading import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model import TextClassifier
-    from nbtext.model.sharded import Piece
+    from nbtext.model.sharding import Piece
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
@@ -53,9 +53,8 @@ def counted_on_cluster(model: TextClassifier, documents: Corpus, scheduler: str)
     """
     from nbtext.cli.progress import tallied
     from nbtext.corpus.reading import resolved, shards, source_of
-    from nbtext.model.clustered import counted_on
-    from nbtext.model.estimation import needs_documents
-    from nbtext.model.sharded import Counting
+    from nbtext.model.sharding import Counting, counted_on
+    from nbtext.model.training import needs_documents
     from nbtext.parallel.cluster import cluster
 
     if needs_documents(model.parameters):

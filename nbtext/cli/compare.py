@@ -58,9 +58,9 @@ def command(
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
     """
     from nbtext.cli.corpus import Corpus, check_output_file, corpus_paths, on_error
+    from nbtext.evaluation.comparison import compare
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.model import TextClassifier
-    from nbtext.model_selection.comparison import compare
 
     say = messages(options)
     if not corpus and options["files_from"] is None:
@@ -95,8 +95,8 @@ def command(
 
 def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, options: dict[str, Any]) -> int:
     """Raises `UsageError` for options that documents are needed for."""
+    from nbtext.inspection.differences import differences
     from nbtext.model import TextClassifier
-    from nbtext.model.differences import differences
 
     useless = ["changed"] * (options["changed"] is not None) + ["null"] * options["null"] + list(given(READING, options))
     if useless:

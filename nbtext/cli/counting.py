@@ -26,7 +26,7 @@ class Counted:
     names: list[str]
     columns: list[tuple[str, ...]]
     parameters: Mapping[str, Any]
-    """As `nbtext.model.estimation` takes them."""
+    """As `nbtext.model.training` takes them."""
     reading: dict[str, Any]
     stop_list: list[str]
     source: Corpus
@@ -41,7 +41,7 @@ def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages,
     from nbtext.corpus.reading import resolved
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
-    from nbtext.model.given_smoothing import looked_up
+    from nbtext.model.training import looked_up
     from nbtext.settings import READING, TRAINING, checked
 
     reading = resolved(checked(READING, given(READING, options)), paths, labelled=True)

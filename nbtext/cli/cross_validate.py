@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from nbtext.cli.counting import Counted
     from nbtext.cli.messages import Messages
     from nbtext.decision import DecisionRule
-    from nbtext.model_selection.folds import Folds
-    from nbtext.model_selection.held_out import HeldOut
+    from nbtext.evaluation.cross_validation import Folds, HeldOut
 
 FOLDS = 10
 OF_FOLDS = ("folds", "repeats", "seed", "group_column", "time_column")
@@ -112,8 +111,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
 def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule) -> tuple[dict[str, Any], list[HeldOut]]:
     """All figures, and the documents judged in each repeat."""
     from nbtext.counts.corpus_counts import Subsets
-    from nbtext.model_selection.cross_validation import cross_validate
-    from nbtext.model_selection.leave_one_out import leave_one_out
+    from nbtext.evaluation.cross_validation import cross_validate, leave_one_out
 
     if options["leave_one_out"]:
         held_out = leave_one_out(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, rule)
@@ -146,7 +144,7 @@ def _folds(of_corpus: Counted, options: dict[str, Any], say: Messages) -> tuple[
     """The folds of each repeat, and how they were made."""
     import numpy as np
 
-    from nbtext.model_selection.folds import grouped_folds, ordered_folds, ranks, stratified_folds, times_of
+    from nbtext.evaluation.cross_validation import grouped_folds, ordered_folds, ranks, stratified_folds, times_of
 
     n_folds, seed = options["folds"] or FOLDS, options["seed"] or 0
     values = [of_document[0] for of_document in of_corpus.columns if of_document]

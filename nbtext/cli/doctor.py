@@ -39,7 +39,7 @@ def command(model_path: str, output: str | None, **options: Any) -> int:
 
 
 def _examine(model_path: str, output: str | None) -> int:
-    from nbtext.model.health import health, versions
+    from nbtext.inspection.health import health, versions
     from nbtext.report.health import print_health
 
     named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != DEFAULT_MODEL

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from nbtext.model.drift_history import Run
+    from nbtext.evaluation.drift_log import Run
 
 
 @click.command("drift", short_help="Show how far new documents are from those of training.")
@@ -59,8 +59,8 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
       nbtext drift drift.log --last 30
       nbtext drift drift.log --output jsonl
     """
-    from nbtext.model.drift_history import judged, newest_of_a_model, read_history
-    from nbtext.model.drift_history import since as runs_since
+    from nbtext.evaluation.drift_log import judged, newest_of_a_model, read_history
+    from nbtext.evaluation.drift_log import since as runs_since
 
     say = messages(options)
     gates = [_gate(text) for text in fail_over]

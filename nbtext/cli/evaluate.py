@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
     from nbtext.decision import Decision
     from nbtext.model import TextClassifier
-    from nbtext.model.answers import ScoredBlock
+    from nbtext.model.scoring import ScoredBlock
     from nbtext.report.mistakes import MistakeFile
 
 
@@ -76,8 +76,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     """
     from nbtext.cli.corpus import Corpus, corpus_paths, on_error, reading_of
     from nbtext.cli.jobs import scored_documents
+    from nbtext.evaluation.judging import judge_scored
     from nbtext.model import TextClassifier
-    from nbtext.model.judging import judge_scored
 
     say = messages(options)
     model = TextClassifier.load(model_path)
@@ -101,7 +101,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
 
 
 def _collector(model: TextClassifier, mistakes: MistakeFile) -> Callable[[ScoredBlock, Decision], None]:
-    from nbtext.model.mistakes import MistakeFinder
+    from nbtext.explain.mistakes import MistakeFinder
 
     finder = MistakeFinder(model)
     return lambda block, decision: mistakes.add(finder.mistakes(block, decision))

@@ -48,8 +48,8 @@ def command(
       nbtext explain inbox/ --html explained.html
     """
     from nbtext.cli.corpus import Corpus, check_output_file, corpus_paths, on_error, reading_of
+    from nbtext.explain.explanation import Explainer
     from nbtext.model import TextClassifier
-    from nbtext.model.explanation import Explainer
 
     say = messages(options)
     paths = corpus_paths(corpus, options)

@@ -12,8 +12,8 @@ from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
-    from nbtext.model.held import HeldModel
-    from nbtext.model.once import Batch
+    from nbtext.model.changing import Batch
+    from nbtext.model.locked_model import HeldModel
     from nbtext.model.text_classifier import TextClassifier
 
 
@@ -67,7 +67,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
 
 def _forget(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages) -> None:
     from nbtext.counts.corpus_counts import without
-    from nbtext.model.once import forgotten
+    from nbtext.model.changing import forgotten
 
     counts = without(model.counts, batch.statistics, batch.documents)
     ledger = file.ledger_if_usable()
@@ -76,7 +76,7 @@ def _forget(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages)
 
 
 def _forget_once(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages) -> None:
-    from nbtext.model.once import forgotten_once
+    from nbtext.model.changing import forgotten_once
 
     ledger = file.ledger()
     if ledger is None:

@@ -42,8 +42,8 @@ def command(
       nbtext generate -n 1000 --output tsv
     """
     messages(options)
+    from nbtext.inspection.generation import DocumentGenerator
     from nbtext.model import TextClassifier
-    from nbtext.model.generation import DocumentGenerator
     from nbtext.report.generated import write_generated
 
     generator = DocumentGenerator(TextClassifier.load(model_path), draw=draw, seed=seed)

@@ -88,7 +88,7 @@ def command(model_path: str, top: int, verify: bool, output: str | None, **optio
     model = TextClassifier.load(model_path)
     parts = _parts(model, top, options, say)
     if output == "json":
-        from nbtext.model.overview import overview
+        from nbtext.inspection.overview import overview
         from nbtext.report.records import json_line
 
         sys.stdout.write(json_line({**overview(model, top), **parts}))
@@ -98,7 +98,7 @@ def command(model_path: str, top: int, verify: bool, output: str | None, **optio
 
 
 def _verify(model_path: str, output: str | None) -> int:
-    from nbtext.model.verify import verify
+    from nbtext.inspection.verification import verify
     from nbtext.report.verification import print_checks
 
     checks = verify(model_path)
@@ -112,19 +112,19 @@ def _parts(model: TextClassifier, top: int, options: dict[str, Any], say: Messag
     """What was asked for beside the overview."""
     parts: dict[str, Any] = {}
     if options["criteria"]:
-        from nbtext.model.criteria import criteria as criteria_of
+        from nbtext.inspection.overview import criteria as criteria_of
 
         parts["criteria"] = criteria_of(model.language_models, model.parameters)
     if options["words"]:
-        from nbtext.model.term_details import term_details
+        from nbtext.inspection.terms import term_details
 
         parts["words"] = term_details(model, options["words"])
     if options["labels"]:
-        from nbtext.model.class_details import class_details
+        from nbtext.inspection.terms import class_details
 
         parts["class_terms"] = class_details(model, options["labels"], top)
     if options["similarity"]:
-        from nbtext.model.similarity import similarity
+        from nbtext.inspection.overview import similarity
 
         parts["similarity"] = similarity(model, options["labels"])
     if options["held_out"]:
@@ -134,7 +134,7 @@ def _parts(model: TextClassifier, top: int, options: dict[str, Any], say: Messag
 
 def _perplexities(model: TextClassifier, options: dict[str, Any], say: Messages) -> dict[str, Any]:
     from nbtext.cli.corpus import Corpus, reading_of
-    from nbtext.model.perplexity import perplexities
+    from nbtext.inspection.overview import perplexities
 
     paths = options["held_out"]
     documents = Corpus(paths, reading_of(model, paths, options), say, labelled=True)
@@ -149,7 +149,7 @@ def _print(model: TextClassifier, top: int, parts: dict[str, Any]) -> None:
     from nbtext.report.tables import print_blank
 
     if not parts:
-        from nbtext.model.overview import overview
+        from nbtext.inspection.overview import overview
         from nbtext.report.overview import print_overview
 
         print_overview(overview(model, top))

@@ -9,8 +9,8 @@ from nbtext.cli.progress import tallied
 from nbtext.corpus.reading import BYTES, resolved, shards, source_of
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import UsageError
-from nbtext.model.estimation import needs_documents
-from nbtext.model.sharded import Counting, count_shards, in_order, joined_counts, joined_documents
+from nbtext.model.sharding import Counting, count_shards, in_order, joined_counts, joined_documents
+from nbtext.model.training import needs_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model import TextClassifier
-    from nbtext.model.answers import ScoredBlock
-    from nbtext.model.sharded import Outcome, Piece
+    from nbtext.model.scoring import ScoredBlock
+    from nbtext.model.sharding import Outcome, Piece
 
 WORTH_A_PROCESS = 3
 """Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
@@ -97,12 +97,12 @@ def documents_counted(model: TextClassifier, documents: Corpus, jobs: int, note:
 
 def scored_documents(model: TextClassifier, documents: Corpus, jobs: int) -> Iterator[ScoredBlock]:
     """The documents of a corpus in order with what a model says of them, by so many other processes: if labelled those that can be read, else all."""
-    from nbtext.model.answers import scored
+    from nbtext.model.scoring import scored
 
     if "-" in documents.paths or len(model.classes_) > MOST_CLASSES:
         yield from scored(model, documents.readable() if documents.labelled else documents)
         return
-    from nbtext.model.sharded_scores import Scoring, scored_in_shards
+    from nbtext.model.sharding import Scoring, scored_in_shards
 
     reading = resolved(documents.reading, documents.paths, labelled=documents.labelled)
     source = source_of(reading, documents.notices, labelled=documents.labelled, columns=documents.columns)

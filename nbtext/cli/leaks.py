@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.metrics import Evaluation
     from nbtext.model import TextClassifier
-    from nbtext.model.answers import ScoredBlock
+    from nbtext.model.scoring import ScoredBlock
 
 ACCIDENTAL = 0.01
 """A share of test documents that may have been in training without a word: short and form letters come again."""
@@ -40,7 +40,7 @@ class LeakWatch:
     def __init__(self, model: TextClassifier, training: Sequence[str], test: Sequence[str], say: Messages, on_error: str) -> None:
         """Read the training corpus; raises what reading raises, and `UsageError` if it and the test corpus are both standard input."""
         from nbtext.cli.corpus import Corpus
-        from nbtext.model.leaks import LeakCheck, SampledLeakCheck
+        from nbtext.evaluation.leakage import LeakCheck, SampledLeakCheck
 
         self._check: LeakCheck | SampledLeakCheck | None = None
         if model.reading["text_column"] != NO_TEXT:  # values come again without a leak
@@ -66,7 +66,7 @@ class LeakWatch:
 
     def figures(self, evaluation: Evaluation) -> dict[str, Any]:
         """What was found, for the summary of the evaluation of the documents that went by."""
-        from nbtext.model.leaks import LeakCheck
+        from nbtext.evaluation.leakage import LeakCheck
 
         if isinstance(self._check, LeakCheck):
             return {"leaks": self._check.leaks().figures(evaluation)}

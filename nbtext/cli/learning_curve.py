@@ -37,7 +37,7 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     from nbtext.cli.corpus import corpus_paths
     from nbtext.cli.counting import counted_corpus
     from nbtext.counts.corpus_counts import Subsets
-    from nbtext.model_selection.learning_curve import Resampling, learning_curve
+    from nbtext.evaluation.learning_curves import Resampling, learning_curve
 
     say = messages(options)
     counted = counted_corpus(corpus_paths(corpus, options), options, say)

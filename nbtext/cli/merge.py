@@ -50,8 +50,8 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
       nbtext merge nbtext.joblib other.joblib --output both.joblib
     """
     from nbtext.cli.changing import held_model, say_left_ledger
-    from nbtext.model.change import merged
-    from nbtext.model.held import read_with_ledger
+    from nbtext.model.changing import merged
+    from nbtext.model.locked_model import read_with_ledger
     from nbtext.store import check_replaceable
 
     say = messages(options)
@@ -80,7 +80,7 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
 
 def _joined(parts: Sequence[Part]) -> tuple[Ledger | None, int]:
     """The ledger of the sum, None if no model has one; and how many documents are in several."""
-    from nbtext.model.once import joined
+    from nbtext.model.changing import joined
 
     ledgers = [part.ledger for part in parts if part.ledger is not None]
     return joined(ledgers) if ledgers else (None, 0)

@@ -145,7 +145,7 @@ def from_file(name: str, value: object) -> Any:
 
         return read_class_prior(value)
     if name == "smoothing" and isinstance(value, str):
-        from nbtext.model.given_smoothing import read_smoothing
+        from nbtext.model.training import read_smoothing
 
         return read_smoothing(value)
     return value

@@ -29,7 +29,7 @@ def command(new: str, model_path: str, **options: Any) -> int:
       nbtext train corpora/service-desk/train --model new.joblib
       nbtext promote new.joblib --backup
     """
-    from nbtext.model.promotion import promote
+    from nbtext.model.locked_model import promote
 
     say = messages(options)
     description = promote(new, model_path, lock_timeout=options["lock_timeout"], backup=options["backup"])

@@ -32,7 +32,7 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
       nbtext prune --min-df 2 --backup
     """
     from nbtext.cli.changing import held_model, say_changed
-    from nbtext.model.change import pruned
+    from nbtext.model.changing import pruned
     from nbtext.store import check_replaceable
 
     say = messages(options)

@@ -28,7 +28,7 @@ def command(old: str, new: str, model_path: str, **options: Any) -> int:
       nbtext relabel money citizen-services
     """
     from nbtext.cli.changing import held_model, say_changed
-    from nbtext.model.change import relabelled
+    from nbtext.model.changing import relabelled
     from nbtext.store import check_replaceable
 
     say = messages(options)

@@ -59,9 +59,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
       nbtext report test.csv --model topics.joblib --output topics.html --title "Topics of messages"
     """
     from nbtext.cli.corpus import Corpus, check_output_file, corpus_paths, on_error, reading_of
+    from nbtext.evaluation.gathering import gather, how_made
     from nbtext.model import TextClassifier
-    from nbtext.model.gathering import gather
-    from nbtext.model.made import how_made
     from nbtext.report.page.page import write_page
 
     say = messages(options)
@@ -96,8 +95,8 @@ def _learning_curve(model: TextClassifier, training: Sequence[str], say: Message
     from nbtext.cli.corpus import Corpus
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.counts.counting import count_documents
-    from nbtext.model.given_smoothing import looked_up
-    from nbtext.model_selection.learning_curve import Resampling, learning_curve
+    from nbtext.evaluation.learning_curves import Resampling, learning_curve
+    from nbtext.model.training import looked_up
 
     documents = Corpus(training, model.reading, Messages(quiet=True), labelled=True, progress=False)
     labelled = ((document.label or "", document.text) for document in documents if document.problem is None)

@@ -34,9 +34,8 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
     messages(options)
     output = output or ("table" if sys.stdout.isatty() else "tsv")
     excel_safe = require_csv(options, output)
+    from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.model import TextClassifier
-    from nbtext.model.attributes import ranking, term_name
-    from nbtext.model.surface_forms import as_words
     from nbtext.report.features import write_features
 
     model = TextClassifier.load(model_path)

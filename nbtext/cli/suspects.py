@@ -55,7 +55,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     """
     from nbtext.cli.corpus import corpus_paths
     from nbtext.cli.counting import counted_corpus
-    from nbtext.model_selection.suspects import suspects
+    from nbtext.evaluation.label_errors import suspects
     from nbtext.report.suspects import Suspect, write_suspects
 
     say = messages(options)

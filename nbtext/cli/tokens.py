@@ -24,7 +24,7 @@ from nbtext.settings import ANALYSIS, READING, TRAINING, checked
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.model.tokens import Tokens
+    from nbtext.explain.word_walk import Tokens
 
 
 @click.command("tokens", short_help="Show what becomes of the words of a document.")
@@ -66,8 +66,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
 
 def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, dict[str, Any]]:
     from nbtext.cli.corpus import reading_of
+    from nbtext.explain.word_walk import Tokens
     from nbtext.model import TextClassifier
-    from nbtext.model.tokens import Tokens
 
     for name in ANALYSIS:
         if options[name] is not None:
@@ -79,7 +79,7 @@ def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) ->
 def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, dict[str, Any]]:
     from nbtext.corpus.reading import resolved
     from nbtext.counts.counting import require_words
-    from nbtext.model.tokens import Tokens
+    from nbtext.explain.word_walk import Tokens
     from nbtext.text.stop_words import stop_words
 
     analysis = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)

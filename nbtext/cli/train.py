@@ -53,7 +53,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.corpus.reading import resolved
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
-    from nbtext.model.given_smoothing import looked_up
+    from nbtext.model.training import looked_up
     from nbtext.settings import READING, TRAINING, checked
     from nbtext.store import check_replaceable
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nbtext.cli.counting import Counted
     from nbtext.cli.messages import Messages
     from nbtext.counts.corpus_counts import Subsets
-    from nbtext.model_selection.search import Division, Trial
+    from nbtext.evaluation.search import Division, Trial
     from nbtext.settings import Parameter
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
@@ -85,7 +85,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
       nbtext tune corpora/service-desk/train --by evidence --try smoothing=0.01,0.1,auto --estimate mean
     """
     from nbtext.cli.corpus import corpus_paths, require_distinct
-    from nbtext.model_selection.search import OF_THE_SAME_COUNTS, Division, require_comparable
+    from nbtext.evaluation.search import OF_THE_SAME_COUNTS, Division, require_comparable
     from nbtext.store import check_replaceable
 
     say = messages(options)
@@ -114,7 +114,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
 
 def _settings(tries: Sequence[str], options: dict[str, Any]) -> list[Setting]:
     """All combinations, each checked; raises `UsageError` for a parameter that there is not, or that is set and tried, or a wrong value."""
-    from nbtext.model_selection.search import combinations
+    from nbtext.evaluation.search import combinations
 
     by_name = {parameter.name: parameter for parameter in TRAINING}
     ranges: dict[str, list[str | None]] = {}
@@ -154,8 +154,8 @@ def _search(
     """
     from nbtext.cli.counting import counted_corpus
     from nbtext.counts.corpus_counts import Subsets
-    from nbtext.model.given_smoothing import looked_up
-    from nbtext.model_selection.search import COUNTED_ALIKE, best_first
+    from nbtext.evaluation.search import COUNTED_ALIKE, best_first
+    from nbtext.model.training import looked_up
 
     alike: dict[tuple[Any, ...], list[int]] = {}
     for place, setting in enumerate(settings):
@@ -183,7 +183,7 @@ def _search(
 
 def _trial(place: int, setting: Setting, parameters: Mapping[str, Any], subsets: Subsets, by: str, division: Division) -> Trial:
     """One setting judged, with its parameters as they are estimated by; an error says which setting it is."""
-    from nbtext.model_selection.search import Trial, judge
+    from nbtext.evaluation.search import Trial, judge
 
     try:
         return Trial(place, judge(by, subsets, parameters, division))

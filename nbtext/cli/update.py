@@ -14,8 +14,8 @@ from nbtext.errors import counted
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.model.held import HeldModel
-    from nbtext.model.once import Batch
+    from nbtext.model.changing import Batch
+    from nbtext.model.locked_model import HeldModel
     from nbtext.model.text_classifier import TextClassifier
 
 
@@ -86,7 +86,7 @@ def _learn_all(model: TextClassifier, file: HeldModel, counts: CorpusCounts, say
 
 def _learn_once(model: TextClassifier, file: HeldModel, batch: Batch, names: list[str], say: Messages) -> None:
     from nbtext.counts.corpus_counts import NeverLearntError
-    from nbtext.model.once import learnt_once
+    from nbtext.model.changing import learnt_once
     from nbtext.store.ledger import Ledger
 
     ledger = file.ledger()

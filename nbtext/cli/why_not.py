@@ -36,8 +36,8 @@ def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | 
       nbtext why-not roads-and-lighting inbox/ --output jsonl
     """
     from nbtext.cli.corpus import Corpus, corpus_paths, on_error, reading_of
+    from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.model import TextClassifier
-    from nbtext.model.why_not import WhyNotFinder
     from nbtext.report.why_not import write_why_not
 
     say = messages(options)

@@ -198,7 +198,7 @@ class Subsets:
         return whole.minus(of_rows) if subtract else of_rows
 
     def counts(self, chosen: NDArray[np.bool_], sample_size: int) -> CorpusCounts:
-        """The statistics of the chosen documents and their sample, at most ``sample_size``: what `nbtext.model.estimation.learn` takes."""
+        """The statistics of the chosen documents and their sample, at most ``sample_size``: what `nbtext.model.training.learn` takes."""
         rows = np.flatnonzero(chosen) if sample_size else np.empty(0, np.int64)
         return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents.rows(rows), sample_size))
 

@@ -1,44 +1,231 @@
-"""`TextClassifier`: parameters, statistics and what was learnt from them, behind scikit-learn's conventions."""
+"""Class labels that a person would take for one another.
+
+A model in a line, and what to know of it before relying on it.
+
+Texts and labels as they are given to `TextClassifier`: str or bytes, or with attributes mappings, in step.
+
+What a model says of some texts.
+
+Which versions of which packages wrote a model.
+
+What scikit-learn asks of a classifier beyond fitting and predicting. Only the method that only scikit-learn calls imports it.
+
+`TextClassifier`: parameters, statistics and what was learnt from them, behind scikit-learn's conventions.
+"""
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nbtext import __version__
 from nbtext.attributes import KINDS, Attributes
 from nbtext.classifiers.base import LinearClassifier, class_prior
+from nbtext.counts.categories import is_category_of
 from nbtext.counts.corpus_counts import CorpusCounts, settled, without
 from nbtext.counts.counting import DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import CELLS_AT_ONCE
 from nbtext.decision import NO_ANSWER, minimum_error
-from nbtext.errors import ModelError, UsageError
-from nbtext.model.description import describe, warnings
-from nbtext.model.estimation import Learnt, classifier, language_models, learn, needs_documents, require_additive
-from nbtext.model.given_smoothing import looked_up
-from nbtext.model.labelled_texts import all_utf8, labelled_texts
-from nbtext.model.scikit_learn import Classes, ForScikitLearn
-from nbtext.model.scored_texts import ScoredTexts
+from nbtext.errors import DocumentError, ModelError, UsageError, counted
 from nbtext.model.state import State, from_plain, to_plain
-from nbtext.model.versions import versions
-from nbtext.settings import COUNTING, READING, TRAINING, checked
+from nbtext.model.training import Learnt, classifier, language_models, learn, looked_up, needs_documents, require_additive
+from nbtext.settings import COUNTING, NLTK_STEMMERS, READING, TRAINING, checked
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
+    from sklearn.utils import Tags
 
     from nbtext.classifiers.base import Classifier
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.model.training import Learnt
 
     Text = str | bytes | Mapping[str, object]
+
+
+SHOWN = 5
+
+
+def alike(labels: Iterable[str]) -> str | None:
+    """Which labels differ only in case, in white space or in Unicode's ways of writing a letter; None if there are none such.
+
+    >>> alike(["Cats", "cats", "dogs"])
+    "'Cats' and 'cats'"
+    """
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        groups.setdefault(" ".join(unicodedata.normalize("NFKC", label).casefold().split()), []).append(label)
+    found = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
+    return (", ".join(found[:SHOWN]) + (" and others" if len(found) > SHOWN else "")) or None
+
+
+def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
+    """Return the size and the smoothing of a model in one line."""
+    attributes = f", {counted(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
+    n_own = len(learnt.own)
+    own = f", {counted(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
+    return (
+        f"{counted(statistics.n_classes, 'class')}, {counted(statistics.n_documents, 'document')}, "
+        f"{counted(int(statistics.class_tokens.sum()), 'token')}, {counted(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}"
+    )
+
+
+def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> list[str]:
+    """List what makes a model less useful than its user may think."""
+    found = []
+    if statistics.n_classes == 1:
+        found.append(f"there is only one class, {statistics.classes[0]}; every answer will be that")
+    if statistics.attributes.names:
+        if empty := _without_values(statistics):
+            found.append(f"no document has a value of {', '.join(empty)}")
+    elif not learnt.selected.any():
+        found.append("the documents hold no terms; every answer will be the same")
+    if similar := alike(statistics.classes):
+        found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
+    chosen = parameters["classifier"]
+    idle = [each.option for each in TRAINING if each.only_for not in (None, chosen) and parameters[each.name] != each.default]
+    if idle:
+        found.append(f"--classifier {chosen} makes no use of {', '.join(idle)}")
+    return [*found, *classifier.warnings()]
+
+
+def _without_values(statistics: ClassStatistics) -> list[str]:
+    """List the attributes of which no training document has a value."""
+    names = statistics.attributes
+    empty = [name for name in names.categorical if not is_category_of(statistics.vocabulary, name).any()]
+    if statistics.moments is not None:
+        documents = statistics.moments.documents.sum(axis=0).tolist()
+        empty += [name for name, n in zip(names.numbers, documents, strict=True) if not n]
+    return empty
+
+
+TEXT = "text"
+"""The key of the text where documents are mappings; the others are attributes."""
+
+
+def labelled_texts(texts: Iterable[Text], labels: Iterable[str], attributes: Attributes) -> Iterator[tuple[str, bytes]]:
+    """Labels with their documents; raises `UsageError` if there are more of one than of the other, or none."""
+    end = object()
+    number = 0
+    for label, text in zip_longest(labels, all_utf8(texts, attributes), fillvalue=end):
+        if label is end or text is end:
+            raise UsageError(f"there are {'fewer' if label is end else 'more'} labels than texts", hint="give each text one label")
+        number += 1
+        yield (str(label) if isinstance(label, str) else label), text  # type: ignore[misc] # a label of a numpy array is a str of its own kind
+    if not number:
+        raise UsageError("there are no texts")
+
+
+def all_utf8(texts: Iterable[Text], attributes: Attributes) -> Iterator[bytes]:
+    """Each document in valid UTF-8; raises `UsageError` for one text where several are wanted, and with its place for what is no document."""
+    if isinstance(texts, (str, bytes)):
+        raise UsageError("one text was given where several are wanted", hint="put it into a list")
+    return _each(texts, partial(_document, attributes) if attributes.names else _utf8)
+
+
+def _each(texts: Iterable[Text], utf8: Callable[[object], bytes]) -> Iterator[bytes]:
+    for place, text in enumerate(texts):
+        try:
+            document = utf8(text)
+        except (DocumentError, UsageError) as problem:
+            raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
+        yield document
+
+
+def _document(attributes: Attributes, given: object) -> bytes:
+    if isinstance(given, (str, bytes)):
+        return attributes.document(_utf8(given), [""] * len(attributes.names))
+    if not isinstance(given, Mapping):
+        keys = ", ".join((TEXT, *attributes.names))
+        raise UsageError(f"{given!r} is not a document", hint=f"give a mapping with the keys {keys}, or a text")
+    values = [given.get(name) for name in attributes.names]
+    return attributes.document(_utf8(given.get(TEXT, "")), ["" if value is None else str(value) for value in values])
+
+
+def _utf8(text: object) -> bytes:
+    """Valid UTF-8 of a text; what is not valid becomes a question mark or U+FFFD. Raises `UsageError` for what is no text, such as None or NaN."""
+    if isinstance(text, str):
+        return text.encode("utf-8", "replace")
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "replace").encode()
+    raise UsageError(f"{text!r} is not a text; texts are str, or bytes in UTF-8", hint="leave the document out, or give an empty text")
+
+
+class ScoredTexts(NamedTuple):
+    """What the model says of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
+
+    scores: NDArray[np.float64]
+    """log p(d, C_k), in nats."""
+    log_posterior: NDArray[np.float64]
+    """log p(C_k | d), calibrated, in nats."""
+    lengths: NDArray[np.int64]
+    """Tokens of terms that count."""
+    unknown: NDArray[np.int64]
+    """Other tokens: of terms that the model does not know or that do not count."""
+
+
+def versions(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """What wrote a model: nbtext, and the stemming package whose stems the model's terms are."""
+    if parameters["stemmer"] == "none":
+        return {"nbtext": __version__}
+    if parameters["stemmer"] in NLTK_STEMMERS:
+        from importlib.metadata import version
+
+        return {"nbtext": __version__, "nltk": version("nltk")}
+    import Stemmer
+
+    return {"nbtext": __version__, "PyStemmer": Stemmer.version()}
+
+
+class Classes(list[str]):
+    """The classes as a list that scikit-learn's scorers of two classes can take for the array that they expect."""
+
+    def __eq__(self, other: object) -> Any:  # noqa: ANN401 - as numpy does it
+        """Whether two lists are equal; compared with one label, for each class whether it is that one, shape (n_classes,)."""
+        return np.array(self, object) == other if isinstance(other, str) else super().__eq__(other)
+
+    __hash__ = None
+
+    def tolist(self) -> list[str]:
+        """A plain list."""
+        return list(self)
+
+
+class ForScikitLearn:
+    """What scikit-learn wants to know of a classifier before it takes it for one."""
+
+    _estimator_type = "classifier"
+    """For scikit-learn before 1.6."""
+
+    _counts: CorpusCounts | None
+
+    def __sklearn_tags__(self) -> Tags:
+        """A classifier of texts, or of mappings where there are attributes, that needs one label for each."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True, one_d_labels=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True, dict=True),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is something to answer from."""
+        return self._counts is not None
+
 
 MADE_OF_COUNTS = ("classifier", "language_models", "prior", "_counter")
 """What is made of parameters, counts and what was learnt when it is asked for first."""

@@ -11,7 +11,7 @@ from nbtext.report.records import finite, number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.model.answers import Answer
+    from nbtext.model.scoring import Answer
 
 COLUMNS = ("id", "label", "probability")
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def print_attributes(attributes: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the result of `nbtext.model.attributes.attributes_overview`, a table for each attribute."""
+    """Print the result of `nbtext.inspection.terms.attributes_overview`, a table for each attribute."""
     for name, attribute in attributes.items():
         classes = attribute["classes"]
         if not classes:

@@ -15,7 +15,7 @@ HEADS = {"probability": ("most probable", "{symbol}"), "lift": ("above the corpu
 
 
 def print_class_details(classes: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the result of `nbtext.model.class_details.class_details`."""
+    """Print the result of `nbtext.inspection.terms.class_details`."""
     for number, (label, of) in enumerate(classes.items()):
         if number:
             print_blank()

@@ -12,7 +12,7 @@ from nbtext.report.tables import print_blank, print_lines, print_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from nbtext.model_selection.comparison import Changed
+    from nbtext.evaluation.comparison import Changed
 
 CHANGES_SHOWN = 10
 
@@ -30,7 +30,7 @@ FIGURES = {
 
 
 def print_comparison(summary: Mapping[str, Any], name_a: str, name_b: str) -> None:
-    """Print the summary of `nbtext.model_selection.comparison.Comparison`."""
+    """Print the summary of `nbtext.evaluation.comparison.Comparison`."""
     print_lines({
         "documents": f"{summary['n']:,}",
         "A": name_a,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def print_criteria(figures: Mapping[str, Any]) -> None:
-    """Print the result of `nbtext.model.criteria.criteria`."""
+    """Print the result of `nbtext.inspection.overview.criteria`."""
     labels = figures["evidence_of_labels"]
     of_model = "not defined: there is no prior" if figures["evidence_of_classes"] is None else _nats(figures["evidence"])
     print_lines({

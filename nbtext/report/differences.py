@@ -16,7 +16,7 @@ WORDS_SHOWN = 10
 
 
 def print_differences(found: Mapping[str, Any], name_old: str, name_new: str) -> None:
-    """Print the result of `nbtext.model.differences.differences`: only what differs."""
+    """Print the result of `nbtext.inspection.differences.differences`: only what differs."""
     print_lines({"A": name_old, "B": name_new})
     print_blank()
     if found["identical"] and not found["written_by"]:

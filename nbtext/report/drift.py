@@ -11,7 +11,7 @@ from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.model.drift_history import Moved, Run
+    from nbtext.evaluation.drift_log import Moved, Run
 
 NAMES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}
 

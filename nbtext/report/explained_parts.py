@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.model.explanation import Explained, Explanation
-    from nbtext.model.ruled_out import RuledOut
+    from nbtext.explain.explanation import Explained, Explanation, RuledOut
 
 LEVELS = (0.1, 1 / 3, 2 / 3)
 """Parts of the strongest word's nats from which a word is shaded a little, more, and most."""

@@ -12,8 +12,7 @@ from nbtext.report.records import finite
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbtext.model.explanation import Explained
-    from nbtext.model.ruled_out import RuledOut
+    from nbtext.explain.explanation import Explained, RuledOut
 
 KINDS = ("prior", "word", "attribute", "rest", "log-odds", "calibrated", "none")
 """What a line of TSV may say: the last but two is the sum of those before it."""

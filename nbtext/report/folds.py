@@ -14,7 +14,7 @@ FOLDS_SHOWN = 20
 
 
 def print_folds(folds: Mapping[str, Any]) -> None:
-    """Print what `nbtext.model_selection.cross_validation.CrossValidation` says of its folds; nothing of leave-one-out, which has none."""
+    """Print what `nbtext.evaluation.cross_validation.CrossValidation` says of its folds; nothing of leave-one-out, which has none."""
     each = folds.get("each", ())
     if not each:
         return

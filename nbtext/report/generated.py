@@ -11,7 +11,7 @@ from nbtext.report.visible import visible_on_terminal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.model.generation import Generated
+    from nbtext.inspection.generation import Generated
 
 
 def write_generated(documents: Iterable[Generated], output: str) -> None:

@@ -11,11 +11,11 @@ from nbtext.report.tables import print_table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nbtext.model.health import Finding
+    from nbtext.inspection.health import Finding
 
 
 def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None], status: int, output: str | None) -> None:
-    """Print the result of `nbtext.model.health.health`; with ``output`` ``json`` one object, with versions and the exit status."""
+    """Print the result of `nbtext.inspection.health.health`; with ``output`` ``json`` one object, with versions and the exit status."""
     if output == "json":
         checks = [{"check": of.check, "result": of.result, "detail": of.detail, "fix": of.fix} for of in findings]
         sys.stdout.write(json_line({"exit_status": status, "versions": versions, "checks": checks}))

@@ -14,7 +14,7 @@ FIGURES = {"accuracy": "accuracy", "macro_f1": "macro F1"}
 
 
 def print_learning_curve(summary: Mapping[str, Any]) -> None:
-    """Print the summary of `nbtext.model_selection.learning_curve.LearningCurve`."""
+    """Print the summary of `nbtext.evaluation.learning_curves.LearningCurve`."""
     print_lines({"documents": f"{summary['documents']:,}", "runs": f"{summary['runs']:,}, of which 95 % lie in a band"})
     print_blank()
     rows = [

@@ -18,7 +18,7 @@ from nbtext.store.atomic import check_replaceable, replace_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.model.mistakes import Mistake
+    from nbtext.explain.mistakes import Mistake
 
 IN_MEMORY = 1 << 25
 """Bytes of lines before they go to disk."""

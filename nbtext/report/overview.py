@@ -17,7 +17,7 @@ BY_EVIDENCE = ("multinomial", "complement", "dirichlet-multinomial")
 
 
 def print_overview(summary: Mapping[str, Any]) -> None:
-    """Print the result of `nbtext.model.overview.overview`."""
+    """Print the result of `nbtext.inspection.overview.overview`."""
     terms = f"{summary['terms']:,}"
     if summary["ngrams"]:
         terms += f", {summary['ngrams']:,} of them n-grams"

@@ -13,7 +13,7 @@ ALL = "all of them"
 
 
 def print_perplexities(found: Mapping[str, Any]) -> None:
-    """Print the result of `nbtext.model.perplexity.perplexities`."""
+    """Print the result of `nbtext.inspection.overview.perplexities`."""
     print_table(
         None,
         ("class", "documents", "tokens", "unknown", "perplexity"),

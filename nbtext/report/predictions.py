@@ -9,7 +9,7 @@ from nbtext.report.records import json_line, number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nbtext.model_selection.held_out import Prediction
+    from nbtext.evaluation.cross_validation import Prediction
 
 
 def prediction_lines(predictions: Iterable[Prediction], names: Sequence[str], classes: Sequence[str]) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from nbtext.report.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbtext.model.explanation import Explained, Explanation
+    from nbtext.explain.explanation import Explained, Explanation
 
 _FOR = ("", "bold rgb(0,0,0) on rgb(214,230,245)", "bold rgb(0,0,0) on rgb(143,184,222)", "bold rgb(255,255,255) on rgb(8,81,156)")
 _AGAINST = (

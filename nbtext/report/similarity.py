@@ -19,7 +19,7 @@ CLOSEST = 5
 
 
 def print_similarity(of: Mapping[str, Any]) -> None:
-    """Print the result of `nbtext.model.similarity.similarity`."""
+    """Print the result of `nbtext.inspection.overview.similarity`."""
     names, few = of["classes"], len(of["classes"]) <= MOST_COLUMNS
     sys.stdout.write("Jensen–Shannon divergence of the language models, in nats: 0 is equal, 0.6931 nothing in common\n")
     if of["left_out"]:

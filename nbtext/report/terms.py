@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def print_terms(words: Sequence[Mapping[str, Any]]) -> None:
-    """Print the result of `nbtext.model.term_details.term_details`: for each word its terms, the classes most likely to use one first."""
+    """Print the result of `nbtext.inspection.terms.term_details`: for each word its terms, the classes most likely to use one first."""
     for number, of_word in enumerate(words):
         if number:
             print_blank()

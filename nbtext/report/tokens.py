@@ -14,7 +14,7 @@ from nbtext.report.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nbtext.model.tokens import Term, Token
+    from nbtext.explain.word_walk import Term, Token
 
     Row = Sequence[str]
 

@@ -11,13 +11,13 @@ from nbtext.report.tables import print_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.model.verify import Check
+    from nbtext.inspection.verification import Check
 
 _RESULTS = {True: "passed", False: "failed", None: ""}
 
 
 def print_checks(checks: Sequence[Check], output: str | None) -> None:
-    """Print the result of `nbtext.model.verify.verify` as a table, or as a JSON object with ``output`` ``json``."""
+    """Print the result of `nbtext.inspection.verification.verify` as a table, or as a JSON object with ``output`` ``json``."""
     if output == "json":
         found = [{"check": name, "passed": passed, "detail": detail} for name, passed, detail in checks]
         sys.stdout.write(json_line({"passed": all(check.passed for check in checks), "checks": found}))

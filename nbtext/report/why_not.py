@@ -13,7 +13,7 @@ from nbtext.report.tables import print_blank, print_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbtext.model.why_not import WhyNot
+    from nbtext.explain.counterfactual import WhyNot
 
 WORDS = {
     "answered-so": "it is the answer already",

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import OF_LINES, read_corpus
 from nbtext.errors import DocumentError, ModelError, PathError, UsageError
+from nbtext.inspection.verification import verify
 from nbtext.model import TextClassifier
 from nbtext.model.state import State, from_plain, to_plain
-from nbtext.model.verify import verify
 from nbtext.settings import READING, checked
 from nbtext.store.index import decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together

@@ -12,7 +12,7 @@ from nbtext.report.page.markup import NOTHING, Markup, element, joined
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nbtext.model.report_data import Bin, Forecast, LearningPoint
+    from nbtext.evaluation.gathering import Bin, Forecast, LearningPoint
 
 BAR_WIDTH, BAR_HEIGHT = 100.0, 8.0
 

@@ -16,7 +16,7 @@ from nbtext.report.page.wording import label
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.model.explanation import Explained, Explanation
+    from nbtext.explain.explanation import Explained, Explanation
 
 NAME = 60
 """Characters of a document's name in the contents."""

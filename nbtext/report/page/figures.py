@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nbtext.model.report_data import Figure
+    from nbtext.evaluation.gathering import Figure
 
 
 def percent(value: float | None, decimals: int = 1) -> str:

@@ -12,7 +12,7 @@ from nbtext.report.page.markup import Markup, breakable, element, escaped, joine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.model.report_data import ClassFigures, Confusion
+    from nbtext.evaluation.gathering import ClassFigures, Confusion
 
 MISTAKE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 HIT_STEPS = (0.25, 0.5, 0.75, 0.9)

@@ -15,7 +15,7 @@ from nbtext.report.page.wording import frequent_mistakes, summary
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.model.report_data import ClassFigures, Figure, LearningCurve, Reliability, ReportData
+    from nbtext.evaluation.gathering import ClassFigures, Figure, LearningCurve, Reliability, ReportData
 
 
 CONFUSIONS_SHOWN = 12

@@ -13,7 +13,7 @@ from nbtext.store.atomic import replace_file
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.model.report_data import ReportData
+    from nbtext.evaluation.gathering import ReportData
 
 HERE = Path(__file__).parent
 

@@ -11,7 +11,8 @@ from nbtext.report.page.markup import NOTHING, Markup, breakable, element, joine
 from nbtext.report.page.wording import label
 
 if TYPE_CHECKING:
-    from nbtext.model.report_data import ClassTerms, Mistake, ReportData
+    from nbtext.evaluation.gathering import Mistake, ReportData
+    from nbtext.inspection.terms import ClassTerms
 
 AUDIBLE = 0.05
 """Nats below which a term is not listed: it would be shown as 0.0."""

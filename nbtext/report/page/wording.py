@@ -11,7 +11,7 @@ from nbtext.report.page.markup import Markup, element, joined, shortened
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.model.report_data import Confusion, Reliability, ReportData
+    from nbtext.evaluation.gathering import Confusion, Reliability, ReportData
 
 TRUSTWORTHY, ROUGH = 0.03, 0.1
 """Up to these calibration errors probabilities can be believed, or taken as a rough guide."""

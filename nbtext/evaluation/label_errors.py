@@ -1,0 +1,81 @@
+"""Training documents that may have the wrong label: the model of all others speaks for another class.
+
+Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with leave-one-out in place of folds where that is exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.evaluation.cross_validation import left_out, stratified_folds, train_and_score
+from nbtext.model.training import class_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.evaluation.cross_validation import HeldOutBlock
+
+
+FOLDS = 10
+
+
+class Suspects(NamedTuple):
+    """Documents by falling log odds, equal ones in the order of the corpus; all of shape (n,)."""
+
+    rows: NDArray[np.int64]
+    """Numbers of the documents in the corpus."""
+    labels: NDArray[np.int64]
+    """Classes that they have."""
+    suggested: NDArray[np.int64]
+    """The most probable of the other classes."""
+    log_odds: NDArray[np.float64]
+    """log p(suggested | d) − log p(label | d) under the model of all other documents, in nats."""
+    probabilities: NDArray[np.float64]
+    """p(suggested | d)."""
+
+    def at(self, places: NDArray[np.bool_] | NDArray[np.int64]) -> Suspects:
+        """Some of them."""
+        rows, labels, suggested, log_odds, probabilities = self
+        return Suspects(rows[places], labels[places], suggested[places], log_odds[places], probabilities[places])
+
+
+def suspects(
+    statistics: ClassStatistics, documents: CountedDocuments, parameters: Mapping[str, Any], min_log_odds: float = 0.0
+) -> Suspects:
+    """The documents whose log odds are more than ``min_log_odds``.
+
+    The only document of its class is none, for there is no model of the class without it. The odds are calibrated: raw ones grow with the
+    length of a document, so that long documents would come first.
+    """
+    found = []
+    for block in _unseen(statistics, documents, parameters):
+        here = np.arange(block.rows.size)
+        of_label = block.log_posterior[here, block.classes]
+        others = block.log_posterior.copy()
+        others[here, block.classes] = -np.inf
+        suggested = others.argmax(axis=1)
+        of_suggested = others[here, suggested]
+        with np.errstate(invalid="ignore"):  # −inf − −inf, where no class is possible
+            log_odds = of_suggested - of_label
+        kept = block.known & (log_odds > min_log_odds)
+        found.append(Suspects(block.rows, block.classes, suggested, log_odds, np.exp(of_suggested)).at(kept))
+    columns: list[NDArray[Any]] = [np.concatenate(column) for column in zip(*found, strict=True)]
+    everything = Suspects(*columns)
+    return everything.at(np.lexsort((everything.rows, -everything.log_odds)))
+
+
+def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Mapping[str, Any]) -> Iterator[HeldOutBlock]:
+    """All documents, each scored by a model without it: of all others, or for a classifier that cannot do that by folds."""
+    if class_for(statistics, parameters).leaves_one_out(parameters):
+        yield from left_out(statistics, documents, parameters)
+        return
+    subsets = Subsets(statistics, documents)
+    for training, test in stratified_folds(documents.classes, min(FOLDS, len(documents)), np.random.default_rng(0)):
+        yield from train_and_score(subsets, parameters, training, test)[1]

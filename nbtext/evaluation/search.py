@@ -1,0 +1,151 @@
+"""Search: every combination of some settings, judged by one criterion over a corpus that is counted once for all that count alike.
+
+Judging many settings on the same documents flatters the best of them: its figure is the largest of many. Source: G. Cawley, N. Talbot, On
+over-fitting in model selection and subsequent selection bias in performance evaluation (2010).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.documents import DocumentSample
+from nbtext.errors import UsageError
+from nbtext.evaluation.cross_validation import cross_validate, leave_one_out, stratified_folds
+from nbtext.inspection.overview import criteria, require_criteria
+from nbtext.metrics.intervals import Bootstrap
+from nbtext.model.training import language_models, needs_documents, terms_and_smoothing
+from nbtext.settings import COUNTING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from nbtext.counts.corpus_counts import Subsets
+
+
+BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
+"""What makes a setting good."""
+
+
+OF_THE_SAME_COUNTS = ("evidence", "aic", "bic")
+
+
+LEAST_IS_BEST = ("aic", "bic")
+
+
+SHARING_COUNTS = ("smoothing", "prior_shape", "estimate", "class_prior")
+"""Parameters that leave the counts and what they are counts of as they are."""
+
+
+UNLIKE_TERMS = frozenset({"language", "stop_words", "stemmer", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"})
+"""Parameters that decide which terms there are."""
+
+
+MOST_SETTINGS = 1000
+
+
+COUNTED_ALIKE = tuple(name for name in COUNTING if name != "sample")
+"""Settings that agree in these parameters have the same statistics and documents."""
+
+
+class Trial(NamedTuple):
+    """How good a setting is."""
+
+    place: int
+    """Its number among all settings tried."""
+    figures: dict[str, float | None]
+    """By name; the criterion is among them."""
+
+
+class Division(NamedTuple):
+    """How a corpus is divided for cross-validation; the same for every setting, and as `nbtext cross-validate` does it."""
+
+    folds: int = 10
+    seed: int = 0
+
+
+def combinations(ranges: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Every combination of values, the last parameter's changing fastest; raises `UsageError` if there are more than `MOST_SETTINGS`."""
+    number = int(np.prod([len(values) for values in ranges.values()], dtype=object)) if ranges else 1
+    if number > MOST_SETTINGS:
+        raise UsageError(f"these are {number:,} settings, more than {MOST_SETTINGS:,}", hint="try fewer values at once")
+    return [dict(zip(ranges, values, strict=True)) for values in product(*ranges.values())]
+
+
+def require_comparable(by: str, tried: Iterable[str], settings: Iterable[Mapping[str, Any]]) -> None:
+    """Raise `UsageError` unless the criterion can compare settings that differ in the parameters ``tried``, and judge each of them.
+
+    Evidence, AIC and BIC say how probable the counts are; of other counts that is another question. Leave-one-out takes the terms that were
+    selected with the label of the document left out in sight, so that selections look far better than they are.
+    """
+    tried = set(tried)
+    if by in OF_THE_SAME_COUNTS:
+        for name in sorted(tried):
+            _require_shared_counts(by, name)
+    if by == "leave-one-out" and tried & {"top", "by"}:
+        raise UsageError(
+            "--by leave-one-out cannot compare --top or --by: terms are selected from all documents, those left out too",
+            hint="use --by cross-validation",
+        )
+    for parameters in settings:
+        needs_documents(parameters)  # raises what training would raise
+        if by in OF_THE_SAME_COUNTS:
+            require_criteria(parameters)
+        if by == "leave-one-out" and (parameters["classifier"], parameters["weighting"]) != ("multinomial", "counts"):
+            raise UsageError(
+                "leave-one-out is exact for --classifier multinomial --weighting counts only", hint="use --by cross-validation"
+            )
+        if by == "evidence" and "class_prior" in tried and parameters["class_prior"] in ("empirical", "smoothed:0"):
+            raise UsageError(
+                f"--class-prior {parameters['class_prior']} is maximum likelihood, which has no evidence to compare",
+                hint="compare uniform, smoothed:A and files, or use --by bic",
+            )
+
+
+def _require_shared_counts(by: str, name: str) -> None:
+    if name in SHARING_COUNTS:
+        return
+    option = f"--{name.replace('_', '-')}"
+    reason = (
+        "settings with other terms have other counts, whose probabilities do not compare"
+        if name in UNLIKE_TERMS
+        else f"it has no part in {by}"
+    )
+    raise UsageError(f"--by {by} cannot compare {option}: {reason}", hint="use --by cross-validation")
+
+
+def judge(by: str, subsets: Subsets, parameters: Mapping[str, Any], division: Division) -> dict[str, float | None]:
+    """The figures of one setting over the whole corpus; raises `UsageError` as training does, or if there is no such figure."""
+    if by in OF_THE_SAME_COUNTS:
+        return _of_counts(by, subsets, parameters)
+    if by == "leave-one-out":
+        summary = leave_one_out(subsets.statistics, subsets.documents, parameters).summary(Bootstrap(0))
+        return {name: summary[name] for name in ("accuracy", "macro_f1", "log_loss")}
+    generator = np.random.default_rng(division.seed).spawn(1)[0]
+    folds = stratified_folds(subsets.documents.classes, division.folds, generator)
+    summary = cross_validate(subsets, parameters, [folds]).summary(Bootstrap(0))
+    spread = {f"{name}_sd": summary["folds"][name]["sd"] for name in ("accuracy", "macro_f1")}
+    return {**{name: summary[name] for name in ("accuracy", "macro_f1", "log_loss")}, **spread}
+
+
+def _of_counts(by: str, subsets: Subsets, parameters: Mapping[str, Any]) -> dict[str, float | None]:
+    sample = DocumentSample.of(subsets.documents, parameters["sample"])
+    learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), parameters)
+    figures = criteria(language_models(subsets.statistics, learnt, parameters), parameters)
+    if by == "evidence" and figures["evidence_of_classes"] is None:
+        raise UsageError("without a prior there is no evidence", hint="use a smoothing above 0 and no --estimate ml")
+    return {by: figures[by], "smoothing": learnt.smoothing}
+
+
+def best_first(by: str, trials: Sequence[Trial]) -> list[Trial]:
+    """The trials by their criterion, of two equal ones that of more macro F1, then the first; those without a figure last."""
+    name, sign = (by, 1 if by in LEAST_IS_BEST else -1) if by in OF_THE_SAME_COUNTS else ("accuracy", -1)
+
+    def order(trial: Trial) -> tuple[float, float, int]:
+        value = trial.figures[name]
+        return (np.inf if value is None else sign * value, -(trial.figures.get("macro_f1") or 0.0), trial.place)
+
+    return sorted(trials, key=order)

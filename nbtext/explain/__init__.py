@@ -1,0 +1,1 @@
+"""Why one document got its class, and what would change it."""

@@ -1,0 +1,194 @@
+"""The part of a document that speaks loudest for a wrong answer, with the words that spoke for and against it.
+
+Documents with the wrong answer, and the terms that tipped it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.attributes import KINDS, parted
+from nbtext.counts.counting import document_counter
+from nbtext.explain.contributions import shared_out, term_contributions
+from nbtext.explain.word_walk import WordLocator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.decision import Decision
+    from nbtext.explain.word_walk import LocatedWords
+    from nbtext.model.scoring import ScoredBlock
+    from nbtext.model.text_classifier import TextClassifier
+
+
+class Piece(NamedTuple):
+    """A piece of a text, and what it adds to the answer's score over that of the true class, in nats; 0 for what counts for neither."""
+
+    text: str
+    nats: float = 0.0
+
+
+NO_VALUES = dict.fromkeys(KINDS)
+"""How texts are read whose values have been taken away."""
+
+
+LONGEST = 420
+"""Bytes of an excerpt, about."""
+
+
+LOOKED_AT = 1 << 16
+"""Bytes of a document that are looked through."""
+
+
+AUDIBLE = 1.0986122886681098
+"""Nats from which on a word is marked, log 3: it triples the odds."""
+
+
+class Excerpts:
+    """Excerpts of the documents of a model. Words are weighed as `nbtext.explain.explanation` has it."""
+
+    def __init__(self, model: TextClassifier) -> None:
+        self._model = model
+        self._attributes = model.statistics.attributes.names
+        self._counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, {**model.reading, **NO_VALUES})
+        self._locator = WordLocator(model)
+
+    def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[Piece, ...]:
+        """About `LONGEST` bytes in valid UTF-8, white space as single spaces, where most speaks for class ``answer`` against ``rival``; then attributes."""
+        text, values = parted(text)
+        text = b" ".join(_decoded(text[:LOOKED_AT]).encode().split())
+        located = self._locator.locate(text)
+        words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))
+        nats = self._evidence(text, located, answer, rival)
+        first, last = _loudest(words, np.maximum(nats, 0), len(text))
+        pieces = [Piece("… ")] if first else []
+        done = first
+        for (begin, end), weight in zip(words, nats.tolist(), strict=True):
+            if begin < first or end > last or abs(weight) < AUDIBLE:
+                continue
+            pieces += [Piece(_decoded(text[done:begin])), Piece(_decoded(text[begin:end]), weight)]
+            done = end
+        pieces += [Piece(_decoded(text[done:last])), *([Piece(" …")] if last < len(text) else [])]
+        pieces += [Piece(f" {name}={value}") for name, value in zip(self._attributes, values, strict=False) if value]
+        return tuple(piece for piece in pieces if piece.text)
+
+    def _evidence(self, text: bytes, located: LocatedWords, answer: int, rival: int) -> NDArray[np.float64]:
+        """What each word adds to the score of ``answer`` over ``rival``, shape (n_words,), in nats; 0 if that depends on the others."""
+        found = term_contributions(
+            self._model.classifier.of_texts, self._counter.count([text]).matrix(), np.array([answer]), np.array([rival])
+        )
+        if found is None:
+            return np.zeros(located.begins.size)
+        return np.nan_to_num(shared_out(located, *found), nan=0.0, posinf=np.inf, neginf=-np.inf)  # nan where both classes are ruled out
+
+
+def _loudest(words: Sequence[tuple[int, int]], loudness: NDArray[np.float64], end: int) -> tuple[int, int]:
+    """Where to begin and end: the run of whole words in about `LONGEST` bytes that is loudest in sum, the first of equals."""
+    if end <= LONGEST:
+        return 0, end
+    if not words:
+        return 0, LONGEST
+    begins, ends = np.array(words).T
+    beyond = np.maximum(np.searchsorted(ends, begins + LONGEST, side="right"), np.arange(begins.size) + 1)
+    running = np.concatenate((np.zeros(1), np.cumsum(np.minimum(loudness, 1e6))))
+    best = int((running[beyond] - running[:-1]).argmax())
+    first = int(begins[best]) if best else 0
+    last = end if beyond[best] == begins.size else int(ends[beyond[best] - 1])
+    return first, min(last, first + 2 * LONGEST)
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "ignore")  # what is cut may end within a character
+
+
+TERMS_SHOWN = 10
+"""Terms listed for each mistake."""
+
+
+class TippingTerm(NamedTuple):
+    """A term of a document, and what its occurrences add to the score of the answer over that of the true class, in nats."""
+
+    term: str
+    nats: float
+
+
+class Mistake(NamedTuple):
+    """A document with the wrong answer."""
+
+    id: str
+    truth: str
+    answer: str
+    probability: float
+    """Of the answer."""
+    margin: float
+    """log p(answer | d) − log p(truth | d), in nats; below 0 where costs made the answer. With an unknown truth, over ``against``."""
+    terms: tuple[TippingTerm, ...]
+    """The `TERMS_SHOWN` terms that speak most for the answer, strongest first, none if scores are no sums over terms; inf nats where the term rules the true class out."""
+    against: str | None = None
+    """Where the model does not know the true class: the most probable class but the answer, to which the terms compare it."""
+
+
+class MistakeFinder:
+    """Finds the mistakes among the documents of a block."""
+
+    def __init__(self, model: TextClassifier) -> None:
+        self._model = model
+        self._classes = model.classes_
+        self._number = {label: number for number, label in enumerate(self._classes)}
+        self._counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading)
+
+    def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Mistake]:
+        """The documents whose answer is not their label, in order; one without an answer is no mistake. They are counted once more."""
+        truth = np.array([self._number.get(document.label or "", -1) for document in block.documents], np.int64)
+        wrong = np.flatnonzero((decision.answers >= 0) & (decision.answers != truth))
+        if not wrong.size:
+            return
+        answers, posterior = decision.answers[wrong], block.log_posterior[wrong]
+        rivals = np.where(truth[wrong] >= 0, truth[wrong], runner_up(posterior, answers))
+        matrix = self._counter.count([block.documents[row].text for row in wrong.tolist()]).matrix()
+        contributions = term_contributions(self._model.classifier.of_texts, matrix, answers, rivals)
+        tipping = [()] * wrong.size if contributions is None else self._tipping_terms(*contributions)
+        every = np.arange(wrong.size)
+        with np.errstate(invalid="ignore"):
+            margins = posterior[every, answers] - posterior[every, rivals]
+        for place, row in enumerate(wrong.tolist()):
+            document = block.documents[row]
+            yield Mistake(
+                document.id,
+                document.label or "",
+                self._classes[answers[place]],
+                float(decision.probabilities[row]),
+                float(margins[place]),
+                tipping[place],
+                self._classes[rivals[place]] if truth[row] < 0 else None,
+            )
+
+    def _tipping_terms(self, matrix: DocumentTermMatrix, nats: NDArray[np.float64]) -> list[tuple[TippingTerm, ...]]:
+        documents = matrix.entry_documents
+        speaking = np.flatnonzero(nats > 0)  # nan, where a term rules out both classes, is not
+        order = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking], documents[speaking]))]
+        bounds = np.searchsorted(documents[order], np.arange(matrix.n_documents + 1)).tolist()
+        name = self._model.statistics.vocabulary.term
+        found = []
+        for begin, end in pairwise(bounds):
+            best = order[begin : min(end, begin + TERMS_SHOWN)]
+            pairs = zip(matrix.terms[best].tolist(), nats[best].tolist(), strict=True)
+            found.append(tuple(TippingTerm(name(term), gain) for term, gain in pairs))
+        return found
+
+
+def runner_up(log_posterior: NDArray[np.float64], answers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The most probable class of each document but its answer, shape (n_docs,); the answer itself where there is no other class."""
+    if log_posterior.shape[1] == 1:
+        return answers
+    others = log_posterior.copy()
+    others[np.arange(answers.size), answers] = -np.inf
+    best = others.argmax(axis=1)
+    next_class: NDArray[np.int64] = (answers + 1) % log_posterior.shape[1]
+    return np.where(best == answers, next_class, best).astype(np.int64)  # where all others are impossible, any of them

@@ -1,0 +1,276 @@
+"""How fast words are counted here, on a text made for it: always the same, with words as unevenly frequent as those of a language.
+
+Whether nbtext can do its work here: packages, locale, the model file and the folder it is in. Everything is looked at, nothing is changed.
+"""
+
+from __future__ import annotations
+
+import locale
+import os
+import re
+import shutil
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext import __version__
+from nbtext.counts.counting import document_counter
+from nbtext.counts.vocabulary import GrowingVocabulary
+from nbtext.errors import LockedError, ModelError, NbtextError, PathError, reason
+from nbtext.inspection.verification import verify
+from nbtext.settings import TRAINING, checked
+from nbtext.store import check_replaceable, read_model_file
+from nbtext.store.lock import SUFFIX, locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+N_WORDS = 1 << 17
+
+
+N_FORMS = 1 << 13
+
+
+WORDS_OF_DOCUMENT = 256
+
+
+PASSES = 3
+
+
+_SYLLABLES = ("ba", "do", "ke", "li", "mo", "na", "pi", "ru", "sta", "ten", "var", "wo", "zin", "gra", "she", "ing")
+
+
+def megabytes_per_second() -> float:
+    """Millions of bytes a second from text to counts, under the parameters that training has by default, all words having been seen before.
+
+    The best of a few passes, for others may be using the machine. About a tenth of a second.
+    """
+    texts = _texts()
+    counter = document_counter(checked(TRAINING, {}), [], GrowingVocabulary())
+    seconds = []
+    for _ in range(1 + PASSES):
+        begin = perf_counter()
+        counter.count(texts)
+        seconds.append(perf_counter() - begin)
+    return sum(map(len, texts)) / min(seconds[1:]) / 1e6
+
+
+def _texts() -> list[bytes]:
+    """Documents of 256 words; the word of rank r is drawn about as often as 1/r (Zipf's law)."""
+    forms = np.array([_form(number) for number in range(N_FORMS)])
+    uniform = np.random.default_rng(0).random(N_WORDS)
+    words = forms[(N_FORMS**uniform).astype(np.int64) - 1]
+    return [" ".join(part).encode() for part in words.reshape(-1, WORDS_OF_DOCUMENT).tolist()]
+
+
+def _form(number: int) -> str:
+    """Different numbers give different words, small ones short words."""
+    syllables = [_SYLLABLES[number % 16]]
+    while number := number // 16:
+        syllables.append(_SYLLABLES[number % 16])
+    return "".join(syllables)
+
+
+PASSED, WARNING, FAILED = "ok", "warning", "failed"
+
+
+PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")
+"""Those that nbtext needs, by the names under which they are installed."""
+
+
+OPTIONAL = {"distributed": ("--backend dask", "pip install 'nbtext[dask]'")}
+"""Packages that nbtext can do without, what for, and how to get them."""
+
+
+COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
+"""Modules that a Python may have been built without."""
+
+
+MOST_VERIFIED = 1 << 25
+"""Bytes of a model file that is verified in about a second; a larger one is loaded only."""
+
+
+SPARE = 3
+"""A folder should have room for this many models: the new one, the old one and a backup."""
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    check: str
+    result: str
+    """``ok``, ``warning`` or ``failed``."""
+    detail: str
+    """What was found."""
+    fix: str | None = None
+    """What to do, if anything."""
+    problem: NbtextError | None = None
+    """What a command would end with."""
+
+
+def health(path: str, *, named: bool) -> Iterator[Finding]:
+    """What there is to say of this installation and of the model at ``path``; a missing one fails only if somebody ``named`` it.
+
+    Raises nothing: whatever is wrong is a finding.
+    """
+    yield _python()
+    yield from _packages()
+    yield from _optional()
+    yield _locale()
+    yield from _model(path, named=named)
+    yield from _folder(path)
+    yield _speed()
+
+
+def versions() -> dict[str, str | None]:
+    """Of nbtext, Python and all packages; None for one that is not installed."""
+    return {"nbtext": __version__, "python": sys.version.split()[0], **{name: _version(name) for name in (*PACKAGES, *OPTIONAL)}}
+
+
+def _python() -> Finding:
+    system = os.uname()
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    detail = f"nbtext {__version__}, Python {sys.version.split()[0]}, {system.sysname} {system.machine}, processors: {processors}"
+    missing = [name for module, name in COMPRESSIONS.items() if find_spec(module) is None]
+    if missing:
+        return Finding("python", WARNING, f"{detail}; it cannot read {' and '.join(missing)}", "install a Python that was built with them")
+    return Finding("python", PASSED, detail)
+
+
+def _packages() -> Iterator[Finding]:
+    found = {name: _version(name) for name in PACKAGES}
+    needed = _least_versions()
+    present = ", ".join(f"{name} {number}" for name, number in found.items() if number is not None)
+    yield Finding("packages", PASSED, present)
+    for name, number in found.items():
+        least = needed.get(name.lower())
+        if number is None:
+            yield Finding("packages", WARNING, f"{name} is not installed", f"pip install '{name}{'>=' + least if least else ''}'")
+        elif least is not None and _parts(number) < _parts(least):
+            yield Finding(
+                "packages", WARNING, f"{name} {number} is older than {least}, which nbtext needs", f"pip install '{name}>={least}'"
+            )
+
+
+def _least_versions() -> dict[str, str]:
+    """The oldest version of each package with which nbtext works, as far as its installation tells."""
+    try:
+        needed = requires("nbtext") or []
+    except PackageNotFoundError:
+        return {}
+    matches = [re.fullmatch(r"([\w.-]+)>=([\d.]+)", line.replace(" ", "")) for line in needed]
+    return {match[1].lower(): match[2] for match in matches if match is not None}
+
+
+def _parts(number: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", number))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _optional() -> Iterator[Finding]:
+    for name, (purpose, get) in OPTIONAL.items():
+        number = _version(name)
+        yield Finding("optional", PASSED, f"{name} {number}" if number else f"{name} is not installed; only {purpose} needs it ({get})")
+
+
+def _locale() -> Finding:
+    """How names of files, arguments and the terminal are encoded. Documents and output do not depend on it."""
+    variable = next((f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "no locale is set")
+    names, terminal = sys.getfilesystemencoding(), locale.getencoding()
+    detail = f"{variable}; names and arguments {names}; documents as the model reads them; output utf-8 always"
+    if names.lower() not in ("utf-8", "utf8"):
+        return Finding(
+            "locale", WARNING, f"{detail}; words and labels outside ASCII are not understood as arguments",
+            "export LC_ALL=C.UTF-8, and unset PYTHONUTF8",
+        )  # fmt: skip
+    is_ascii = terminal.upper() in ("ANSI_X3.4-1968", "US-ASCII", "646")  # the locale C says nothing of the terminal
+    if terminal.lower() not in ("utf-8", "utf8") and not is_ascii and sys.stdout is not None and sys.stdout.isatty():
+        return Finding("locale", WARNING, f"{detail}; the terminal may expect {terminal}", "use a UTF-8 locale, or pipe through iconv")
+    return Finding("locale", PASSED, detail)
+
+
+def _model(path: str, *, named: bool) -> Iterator[Finding]:
+    if not os.path.lexists(path) and not named:
+        yield Finding("model", WARNING, f"{path}: there is none yet", "nbtext train CORPUS makes one; --model names another")
+        return
+    try:
+        written_by = read_model_file(path)[0].get("written_by", {})
+        size = Path(path).stat().st_size
+    except (ModelError, OSError) as problem:
+        failure = problem if isinstance(problem, ModelError) else ModelError(reason(problem), where=path)
+        fix = failure.hint or "check its permissions, or name another with --model"
+        yield Finding("model", FAILED, f"{path}: {failure.message}", fix, failure)
+        return
+    yield _verified(path, size)
+    for name, number in written_by.items() if isinstance(written_by, dict) else ():
+        if name in PACKAGES and _version(name) not in (None, number):
+            detail = f"its stems are those of {name} {number}, and {name} {_version(name)} is installed: some may differ"
+            yield Finding("model", WARNING, detail, f"train again, or pip install '{name}=={number}'")
+
+
+def _verified(path: str, size: int) -> Finding:
+    if size > MOST_VERIFIED:
+        from nbtext.model.text_classifier import TextClassifier
+
+        try:
+            found = TextClassifier.load(path).describe()
+        except ModelError as damaged:
+            return Finding("model", FAILED, f"{path}: {damaged.message}", damaged.hint or "restore it or train again", damaged)
+        return Finding("model", PASSED, f"{path}: {found}; nbtext inspect --verify checks all of its {size:,} bytes")
+    checks = verify(path)
+    for check in checks:
+        if check.passed is False:
+            problem = ModelError(f"{check.name}: {check.detail}", where=path, hint="restore it or train again")
+            return Finding("model", FAILED, f"{path}: {problem.message}", problem.hint, problem)
+    return Finding("model", PASSED, f"{path}: {size:,} bytes, verified ({', '.join(check.name for check in checks)})")
+
+
+def _folder(path: str) -> Iterator[Finding]:
+    """Whether a model can be written to ``path`` now: the folder, its room, and the lock."""
+    try:
+        target = check_replaceable(path)
+        with tempfile.TemporaryFile(dir=target.parent) as file:  # says more than permissions do: quotas, full and read-only disks
+            file.write(bytes(4096))
+            file.flush()
+    except (PathError, OSError) as problem:
+        failure = problem if isinstance(problem, PathError) else PathError(f"cannot write: {reason(problem)}", where=str(Path(path).parent))
+        fix = f"{failure.hint or 'make room, or check permissions'}; commands that only read a model work"
+        yield Finding("folder", FAILED, str(PathError(failure.message, where=failure.where)), fix, failure)
+        return
+    free, size = shutil.disk_usage(target.parent).free, target.stat().st_size if target.exists() else 0
+    detail = f"{target.parent}: can be written, {free / 1e9:,.1f} GB free"
+    if free < SPARE * size:
+        yield Finding(
+            "folder",
+            WARNING,
+            f"{detail}, the model takes {size / 1e9:,.1f} GB",
+            "make room: the old model stays until the new one is whole",
+        )
+    else:
+        yield Finding("folder", PASSED, detail)
+    try:
+        with locked(path, 0):
+            yield Finding("lock", PASSED, "free: no other process is writing the model")
+    except (LockedError, PathError) as failure:
+        todo = "wait for it to end" if isinstance(failure, LockedError) else failure.hint
+        yield Finding("lock", FAILED, f"{target}{SUFFIX}: {failure.message}", todo, failure)
+
+
+def _speed() -> Finding:
+    try:
+        return Finding("speed", PASSED, f"counting words: {megabytes_per_second():,.0f} MB/s on one processor")
+    except ImportError as problem:
+        return Finding("speed", WARNING, f"could not be tried: {problem}", "install what is missing")

@@ -1,0 +1,235 @@
+"""Whether a model file is whole and its parts agree: what loading checks, and what it leaves out because it costs as much as the model is large.
+
+An honest model passes whatever made it. A file that was damaged fails the first check. One that fails a later check was written by something
+else than nbtext, or by a faulty one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.classifiers.base import TermProbabilities
+from nbtext.counts.categories import FORMS, is_category_of
+from nbtext.counts.documents import MOST_TERMS
+from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.errors import ModelError, UsageError, counted
+from nbtext.text.hashing import pair, unpair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from nbtext.model.text_classifier import TextClassifier
+
+    Whole = NDArray[np.int64]
+
+
+FILE, CONTENTS = "file", "contents"
+
+
+NOT_LOOKED_AT = "not looked at"
+
+
+ROUNDING = 1e-6
+"""How far a sum of probabilities may be from 1."""
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    passed: bool | None
+    """None if it could not be looked at, because an earlier check failed."""
+    detail: str
+    """What was found, or what is wrong."""
+
+
+def verify(path: str) -> list[Check]:
+    """Check a model file. Raises nothing for a file that is no model: that is what the first check says."""
+    model, checks = _loaded(path)
+    return [*checks, *(_looked_at(name, model) for name in CHECKS)]
+
+
+def _loaded(path: str) -> tuple[TextClassifier | None, list[Check]]:
+    """The model, if it loads, and what loading it says of the file and of its contents."""
+    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.store import FORMAT, read_model_file
+
+    whole = Check(FILE, True, f"format {FORMAT}, length and checksum right, every byte accounted for")
+    try:
+        model = TextClassifier.load(path)
+    except ModelError as problem:
+        try:
+            read_model_file(path)
+        except ModelError as first:
+            return None, [Check(FILE, False, first.message), Check(CONTENTS, None, NOT_LOOKED_AT)]
+        return None, [whole, Check(CONTENTS, False, problem.message)]
+    return model, [whole, Check(CONTENTS, True, "settings and arrays such as training makes")]
+
+
+def _looked_at(name: str, model: TextClassifier | None) -> Check:
+    if model is None:
+        return Check(name, None, NOT_LOOKED_AT)
+    try:
+        return Check(name, True, CHECKS[name](model))
+    except DisagreementError as problem:
+        return Check(name, False, str(problem))
+
+
+class DisagreementError(Exception):
+    """Two parts of a model that do not go together."""
+
+
+def _require(condition: object, otherwise: str) -> None:
+    if not condition:
+        raise DisagreementError(otherwise)
+
+
+def _ngrams(model: TextClassifier) -> str:
+    """In no class can an n-gram occur more often, or in more documents, than the shorter one and the term that it is made of."""
+    statistics = model.statistics
+    single, parts = statistics.vocabulary.n_single, unpair(statistics.vocabulary.pairs)
+    keys = pair(statistics.cell_terms, statistics.cell_classes)
+    begin = int(statistics.term_offsets[single])
+    number, classes = statistics.cell_terms[begin:] - single, statistics.cell_classes[begin:]
+    for part in parts:
+        place = _places(keys, pair(part[number], classes))
+        _require((place >= 0).all(), "an n-gram occurs in a class in which a part of it does not")
+        for cells in (statistics.cell_counts, statistics.cell_documents):
+            _require((cells[begin:] <= cells[place]).all(), "an n-gram occurs more often than a part of it")
+    return f"{statistics.vocabulary.pairs.size:,}, none more frequent than its parts"
+
+
+def _sample(model: TextClassifier) -> str:
+    """The documents of the sample are among those counted; if they are all there are, they give the statistics."""
+    statistics, sample = model.statistics, model.counts.sample
+    documents, matrix = sample.documents, sample.documents.matrix
+    by_class = np.bincount(documents.classes, minlength=statistics.n_classes)
+    _require((by_class <= statistics.class_documents).all(), "it holds more documents of a class than there are")
+    place = _places(pair(statistics.cell_terms, statistics.cell_classes), pair(matrix.terms, np.repeat(documents.classes, matrix.entries)))
+    _require((place >= 0).all(), "a document in it holds a term that its class does not")
+    counts, holding = np.zeros_like(statistics.cell_counts), np.bincount(place, minlength=statistics.cell_counts.size)
+    np.add.at(counts, place, matrix.counts)
+    _require((counts <= statistics.cell_counts).all(), "its documents hold a term more often than their class does")
+    _require((holding <= statistics.cell_documents).all(), "more documents in it hold a term than of their class do")
+    if sample.is_complete and len(documents) == statistics.n_documents:
+        inflected = is_category_of(statistics.vocabulary, FORMS)[statistics.cell_terms]  # the sample keeps none
+        _require(
+            ((counts == statistics.cell_counts) | inflected).all(), "it holds all documents, and their counts are not those of the classes"
+        )
+        return f"{counted(len(documents), 'document')}, all there are; their counts are those of the classes"
+    evicted = f", but for those of more than {MOST_TERMS:,} terms" if sample.is_complete else ""
+    return f"{len(documents):,} of {counted(statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
+
+
+def _attributes(model: TextClassifier) -> str:
+    """A document has one category of an attribute at most; the numbers of the sample are among those summed, or all of them."""
+    statistics, sample = model.statistics, model.counts.sample
+    for name in statistics.attributes.categorical:
+        cells = is_category_of(statistics.vocabulary, name)[statistics.cell_terms]
+        _require((statistics.cell_counts == statistics.cell_documents)[cells].all(), "a document has a category more than once")
+        having = np.bincount(statistics.cell_classes[cells], statistics.cell_documents[cells], statistics.n_classes)
+        _require((having <= statistics.class_documents).all(), "more documents have a category than there are")
+    values = sample.documents.matrix.values
+    if statistics.moments is not None and values is not None:
+        of_sample = type(statistics.moments).of(values, sample.documents.classes, statistics.n_classes)
+        try:
+            others = statistics.moments.minus(of_sample)
+        except UsageError:
+            raise DisagreementError("the numbers of the sample are not among those summed") from None
+        whole = sample.is_complete and len(sample.documents) == statistics.n_documents
+        _require(not whole or not others.documents.any(), "the sample holds all documents, and their numbers are not those summed")
+    return f"{len(statistics.attributes.names):,}, their categories and sums within the counts of the classes"
+
+
+def _estimates(model: TextClassifier) -> str:
+    """The class prior, the language models and all that the classifier scores by are probabilities."""
+    _require(_are_distributions(model.prior), "the class prior does not sum to 1")
+    smoothed = model.learnt.own.least(model.learnt.smoothing) + 1 > 1  # less is no smoothing to a classifier either
+    checked = np.zeros_like(model.learnt.selected)
+    for probabilities in (TermProbabilities.of_models(model.language_models), *model.classifier.distributions()):
+        try:
+            if probabilities.absence is None:
+                _sum_to_one(probabilities, model)
+            else:
+                _have_opposites(probabilities, probabilities.absence, model, smoothed=smoothed)
+        except DisagreementError as problem:
+            raise DisagreementError(f"{problem} ({probabilities.symbol}, {probabilities.meaning})") from None
+        checked |= probabilities.selected
+    n_terms, n_values = np.count_nonzero(model.learnt.selected), np.count_nonzero(checked & ~model.learnt.selected)
+    of_values = f" and {counted(int(n_values), 'value')} of attributes" if n_values else ""
+    return f"probabilities of {counted(model.statistics.n_classes, 'class')} and of {counted(int(n_terms), 'term')}{of_values} sum to 1"
+
+
+def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None:
+    """Require that the terms of each class share one distribution."""
+    total, seen = np.zeros(model.statistics.n_classes), np.zeros(model.statistics.n_classes)
+    for terms in _parts(probabilities, model):
+        part = probabilities.probability(terms)
+        _require(np.all((part >= 0) & (part <= 1 + ROUNDING)), "a probability is not between 0 and 1")
+        total += part.sum(axis=0)
+        seen += probabilities.counts(terms).sum(axis=0)
+    without = (total == 0) & (seen == 0)  # without smoothing, a class that has seen none of the terms
+    _require(np.all(without | (np.abs(total - 1) < ROUNDING)), "the probabilities of the terms of a class do not sum to 1")
+
+
+def _have_opposites(
+    probabilities: TermProbabilities, absence: Callable[[Whole], NDArray[np.float64]], model: TextClassifier, *, smoothed: bool
+) -> None:
+    """Require that each term has a distribution of its own; with smoothing nothing in it is certain."""
+    for terms in _parts(probabilities, model):
+        sides = np.stack((probabilities.probability(terms), absence(terms)), axis=-1)
+        _require(_are_distributions(sides), "the probabilities of a term and of its absence do not sum to 1")
+        _require(not smoothed or np.all(sides > 0), "a probability is 0 or 1 in spite of smoothing")
+
+
+def _parts(probabilities: TermProbabilities, model: TextClassifier) -> Iterator[Whole]:
+    """The selected terms, as many at a time as fit in `CELLS_AT_ONCE`."""
+    selected, step = np.flatnonzero(probabilities.selected), max(CELLS_AT_ONCE // model.statistics.n_classes, 1)
+    return (selected[begin : begin + step] for begin in range(0, selected.size, step))
+
+
+def _answers(model: TextClassifier) -> str:
+    """Every document of the sample gets probabilities of classes; none only where the class prior rules classes out."""
+    matrix, judgement = model.counts.sample.documents.matrix, model.learnt.judgement
+    n_judged = 0 if judgement is None else judgement["documents"]
+    _require(n_judged <= matrix.n_documents, "calibration was learnt from more documents than the sample holds")
+    step, impossible = model.documents_at_once, 0
+    for begin in range(0, matrix.n_documents, step):
+        rows = np.arange(begin, min(begin + step, matrix.n_documents))
+        scores, lengths = model.classifier.joint_log_likelihood(matrix.rows(rows))
+        _require(not np.isnan(scores).any() and scores.max(initial=-np.inf) < np.inf, "a document gets scores that are no numbers")
+        possible = scores.max(axis=1) > -np.inf
+        log_posterior = model.learnt.calibration.log_posterior(model.classifier.log_scale(scores, lengths)[possible], lengths[possible])
+        _require(_are_distributions(np.exp(log_posterior)), "a document gets probabilities that do not sum to 1")
+        impossible += int(np.count_nonzero(~possible))
+    _require(not impossible or model.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
+    return f"probabilities of {counted(matrix.n_documents - impossible, 'document')} sum to 1" + (
+        f", {impossible:,} impossible" if impossible else ""
+    )
+
+
+CHECKS: dict[str, Callable[[TextClassifier], str]] = {
+    "n-grams": _ngrams,
+    "sample": _sample,
+    "attributes": _attributes,
+    "estimates": _estimates,
+    "answers": _answers,
+}
+"""Beside those that loading makes, by name."""
+
+
+def _places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> Whole:
+    """Where each key stands among sorted ones; −1 for one that is not there."""
+    if not keys.size:
+        return np.full(wanted.size, -1)
+    place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return np.where(keys[place] == wanted, place, -1)
+
+
+def _are_distributions(shares: NDArray[np.float64]) -> bool:
+    """Whether every row holds probabilities that sum to 1."""
+    return bool(np.all(shares >= 0)) and bool(np.all(np.abs(shares.sum(axis=-1) - 1) < ROUNDING))

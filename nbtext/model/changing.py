@@ -1,0 +1,278 @@
+"""One document with other counts of some of its terms, many times over: what scoring needs of changed texts, without reading these again.
+
+What becomes of a trained model without training it again: models added up, classes renamed, terms left out.
+
+All of it is arithmetic on whole numbers, so a changed model is the one that training on the documents that are left would have made; only the
+sample stays a sample: a document that it had no room for does not come back when another leaves it.
+
+Learning each document once: by their fingerprints in a ledger, a document learnt before is left out, or moved if its label is another now.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nbtext.attributes import KINDS
+from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, Recounted, documents_under, taken_away, without
+from nbtext.counts.counting import check_label
+from nbtext.counts.documents import DocumentSample
+from nbtext.counts.matrix import DocumentTermMatrix
+from nbtext.errors import UsageError, counted
+from nbtext.model.training import require_additive
+from nbtext.ragged import offsets
+from nbtext.settings import COUNTING
+from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.model.text_classifier import TextClassifier
+
+    Whole = NDArray[np.int64]
+    Rows = NDArray[np.int64]
+
+
+CELLS_AT_ONCE = 1 << 21
+"""Counts of changed documents that are held in memory at once."""
+
+
+def changed_counts(
+    matrix: DocumentTermMatrix, n_documents: int, rows: Whole, terms: Whole, amounts: Whole, at_once: int = CELLS_AT_ONCE
+) -> Iterator[DocumentTermMatrix]:
+    """Yield ``n_documents`` changed copies of the document that ``matrix`` holds alone, in blocks of at most ``at_once``.
+
+    ``amounts`` are added to the counts of ``terms`` in the copies numbered ``rows``, all of shape (n_changes,). Terms whose count does not stay positive
+    are left out.
+    """
+    distinct = np.union1d(matrix.terms, terms)
+    counts, places = np.zeros(distinct.size, np.int64), np.searchsorted(distinct, terms)
+    counts[np.searchsorted(distinct, matrix.terms)] = matrix.counts
+    step = max(min(CELLS_AT_ONCE // max(distinct.size, 1), at_once), 1)
+    for begin in range(0, n_documents, step):
+        here = np.flatnonzero((rows >= begin) & (rows < begin + step))
+        changed = np.tile(counts, (min(step, n_documents - begin), 1))
+        np.add.at(changed, (rows[here] - begin, places[here]), amounts[here])
+        documents, columns = np.nonzero(changed > 0)
+        yield DocumentTermMatrix(
+            offsets(np.bincount(documents, minlength=len(changed))),
+            distinct[columns],
+            changed[documents, columns],
+            np.repeat(matrix.unknown, len(changed)),
+            None if matrix.values is None else np.repeat(matrix.values, len(changed), axis=0),
+        )
+
+
+SIMILAR = 0.6
+"""How like a class's name a wrong one must be to be taken for it, from 0 to 1."""
+
+
+def merged(models: Sequence[TextClassifier], names: Sequence[str]) -> TextClassifier:
+    """The model of all their documents, otherwise as the first is; ``names`` are for messages.
+
+    Raises `UsageError` if one does not count as the first does, or if one cannot be changed exactly.
+    """
+    first = models[0]
+    for model, name in zip(models, names, strict=True):
+        difference = counting_difference(first, model)
+        if difference is not None:
+            hint = f"train both with the same {difference}"
+            raise UsageError(f"cannot be added to {names[0]}: they do not count alike, by {difference}", where=name, hint=hint)
+        try:
+            require_additive(model.parameters)
+        except UsageError as problem:
+            problem.where = name
+            raise
+    return copy(first).learn(reduce(add, (model.counts for model in models)))
+
+
+def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
+    """The model if all documents of one class had another label; if there is a class of that label the two become one.
+
+    So do their weights, where the class prior was given. Raises `UsageError` if there is no class of the old label, or the new one is none.
+    """
+    require_additive(model.parameters)
+    classes = model.classes_
+    if old not in classes:
+        from difflib import get_close_matches
+
+        similar = get_close_matches(old, classes, cutoff=SIMILAR) or classes[:10]
+        raise UsageError(f"there is no class {old!r}", hint=f"there {'are' if len(similar) > 1 else 'is'} {', '.join(similar)}")
+    check_label(new)
+    counts = model.counts.relabelled([new if label == old else label for label in classes])
+    prior = model.parameters["class_prior"]
+    if not isinstance(prior, str) and old != new:
+        prior = {label: weight for label, weight in prior.items() if label != old}
+        prior[new] = prior.get(new, 0.0) * (new in classes) + model.parameters["class_prior"][old]
+    return copy(model).learn(counts, class_prior=prior)
+
+
+def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
+    """The model if no document had ever held a term that fewer than ``min_df`` of them hold, or more than a share ``max_df``.
+
+    What n-grams that stay are made of stays too. What is learnt later is counted over the terms that are left: with other terms back in, a
+    document from before could not be taken away again. Raises `UsageError` if no term would be left.
+    """
+    require_additive(model.parameters)
+    statistics = model.statistics
+    documents = statistics.term_documents
+    kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
+    if statistics.n_terms and not kept.any():
+        raise UsageError(f"none of the {counted(statistics.n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
+    return copy(model).learn(replace(model.counts.restricted(kept), is_closed=True))
+
+
+def counting_difference(one: TextClassifier, other: TextClassifier) -> str | None:
+    """The option by which two models do not count alike, if there is one."""
+    for name in COUNTING:
+        if name != "stop_words" and one.parameters[name] != other.parameters[name]:
+            return "--" + name.replace("_", "-")
+    for kind in KINDS:
+        if one.reading[kind] != other.reading[kind]:
+            return f"--{kind}"
+    if (one.reading["format"] == "svmlight") != (other.reading["format"] == "svmlight"):
+        return "--format svmlight"
+    return None if one.stop_list == other.stop_list else "--stop-words"
+
+
+class Batch(NamedTuple):
+    """Documents as counts, with their fingerprints; numbered as in the statistics, which are theirs."""
+
+    statistics: ClassStatistics
+    documents: CountedDocuments
+    fingerprints: NDArray[Any]
+
+    @classmethod
+    def of(cls, counted: tuple[ClassStatistics, CountedDocuments], fingerprints: Sequence[bytes]) -> Batch:
+        """What `nbtext.counts.counting.count_documents` gives, and the fingerprint of each document."""
+        return cls(*counted, np.frombuffer(b"".join(fingerprints), FINGERPRINT))
+
+    def labels(self, rows: Rows) -> list[str]:
+        """The labels of some documents."""
+        return [self.statistics.classes[number] for number in self.documents.classes[rows].tolist()]
+
+    def under(self, rows: Rows, labels: Sequence[str]) -> Recounted:
+        """Some documents, each under the label given for it, and their statistics."""
+        return documents_under(self.statistics, self.documents.rows(rows), labels)
+
+    def last_of_each(self) -> Rows:
+        """The rows of different documents, ascending, each where it stands last: the later label holds."""
+        _, from_the_end = np.unique(self.fingerprints[::-1], return_index=True)
+        return np.sort(len(self.documents) - 1 - from_the_end)
+
+    def known_alike(self, ledger: Ledger) -> NDArray[np.bool_]:
+        """Which documents a ledger knows under the same label, shape (n_docs,)."""
+        number = {label: place for place, label in enumerate(ledger.labels)}
+        numbers = np.array([number.get(label, ABSENT) for label in self.statistics.classes], np.int64)[self.documents.classes]
+        found = ledger.find(self.fingerprints)
+        known: NDArray[np.bool_] = (found == numbers) & (found != ABSENT)
+        return known
+
+
+def trained_once(model: TextClassifier, batch: Batch) -> Ledger:
+    """Train a model on the different documents of a batch, each under the label with which it stands last; the ledger of them."""
+    rows = batch.last_of_each()
+    labels = batch.labels(rows)
+    model.fit_counted(*batch.under(rows, labels))
+    return Ledger.empty().changed(batch.fingerprints[rows], labels)
+
+
+class Learnt(NamedTuple):
+    """What came of a batch."""
+
+    counts: CorpusCounts
+    ledger: Ledger
+    new: int
+    moved: int
+    """Documents that had been learnt under another label."""
+    known: int
+    """Documents that had been learnt under the same label."""
+    repeated: int
+    """Documents that stand in the batch again further on."""
+
+
+def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Learnt:
+    """The counts with the documents of a batch that the ledger does not know, and with those moved that it knows under another label.
+
+    Raises `NeverLearntError` for a document to be moved that the counts do not hold, whatever the ledger says.
+    """
+    rows = batch.last_of_each()
+    before = ledger.find(batch.fingerprints[rows])
+    known = batch.known_alike(ledger)[rows]
+    moved, new = (before != ABSENT) & ~known, before == ABSENT
+    changed = rows[moved | new]
+    if moved.any():
+        with _rows_of_batch(rows[moved]):
+            counts = taken_away(counts, *batch.under(rows[moved], [ledger.labels[number] for number in before[moved].tolist()]))
+    if changed.size:
+        added = batch.under(changed, batch.labels(changed))
+        counts = counts + CorpusCounts(added.statistics, DocumentSample.of(added.documents, counts.sample.size))
+    ledger = ledger.changed(batch.fingerprints[changed], batch.labels(changed))
+    return Learnt(counts, ledger, int(new.sum()), int(moved.sum()), int(known.sum()), len(batch.documents) - rows.size)
+
+
+class Joined(NamedTuple):
+    """The ledger of models that were added up."""
+
+    ledger: Ledger
+    repeated: int
+    """Documents that more than one of the models had learnt, so that they count more than once."""
+
+
+def joined(ledgers: Sequence[Ledger]) -> Joined:
+    """The documents of some ledgers, at least one, each once; the last that holds a document has its label."""
+    _, times = np.unique(np.concatenate([ledger.fingerprints for ledger in ledgers]), return_counts=True)
+    return Joined(reduce(Ledger.joined, ledgers), int(np.count_nonzero(times > 1)))
+
+
+class Forgotten(NamedTuple):
+    """What came of a batch that was to be forgotten."""
+
+    counts: CorpusCounts
+    ledger: Ledger
+    forgotten: int
+    unknown: int
+    """Documents that the ledger does not know, or does not know any more."""
+
+
+def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgotten:
+    """The counts without the documents of a batch that the ledger knows; others are left out, and repeated ones count once.
+
+    Raises `NeverLearntError` for a document that the ledger knows under another label, and `UsageError` if nothing would be left.
+    """
+    rows = batch.last_of_each()
+    before = ledger.find(batch.fingerprints[rows])
+    rows, numbers = rows[before != ABSENT], before[before != ABSENT]
+    for place in np.flatnonzero(~batch.known_alike(ledger)[rows]).tolist():
+        problem = NeverLearntError(int(rows[place]), batch.labels(rows[place : place + 1])[0])
+        problem.hint = f"it was learnt as {ledger.labels[numbers[place]]!r}; {problem.hint}"
+        raise problem
+    if rows.size:
+        with _rows_of_batch(rows):
+            counts = without(counts, *batch.under(rows, batch.labels(rows)))
+    return Forgotten(counts, ledger.changed(batch.fingerprints[rows], [None] * rows.size), rows.size, before.size - rows.size)
+
+
+@contextmanager
+def _rows_of_batch(rows: Rows) -> Iterator[None]:
+    """What is said of a document among some rows, said of its number in the batch."""
+    try:
+        yield
+    except NeverLearntError as problem:
+        raise NeverLearntError(int(rows[problem.number]), problem.label) from None
+
+
+def forgotten(ledger: Ledger, batch: Batch) -> Ledger:
+    """The ledger without the documents of a batch that it knows under the same label."""
+    known = np.unique(batch.fingerprints[batch.known_alike(ledger)])
+    return ledger.changed(known, [None] * known.size)

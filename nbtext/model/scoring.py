@@ -1,0 +1,139 @@
+"""Answers: one for each document, in order, whatever happened to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.decision import NO_ANSWER, DecisionRule, log_odds
+from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from nbtext.corpus.document import Document
+    from nbtext.errors import DocumentError
+    from nbtext.model.text_classifier import TextClassifier
+
+
+# Why there is no answer, or (the second and third) why it is the one that every document without known terms gets.
+IMPOSSIBLE = "impossible"
+"""Every class has probability zero, as maximum likelihood may have it."""
+
+
+EMPTY = "empty"
+"""The document holds nothing but white space."""
+
+
+NO_KNOWN_TERMS = "no-known-terms"
+"""The document holds no term that the model knows."""
+
+
+LOW_PROBABILITY = "low-probability"
+"""The best answer is less probable than was asked for, or giving none costs less."""
+
+
+ATYPICAL = "atypical"
+"""The document is less likely than was asked for, compared with what training documents of its length showed."""
+
+
+class RankedClass(NamedTuple):
+    """One class for one document: p(C_k | d), and log p(d, C_k) and the log odds of p(C_k | d) in nats."""
+
+    label: str
+    probability: float
+    score: float
+    log_odds: float
+
+
+class Answer(NamedTuple):
+    """The answer to one document: a label with its probability, or why there is none."""
+
+    id: str
+    label: str | None
+    probability: float | None
+    abstained: str | None = None
+    problem: DocumentError | None = None
+    notice: str | None = None
+    expected_cost: float | None = None
+    ranked: tuple[RankedClass, ...] = ()
+    """The most probable classes, as many as were asked for."""
+
+
+class ScoredBlock(NamedTuple):
+    """Consecutive documents with what the model says of them, as `nbtext.model.text_classifier.ScoredTexts` has it."""
+
+    documents: list[Document]
+    scores: NDArray[np.float64]
+    log_posterior: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    unknown: NDArray[np.int64]
+
+
+def scored(model: TextClassifier, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
+    """Posteriors of a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
+    for block in blocks(documents, lambda document: len(document.text), min(at_once, model.documents_at_once)):
+        yield ScoredBlock(block, *model.score_block([document.text for document in block]))
+
+
+def answers(
+    model: TextClassifier,
+    documents: Iterable[Document],
+    rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+    *,
+    min_typicality: float = 0.0,
+    top_k: int = 0,
+    at_once: int = BLOCK_DOCUMENTS,
+) -> Iterator[Answer]:
+    """The answer to each document of a stream, exactly one each, in order, with its ``top_k`` most probable classes.
+
+    There is none where fewer than ``min_typicality`` of the training documents of about the same length are less likely; raises
+    `UsageError` if the model cannot tell.
+    """
+    yield from answers_to(scored(model, documents, at_once), model, rule, min_typicality=min_typicality, top_k=top_k)
+
+
+def answers_to(
+    scored_blocks: Iterable[ScoredBlock], model: TextClassifier, rule: DecisionRule, *, min_typicality: float = 0.0, top_k: int = 0
+) -> Iterator[Answer]:
+    """As `answers`, to documents that the model has scored."""
+    classes = model.classes_
+    for block in scored_blocks:
+        decision = rule.decide(block.log_posterior)
+        typical = np.ones(len(block.documents), np.bool_)
+        if min_typicality:
+            typical = model.typicality(block.scores, block.lengths, block.unknown) >= min_typicality
+        rows = zip(
+            block.documents,
+            decision.answers.tolist(),
+            decision.probabilities.tolist(),
+            decision.expected_costs.tolist(),
+            block.lengths.tolist(),
+            typical.tolist(),
+            strict=True,
+        )
+        for row, (document, number, probability, cost, length, is_typical) in enumerate(rows):
+            if document.problem is not None:
+                yield Answer(document.id, None, None, problem=document.problem)
+                continue
+            lacking = None if length else NO_KNOWN_TERMS if document.text.strip() else EMPTY
+            answer = Answer(document.id, None, None, expected_cost=cost if rule.costs is not None else None)
+            if top_k:
+                answer = answer._replace(ranked=_ranked(classes, block.scores[row], block.log_posterior[row], top_k))
+            if np.isnan(probability):
+                yield answer._replace(abstained=IMPOSSIBLE, expected_cost=None, ranked=())
+            elif not is_typical:
+                yield answer._replace(abstained=ATYPICAL)
+            elif number == NO_ANSWER:
+                yield answer._replace(abstained=lacking or LOW_PROBABILITY)
+            else:
+                yield answer._replace(label=classes[number], probability=probability, notice=lacking)
+
+
+def _ranked(classes: list[str], scores: NDArray[np.float64], log_posterior: NDArray[np.float64], top_k: int) -> tuple[RankedClass, ...]:
+    best = np.argsort(-log_posterior, kind="stable")[:top_k].tolist()
+    odds = log_odds(log_posterior[np.newaxis])[0]
+    return tuple(RankedClass(classes[k], float(np.exp(log_posterior[k])), float(scores[k]), float(odds[k])) for k in best)

@@ -1,1 +1,0 @@
-"""How well a kind of model does, and which of two does better: resampling, learning curves, comparison."""

@@ -1,0 +1,207 @@
+"""Cross-validation is training on each part and answering the rest; leave-one-out is that for every document; chance stays chance.
+
+Also tests `evaluation/cross_validation.py` and `evaluation/cross_validation.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext.classifiers.base import class_prior
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count_documents
+from nbtext.errors import UsageError
+from nbtext.evaluation.cross_validation import Folds, cross_validate, leave_one_out, left_out, stratified_folds, train_and_score
+from nbtext.metrics.intervals import Bootstrap
+from nbtext.model import TextClassifier
+from nbtext.model.training import learn
+from nbtext.selection import rank
+from nbtext.settings import CRITERIA
+from tests.building import language_models, statistics_from_table
+from tests.process import SERVICE_DESK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+
+Labelled = tuple[str, bytes]
+
+FILES = sorted((SERVICE_DESK / "train").rglob("*.txt"))
+DESK: list[Labelled] = [(path.parent.name, path.read_bytes()) for path in FILES[::2]]
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "textbook": {"smoothing": 1, "calibration": "none"},
+    "limits": {"min_df": 2, "max_df": 0.2, "ngrams": 2},
+    "mutual information": {"top": 50},
+    "presence": {"top": 50, "by": "presence"},
+    "chi2": {"top": 50, "by": "chi2"},
+    "log odds": {"top": 50, "by": "log-odds"},
+    "background": {"prior_shape": "background", "calibration": "temperature"},
+    "isotonic": {"calibration": "isotonic"},
+    "sample": {"sample": 40, "class_prior": "smoothed:2"},
+    "map": {"estimate": "map", "class_prior": "uniform"},
+    "maximum likelihood": {"estimate": "ml"},
+}
+
+
+def counted(documents: Sequence[Labelled], **settings: Any) -> tuple[ClassStatistics, CountedDocuments, dict[str, Any]]:
+    model = TextClassifier(**settings)
+    return *count_documents(documents, model.parameters, model.stop_list), model.parameters
+
+
+def assert_as_trained_apart(documents: list[Labelled], training: np.ndarray[Any, Any], **settings: Any) -> None:
+    """What is learnt from a part, and said of the rest, is what a model fitted on the part alone learns and says."""
+    statistics, rows, parameters = counted(documents, **settings)
+    learnt, blocks = train_and_score(Subsets(statistics, rows), parameters, training, ~training)
+    (block,) = blocks
+    inside = [document for document, here in zip(documents, training.tolist(), strict=True) if here]
+    outside = [document for document, here in zip(documents, training.tolist(), strict=True) if not here]
+    model = TextClassifier(**settings).fit([text for _, text in inside], [label for label, _ in inside])
+    wanted = model.predict_log_proba([text for _, text in outside])
+    columns = [statistics.classes.index(label) for label in model.classes_]
+    others = np.setdiff1d(np.arange(statistics.n_classes), columns)
+    assert learnt.smoothing == pytest.approx(model.learnt.smoothing, rel=1e-9)
+    assert np.count_nonzero(learnt.selected) == np.count_nonzero(model.learnt.selected)
+    np.testing.assert_allclose(block.log_posterior[:, columns], wanted, rtol=1e-9, atol=1e-9)
+    impossible = np.isnan(wanted[:, 0])
+    assert np.all(block.log_posterior[~impossible][:, others] == -np.inf)
+    np.testing.assert_array_equal(block.known, [label in model.classes_ for label, _ in outside])
+    np.testing.assert_array_equal([statistics.classes[k] for k in block.classes], [label for label, _ in outside])
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_a_fold_is_judged_as_by_a_model_trained_apart(settings: dict[str, Any]) -> None:
+    assert_as_trained_apart(DESK, np.arange(len(DESK)) % 4 != 1, **settings)
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_a_class_without_training_documents_is_none(settings: dict[str, Any]) -> None:
+    gone = {DESK[0][0], "waste-collection"}
+    assert_as_trained_apart(DESK, np.array([label not in gone for label, _ in DESK]) & (np.arange(len(DESK)) % 4 != 1), **settings)
+
+
+@pytest.mark.parametrize("by", CRITERIA)
+def test_no_term_speaks_for_a_class_without_documents(by: str) -> None:
+    with_it = statistics_from_table([[1, 2, 0], [50, 40, 0], [9, 0, 0]], [9, 8, 0], [[1, 2, 0], [9, 8, 0], [3, 0, 0]])
+    without = statistics_from_table([[1, 2], [50, 40], [9, 0]], [9, 8], [[1, 2], [9, 8], [3, 0]])
+    found, wanted = (rank(language_models(statistics), class_prior("empirical", statistics), by) for statistics in (with_it, without))
+    np.testing.assert_array_equal((found.terms, found.classes), (wanted.terms, wanted.classes))
+    np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-12)
+
+
+def test_figures_are_those_of_the_answers_of_all_folds() -> None:
+    statistics, rows, parameters = counted(DESK)
+    folds = stratified_folds(rows.classes, 5, np.random.default_rng(0))
+    answers = np.empty(len(DESK), np.int64)
+    for training, test in folds:
+        inside = [document for document, here in zip(DESK, training.tolist(), strict=True) if here]
+        model = TextClassifier().fit([text for _, text in inside], [label for label, _ in inside])
+        said = model.predict([DESK[row][1] for row in np.flatnonzero(test)])
+        answers[test] = [statistics.classes.index(label or "") for label in said]
+    found = cross_validate(Subsets(statistics, rows), parameters, [folds])
+    summary = found.summary(Bootstrap(0))
+    right = answers == rows.classes
+    assert (summary["n"], summary["accuracy"]) == (len(DESK), pytest.approx(right.mean()))
+    assert [fold.accuracy for fold in found.folds] == pytest.approx([right[test].mean() for _, test in folds])
+    assert summary["folds"]["accuracy"]["mean"] == pytest.approx(np.mean([right[test].mean() for _, test in folds]))
+    assert summary["folds"]["accuracy"]["sd"] == pytest.approx(np.std([right[test].mean() for _, test in folds], ddof=1))
+    assert [(fold.training_documents, fold.documents) for fold in found.folds] == [(training.sum(), test.sum()) for training, test in folds]
+    for label, figures in summary["per_class"].items():
+        assert figures["recall"] == pytest.approx(right[rows.classes == statistics.classes.index(label)].mean())
+
+
+def test_repeats_are_pooled_without_making_intervals_narrow() -> None:
+    statistics, rows, parameters = counted(DESK, smoothing=1, calibration="none")
+    subsets = Subsets(statistics, rows)
+    divisions = [stratified_folds(rows.classes, 4, np.random.default_rng(seed)) for seed in range(3)]
+    once = [cross_validate(subsets, parameters, [folds]).summary(Bootstrap(50)) for folds in divisions]
+    together = cross_validate(subsets, parameters, divisions).summary(Bootstrap(50))
+    assert together["n"] == 3 * len(DESK)
+    for name in ("accuracy", "log_loss", "brier", "macro_recall"):
+        assert together[name] == pytest.approx(np.mean([each[name] for each in once]))
+        assert together["intervals"][name] == pytest.approx(np.mean([each["intervals"][name] for each in once], axis=0))
+    label = statistics.classes[0]
+    of_class = [each["per_class"][label]["intervals"]["recall"] for each in once]
+    assert together["per_class"][label]["intervals"]["recall"] == pytest.approx(np.mean(of_class, axis=0))
+    assert together["folds"]["each"] == [
+        {**fold, "repeat": repeat} for repeat, each in enumerate(once, 1) for fold in each["folds"]["each"]
+    ]
+
+
+@pytest.mark.parametrize("by", ["mutual-information", "presence", "chi2", "log-odds"])
+def test_labels_at_random_score_at_chance_with_selected_terms(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = np.random.default_rng(0).integers(3000, size=(400, 30)).tolist()
+    documents = [("ab"[n % 2], " ".join(f"w{word}" for word in row).encode()) for n, row in enumerate(words)]
+    statistics, rows, parameters = counted(documents, top=200, by=by)
+    subsets = Subsets(statistics, rows)
+    folds = [stratified_folds(rows.classes, 5, np.random.default_rng(seed)) for seed in range(3)]
+    low, high = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"]["accuracy"]
+    assert low < 0.5 < high
+    # the wrong way: terms chosen once, from all documents, know the labels of those that are judged
+    selected = learn(subsets.counts(np.ones(400, np.bool_), 0), parameters).selected
+    fair = learn
+    monkeypatch.setattr("nbtext.evaluation.cross_validation.learn", lambda *given: replace(fair(*given), selected=selected))
+    low, _ = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"]["accuracy"]
+    assert low > 0.6
+
+
+@pytest.mark.parametrize("settings", [{}, {"prior_shape": "background"}, {"class_prior": "smoothed:2"}, {"estimate": "map"}, {"ngrams": 2}])
+def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> None:
+    documents = [*DESK[::4], ("once", b"one document of its own class")]
+    settings = {"smoothing": 0.3, "calibration": "none", **settings}
+    statistics, rows, parameters = counted(documents, **settings)
+    (block,) = left_out(statistics, rows, parameters)
+    for row in range(len(documents)):
+        others = documents[:row] + documents[row + 1 :]
+        model = TextClassifier(**settings).fit([text for _, text in others], [label for label, _ in others])
+        columns = [statistics.classes.index(label) for label in model.classes_]
+        np.testing.assert_allclose(block.log_posterior[row, columns], model.predict_log_proba([documents[row][1]])[0], rtol=1e-9, atol=1e-9)
+    assert block.known.tolist() == [True] * (len(documents) - 1) + [False]
+    assert block.log_posterior[-1, statistics.classes.index("once")] == -np.inf
+
+
+def test_leaving_one_out_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    statistics, rows, parameters = counted(DESK)
+    whole = leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))
+    monkeypatch.setattr("nbtext.evaluation.cross_validation.CELLS_AT_ONCE", 7 * statistics.n_classes)
+    blocks = list(left_out(statistics, rows, parameters))
+    assert [block.rows.size for block in blocks] == [7] * (len(DESK) // 7) + [len(DESK) % 7] * (len(DESK) % 7 > 0)
+    in_blocks = leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))
+    assert (in_blocks["accuracy"], in_blocks["confusion"]) == (whole["accuracy"], whole["confusion"])
+    assert in_blocks["log_loss"] == pytest.approx(whole["log_loss"], rel=1e-12)
+
+
+def test_the_only_document_of_a_class_has_an_unknown_label() -> None:
+    documents = [*DESK, ("once", b"one document of its own class")]
+    statistics, rows, parameters = counted(documents)
+    for held_out in (
+        leave_one_out(statistics, rows, parameters),
+        cross_validate(Subsets(statistics, rows), parameters, [Folds(np.arange(len(documents)) % 3, 3)]).pooled,
+    ):
+        summary = held_out.summary(Bootstrap(0))
+        assert (summary["unknown_labels"], summary["unknown_documents"]) == (["once"], {"once": 1})
+        assert (summary["log_loss"], summary["n"], summary["known"]["n"]) == (None, len(documents), len(DESK))
+        assert 0 < summary["known"]["log_loss"] < 10
+        assert summary["known"]["accuracy"] * len(DESK) == pytest.approx(summary["accuracy"] * len(documents))
+
+
+def test_what_no_class_can_say_has_no_answer() -> None:
+    documents = [("a", b"ant"), ("a", b"ant ape"), ("b", b"bee"), ("b", b"bee bat")]
+    statistics, rows, parameters = counted(documents, estimate="ml", stemmer="none")
+    swapped = [*documents[:3], ("b", b"bee ant")]
+    summary = leave_one_out(*counted(swapped, estimate="ml", stemmer="none")).summary(Bootstrap(0))
+    assert (summary["n"], summary["coverage"]) == (4, 0.75)
+    assert leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))["coverage"] == 1
+
+
+def test_parameters_that_leave_no_term_are_told() -> None:
+    statistics, rows, parameters = counted([("a", b"ant"), ("b", b"bee"), ("a", b"cow")], min_df=2)
+    with pytest.raises(UsageError, match="none of the 3 terms is left"):
+        cross_validate(Subsets(statistics, rows), parameters, [Folds(np.array([0, 1, 0]), 2)])

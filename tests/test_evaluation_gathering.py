@@ -1,0 +1,217 @@
+"""What a report of a model shows: figures, mistakes, excerpts and terms.
+
+Also tests `inspection/terms.py`, `explain/mistakes.py`, `evaluation/gathering.py` and `evaluation/gathering.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.corpus.document import Document
+from nbtext.errors import UsageError
+from nbtext.evaluation.gathering import MISTAKES_SHOWN, f1_interval, gather, how_made
+from nbtext.explain.mistakes import AUDIBLE, LONGEST, Excerpts
+from nbtext.inspection.terms import class_terms
+from nbtext.metrics import Evaluation
+from tests.strategies import texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from nbtext.explain.mistakes import Piece
+
+LETTERS = [
+    ("animals", "the cat and the dog chase a mouse"), ("animals", "cats sleep, dogs bark at the cat"), ("animals", "a dog eats"),
+    ("ships", "the ship leaves the harbour with its cargo"), ("ships", "cargo ships and sails in the harbour"),
+    ("stars", "a star far away shines"), ("stars", "stars and galaxies shine"),
+]  # fmt: skip
+
+
+def model_of(letters: Sequence[tuple[str, str]] = LETTERS, **parameters: object) -> TextClassifier:
+    labels, bodies = zip(*letters, strict=True)
+    return TextClassifier(**parameters).fit(bodies, labels)
+
+
+def documents(letters: Sequence[tuple[str, str]]) -> list[Document]:
+    return [Document(str(number), label, text.encode("utf-8", "replace")) for number, (label, text) in enumerate(letters)]
+
+
+TEST = [
+    ("animals", "a dog in the harbour looks at the ship and its cargo"), ("ships", "a ship with cats"), ("stars", "galaxies"),
+    ("newts", "a newt in the harbour of a cargo ship"), ("ships", "harbour"), ("stars", "the cat, the dog"), ("animals", "dogs"),
+]  # fmt: skip
+
+
+def test_figures_are_those_of_the_evaluation() -> None:
+    model = model_of()
+    data = gather(model, documents(TEST), title="a title")
+    evaluation = Evaluation(model.classes_, class_documents=model.statistics.class_documents)
+    evaluation.add([label for label, _ in TEST], model.predict_log_proba([text for _, text in TEST]))
+    summary = evaluation.summary()
+    assert (data.title, data.n) == ("a title", 7)
+    assert [data.accuracy.value, data.accuracy.low, data.accuracy.high] == [summary["accuracy"], *summary["intervals"]["accuracy"]]
+    assert [data.macro_f1.value, data.macro_f1.low, data.macro_f1.high] == [summary["macro_f1"], *summary["intervals"]["macro_f1"]]
+    assert data.baseline[0] == "animals"
+    assert data.baseline[1] == pytest.approx(2 / 7)
+    assert data.after.calibration_error == pytest.approx(summary["ece"])
+    assert data.after.brier == pytest.approx(summary["brier"])
+    assert data.after.log_loss is None  # of a class that it does not know
+    assert sum(part.n for part in data.after.bins) == 7
+    assert {(cell.truth, cell.answer): cell.n for cell in data.confusion} == {
+        (truth, answer): n for truth, row in summary["confusion"].items() for answer, n in row.items()
+    }
+    assert data.unknown_labels == ("newts",)
+    assert [(of.label, of.support, of.answered) for of in data.per_class] == [
+        (label, of["support"], of["answered"]) for label, of in summary["per_class"].items()
+    ]
+
+
+def test_before_is_the_posterior_of_the_textbook() -> None:
+    labels = sorted({label for label, _ in LETTERS})
+    letters = [(labels[number % 3] if number % 4 == 0 else label, f"{text} {number}") for number in range(40) for label, text in LETTERS]
+    calibrated, bare = model_of(letters), model_of(letters, calibration="none")
+    data, textbook = gather(calibrated, documents(TEST), title=""), gather(bare, documents(TEST), title="")
+    assert data.before is not None
+    assert textbook.before is None
+    assert [part.n for part in data.before.bins] == [part.n for part in textbook.after.bins]
+    assert data.before.brier == pytest.approx(textbook.after.brier)
+    assert data.before.confidence == pytest.approx(textbook.after.confidence)
+
+
+def test_mistakes_come_surest_first_each_text_once() -> None:
+    model = model_of()
+    data = gather(model, documents([*TEST, *TEST]), title="")
+    posterior = model.predict_proba([text for _, text in TEST])
+    wrong = [
+        (-row.max(), text, label, model.classes_[row.argmax()])
+        for (label, text), row in zip(TEST, posterior, strict=True)
+        if model.classes_[row.argmax()] != label
+    ]
+    assert [(mistake.truth, mistake.answer) for mistake in data.mistakes] == [(label, answer) for _, _, label, answer in sorted(wrong)]
+    assert [mistake.probability for mistake in data.mistakes] == pytest.approx(sorted((-sure for sure, *_ in wrong), reverse=True))
+    for mistake in data.mistakes:
+        if mistake.truth == "newts":
+            assert mistake.of_truth is None
+        else:
+            row = posterior[int(mistake.id) % len(TEST)]
+            assert mistake.of_truth == pytest.approx(row[model.classes_.index(mistake.truth)])
+        assert mistake.terms
+
+
+def test_only_the_surest_mistakes_are_kept() -> None:
+    letters = [("ships", f"cat dog {'dog ' * number}") for number in range(40)]
+    data = gather(model_of(), documents(letters), title="")
+    assert len(data.mistakes) == MISTAKES_SHOWN
+    assert {int(mistake.id) for mistake in data.mistakes} == set(range(40 - MISTAKES_SHOWN, 40))
+
+
+def test_a_corpus_of_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="no documents"):
+        gather(model_of(), [], title="")
+
+
+def test_impossible_documents_have_no_answer() -> None:
+    model = model_of(estimate="ml", smoothing="auto")
+    data = gather(model, documents([("animals", "dog"), ("animals", "dog star ship"), ("ships", "dog star ship")]), title="")
+    assert data.unanswered == 2
+    assert [(cell.truth, cell.answer, cell.n) for cell in data.confusion] == [("animals", "animals", 1)]
+    assert data.mistakes == ()
+
+
+def marked(pieces: Sequence[Piece]) -> dict[str, float]:
+    return {piece.text: piece.nats for piece in pieces if piece.nats}
+
+
+def test_words_are_marked_with_what_they_add() -> None:
+    model = model_of(stemmer="none", stop_words="none", smoothing=0.1)
+    excerpt = Excerpts(model).excerpt("A CAT, a\n\tcat in the «harbour»: unheard-of!".encode(), 0, 1)
+    assert "".join(piece.text for piece in excerpt) == "A CAT, a cat in the «harbour»: unheard-of!"
+    linear = model.linear
+    assert linear is not None
+    weights = linear.weights(np.array(model.statistics.vocabulary.find(["cat", "in", "harbour", "the"])))
+    nats = dict(zip(("cat", "in", "harbour", "the"), (weights[:, 0] - weights[:, 1]).tolist(), strict=True))
+    expected = {form: nats[form.lower()] for form in ("CAT", "cat", "in", "harbour", "the") if abs(nats[form.lower()]) >= AUDIBLE}
+    assert marked(excerpt) == pytest.approx(expected)
+    assert set(expected) == {"CAT", "cat", "in", "harbour"}
+
+
+def test_the_loudest_part_of_a_long_text_is_quoted() -> None:
+    text = "and so on " * 300 + "a dog chases the cat " + "and so forth " * 300
+    excerpt = Excerpts(model_of()).excerpt(text.encode(), 0, 1)
+    quoted = "".join(piece.text for piece in excerpt)
+    assert quoted.startswith("… ")
+    assert quoted.endswith(" …")
+    assert "dog chases the cat" in quoted
+    assert len(quoted) <= LONGEST + 10
+    assert set(marked(excerpt)) >= {"dog", "cat"}
+
+
+QUOTING = Excerpts(model_of())
+
+
+@given(texts, st.integers(1, 60))
+def test_any_text_can_be_quoted(text: str, times: int) -> None:
+    whole = " ".join([text] * times)
+    excerpt = QUOTING.excerpt(whole.encode(), 0, 2)
+    quoted = "".join(piece.text for piece in excerpt).removeprefix("… ").removesuffix(" …")
+    assert len(quoted.encode()) <= 2 * LONGEST
+    assert quoted in b" ".join(whole.encode().split()).decode()
+
+
+def test_counted_features_are_marked_as_they_stand() -> None:
+    model = TextClassifier()
+    model.reading = {**model.reading, "format": "svmlight"}
+    model.fit_stream([("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
+    assert set(marked(Excerpts(model).excerpt(b"1:2 3:1 2:1 9:9", 0, 1))) == {"1:2", "3:1"}
+
+
+def test_terms_that_speak_most_for_each_class() -> None:
+    model = model_of(stemmer="none", stop_words="none", smoothing=1)
+    models, prior = model.language_models, model.prior
+    every = np.arange(model.statistics.n_terms)
+    probability = models.probability(every)
+    summands = probability * prior * np.log(probability / (probability @ prior)[:, np.newaxis])
+    found = class_terms(model, 3, 2)
+    assert [of.label for of in found] == ["animals", "ships"]
+    for column, of in enumerate(found):
+        best = np.argsort(-summands[:, column], kind="stable")[:3]
+        assert [term for term, _ in of.terms] == [model.statistics.vocabulary.term(int(term)) for term in best]
+        assert [value for _, value in of.terms] == pytest.approx(summands[best, column].tolist())
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
+def test_the_interval_of_f1_holds_it_and_narrows(hits: int, missed: int, wrongly: int) -> None:
+    support, answered = hits + missed, hits + wrongly
+    low, high = f1_interval(hits, support, answered)
+    assert 0 <= low <= high <= 1
+    if support + answered:
+        f1 = 2 * hits / (support + answered)
+        assert low <= f1 <= high
+        wide = high - low
+        narrow = np.subtract(*f1_interval(9 * hits, 9 * support, 9 * answered)[::-1])
+        assert narrow < wide
+
+
+def test_the_interval_of_f1_is_that_of_jaccard() -> None:
+    # 30 of 40 documents: Wilson's interval of 0.75 is 0.5981 to 0.8581
+    assert f1_interval(30, 35, 35) == pytest.approx((2 * 0.5981 / 1.5981, 2 * 0.8581 / 1.8581), abs=1e-4)
+
+
+def test_how_it_was_made(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.joblib")
+    model_of().save(path)
+    made = dict(how_made(TextClassifier.load(path), path, corpus=("one", "two"), command="nbtext report one two"))
+    assert dict(made["Report"])["documents"] == "one, two"
+    assert dict(made["Model"])["training documents"] == "7"
+    assert len(dict(made["Model"])["SHA-256"]) == 64
+    assert dict(made["Model"])["calibration"].startswith("length, temperature ")
+    assert dict(made["Model"])["sample kept"] == "7 training documents"
+    assert dict(made["Training"])["ngrams"] == "1"
+    assert dict(made["Reading"])["document"] == "text"

@@ -1,0 +1,78 @@
+"""Documents with a wrong label are found by what all others say of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nbtext.counts.counting import count_documents
+from nbtext.evaluation.label_errors import suspects
+from nbtext.model import TextClassifier
+from tests.process import SERVICE_DESK
+
+DESK = [(path.parent.name, path.read_bytes()) for path in sorted(SERVICE_DESK.rglob("*/*/*.txt"))]
+
+
+def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
+    documents = DESK[::7]
+    settings = {"smoothing": 0.3, "calibration": "none"}
+    model = TextClassifier(**settings)
+    statistics, rows = count_documents(documents, model.parameters, model.stop_list)
+    found = suspects(statistics, rows, model.parameters)
+    wanted = {}
+    for row, (label, text) in enumerate(documents):
+        others = documents[:row] + documents[row + 1 :]
+        refitted = TextClassifier(**settings).fit([body for _, body in others], [name for name, _ in others])
+        posterior = dict(zip(refitted.classes_, refitted.predict_log_proba([text])[0].tolist(), strict=True))
+        of_label = posterior.pop(label)
+        best = max(posterior, key=lambda other: posterior[other])
+        if posterior[best] > of_label:
+            wanted[row] = (posterior[best] - of_label, label, best, np.exp(posterior[best]))
+    assert sorted(found.rows.tolist()) == sorted(wanted)
+    assert len(wanted) > 5
+    assert found.log_odds.tolist() == sorted(found.log_odds.tolist(), reverse=True)
+    for row, label, suggested, log_odds, probability in zip(*(column.tolist() for column in found), strict=True):
+        assert (statistics.classes[label], statistics.classes[suggested]) == wanted[row][1:3]
+        assert (log_odds, probability) == (pytest.approx(wanted[row][0], abs=1e-9), pytest.approx(wanted[row][3], rel=1e-9))
+    few = suspects(statistics, rows, model.parameters, min_log_odds=float(found.log_odds[3]))
+    assert few.rows.tolist() == found.rows[:3].tolist()
+
+
+def test_planted_labels_come_first() -> None:
+    """Three classes with words of their own and many in common; one label in twenty is wrong."""
+    generator = np.random.default_rng(0)
+    n, planted = 400, 20
+    truth = generator.integers(3, size=n)
+    texts = [
+        " ".join([f"own{k}x{w}" for w in generator.integers(40, size=6)] + [f"all{w}" for w in generator.integers(200, size=20)]).encode()
+        for k in truth.tolist()
+    ]
+    wrong = generator.choice(n, planted, replace=False)
+    labels = truth.copy()
+    labels[wrong] = (truth[wrong] + generator.integers(1, 3, size=planted)) % 3
+    model = TextClassifier()
+    names = [f"c{k}" for k in labels.tolist()]
+    statistics, rows = count_documents(list(zip(names, texts, strict=True)), model.parameters, model.stop_list)
+    found = suspects(statistics, rows, model.parameters)
+    first = found.rows[:planted]
+    assert np.isin(first, wrong).mean() >= 0.9
+    planted_rows = np.isin(found.rows, wrong)
+    assert (found.suggested[planted_rows] == truth[found.rows[planted_rows]]).mean() >= 0.9
+
+
+def test_the_only_document_of_its_class_is_no_suspect() -> None:
+    model = TextClassifier(stemmer="none")
+    documents = [("a", b"ant ape"), ("a", b"ant"), ("b", b"bee"), ("b", b"bee bat"), ("c", b"ant ape")]
+    statistics, rows = count_documents(documents, model.parameters, model.stop_list)
+    assert 4 not in suspects(statistics, rows, model.parameters).rows.tolist()
+    statistics, rows = count_documents([*documents, ("c", b"cow")], model.parameters, model.stop_list)
+    assert 4 in suspects(statistics, rows, model.parameters).rows.tolist()
+
+
+def test_equal_documents_stay_in_order() -> None:
+    model = TextClassifier(stemmer="none", calibration="none")
+    documents = [("a", b"ant"), ("b", b"bee"), ("a", b"bee"), ("b", b"bee"), ("a", b"bee"), ("a", b"ant"), ("b", b"bee bee")]
+    statistics, rows = count_documents(documents, model.parameters, model.stop_list)
+    found = suspects(statistics, rows, model.parameters)
+    assert (found.log_odds[0], found.log_odds[2]) == (found.log_odds[1], found.log_odds[3])
+    assert found.rows.tolist() == [2, 4, 1, 3]

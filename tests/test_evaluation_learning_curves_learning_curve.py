@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, f1_score
+
+from nbtext import TextClassifier
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count_documents
+from nbtext.errors import UsageError
+from nbtext.evaluation import learning_curves as tested
+from nbtext.evaluation.learning_curves import Resampling, learning_curve, sizes_of, stratified_order
+
+
+def texts_of(n: int, seed: int = 0, classes: int = 3, signal: float = 0.3) -> list[tuple[str, bytes]]:
+    """Documents of a dozen words, some of which speak for the class."""
+    generator = np.random.default_rng(seed)
+    made = []
+    for label in generator.integers(classes, size=n).tolist():
+        words = [f"c{label}w{word}" if generator.random() < signal else f"x{word}" for word in generator.integers(30, size=12).tolist()]
+        made.append((f"class{label}", " ".join(words).encode()))
+    return made
+
+
+def counted(texts: list[tuple[str, bytes]], **parameters: Any) -> tuple[Subsets, dict[str, Any]]:
+    model = TextClassifier(stemmer="none", **parameters)
+    return Subsets(*count_documents(texts, model.parameters, model.stop_list)), model.parameters
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 5))
+def test_every_beginning_of_the_order_holds_each_class_in_its_share(classes: list[int], seed: int) -> None:
+    order = stratified_order(np.array(classes), np.random.default_rng(seed))
+    assert sorted(order.tolist()) == list(range(len(classes)))
+    sizes = Counter(classes)
+    for end in range(len(classes) + 1):
+        have = Counter(classes[row] for row in order[:end].tolist())
+        for label, size in sizes.items():  # one of its own, and what the others' rounding may take or leave
+            assert abs(have[label] - end * size / len(classes)) <= 1 + len(sizes) * size / len(classes)
+    rows_of_first = [row for row in order.tolist() if classes[row] == classes[0]]
+    assert sorted(rows_of_first) == [row for row, label in enumerate(classes) if label == classes[0]]
+
+
+@given(st.integers(1, 10**6), st.integers(1, 200), st.integers(1, 20))
+def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> None:
+    sizes = sizes_of(most, n_classes, steps).tolist()
+    assert sizes == sorted(set(sizes))
+    assert 1 <= len(sizes) <= steps
+    assert sizes[-1] == most
+    if steps > 1:
+        assert sizes[0] == pytest.approx(min(max(most / 128, 2 * n_classes), most), abs=0.5)
+
+
+def test_sizes_by_hand() -> None:
+    assert sizes_of(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
+    assert sizes_of(640, 40, 4).tolist() == [80, 160, 320, 640]
+    assert sizes_of(640, 40, 1).tolist() == [640]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"top": 5}, {"top": 5, "by": "chi2", "min_df": 2}, {"estimate": "ml"}, {"ngrams": 2, "max_df": 0.5}, {"prior_shape": "background", "class_prior": "uniform"}],
+    ids=str,
+)  # fmt: skip
+def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run is made again with texts, from nothing; parts grow, and never hold a document that is held out."""
+    texts = texts_of(60)
+    subsets, checked = counted(texts, **parameters)
+    asked: list[tuple[list[int], list[int]]] = []
+    figures: list[tuple[float, float]] = []
+    inner = tested._figures
+
+    def watched(subsets: Subsets, parameters: Any, training: Any, test: Any) -> tuple[float, float]:
+        asked.append((np.flatnonzero(training).tolist(), np.flatnonzero(test).tolist()))
+        figures.append(inner(subsets, parameters, training, test))
+        return figures[-1]
+
+    monkeypatch.setattr(tested, "_figures", watched)
+    curve = learning_curve(subsets, checked, Resampling(steps=3, folds=3, repeats=2))
+    sizes = [point.documents for point in curve.points]
+    assert (curve.documents, curve.runs, len(asked)) == (60, 6, 6 * len(sizes))
+    assert sizes[-1] == 40
+    compared = 0
+    for place, ((training, test), made) in enumerate(zip(asked, figures, strict=True)):
+        assert not set(training) & set(test)
+        if place % len(sizes):
+            assert set(asked[place - 1][0]) < set(training)
+            assert asked[place - 1][1] == test
+        labels, known = zip(*(texts[row] for row in training), strict=True)
+        model = TextClassifier(stemmer="none", calibration="none", **parameters).fit(known, labels)
+        scores = np.sort(model.joint_log_likelihood(texts[row][1] for row in test), axis=1)
+        with np.errstate(invalid="ignore"):
+            if np.any(scores[:, -1] - scores[:, -2] < 1e-9):
+                continue  # two classes tie, and rounding decides
+        compared += 1
+        truth = [texts[row][0] for row in test]
+        answers = [answer or "" for answer in model.predict(texts[row][1] for row in test)]
+        occurring = sorted({*truth, *answers} - {""})
+        assert made[0] == pytest.approx(accuracy_score(truth, answers))
+        assert made[1] == pytest.approx(f1_score(truth, answers, labels=occurring, average="macro", zero_division=0))
+    assert compared >= 6
+    for repeat in range(2):
+        tested_once = sorted(row for run in range(3) for row in asked[(3 * repeat + run) * len(sizes)][1])
+        assert tested_once == list(range(60))
+    for place, point in enumerate(curve.points):
+        of_runs = np.array(figures[place :: len(sizes)])
+        assert (point.accuracy, point.macro_f1) == pytest.approx(of_runs.mean(axis=0))
+        assert (*point.accuracy_band, *point.macro_f1_band) == pytest.approx(np.quantile(of_runs, (0.025, 0.975), axis=0).T.ravel())
+
+
+def test_more_documents_of_a_class_that_can_be_learnt_make_better_models_and_a_forecast() -> None:
+    subsets, parameters = counted(texts_of(600, signal=0.15))
+    curve = learning_curve(subsets, parameters, Resampling())
+    assert curve.points[-1].accuracy > curve.points[0].accuracy + 0.2
+    assert curve.accuracy.documents == curve.macro_f1.documents == 1200
+    assert curve.accuracy.value is not None
+    assert curve.accuracy.now is not None
+    assert curve.accuracy.now <= curve.accuracy.value <= 1
+    assert curve.accuracy.value > curve.points[-1].accuracy - 0.01
+
+
+def test_labels_at_random_are_not_learnt_from_any_number_of_documents() -> None:
+    texts = texts_of(400)
+    shuffled = np.random.default_rng(3).permutation([label for label, _ in texts]).tolist()
+    subsets, parameters = counted([(label, text) for label, (_, text) in zip(shuffled, texts, strict=True)], top=20)
+    curve = learning_curve(subsets, parameters, Resampling(repeats=2))
+    assert all(abs(point.accuracy - 1 / 3) < 0.09 for point in curve.points)
+    assert curve.accuracy.value is None or abs(curve.accuracy.value - 1 / 3) < 0.12
+
+
+def test_the_seed_decides_and_nothing_else() -> None:
+    subsets, parameters = counted(texts_of(80))
+    first = learning_curve(subsets, parameters, Resampling(steps=3))
+    assert first == learning_curve(subsets, parameters, Resampling(steps=3))
+    assert first != learning_curve(subsets, parameters, Resampling(steps=3, seed=1))
+
+
+def test_sizes_at_which_no_term_is_left_are_not_on_the_curve() -> None:
+    texts = texts_of(80)
+    subsets, parameters = counted(texts, min_df=10)
+    free, unlimited = counted(texts)
+    some = [point.documents for point in learning_curve(subsets, parameters, Resampling()).points]
+    every = [point.documents for point in learning_curve(free, unlimited, Resampling()).points]
+    assert some == every[-len(some) :]
+    assert len(some) < len(every)
+    subsets, parameters = counted(texts, min_df=79)
+    with pytest.raises(UsageError, match="none of the"):
+        learning_curve(subsets, parameters, Resampling())
+
+
+def test_too_few_documents_cannot_be_dealt() -> None:
+    subsets, parameters = counted(texts_of(9))
+    with pytest.raises(UsageError, match="9 documents are too few for 5 folds; lower --folds"):
+        learning_curve(subsets, parameters, Resampling())
+    curve = learning_curve(subsets, parameters, Resampling(folds=4))
+    assert curve.accuracy.withheld is not None
+
+
+def test_one_class_is_always_right() -> None:
+    subsets, parameters = counted(texts_of(40, classes=1))
+    curve = learning_curve(subsets, parameters, Resampling())
+    assert {(point.accuracy, point.macro_f1) for point in curve.points} == {(1.0, 1.0)}

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.errors import DocumentError, UsageError
+from nbtext.explain.explanation import Explainer, Explanation
+from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
+from tests.strategies import texts
+from tests.textbook import CHINA, CHINA_ASKED
+
+WORDS = sorted({word for of_class in TEXTS.values() for text in of_class for word in text.replace(",", "").split()} | {"zebra", "I", "x"})
+some_texts = st.one_of(
+    texts, st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), st.tuples(st.sampled_from(WORDS), texts).map(" ".join)
+)
+
+
+@cache
+def model_of(number: int) -> TextClassifier:
+    return model(**ADDITIVE[number])
+
+
+def scores(of: TextClassifier, explanation: Explanation, text: str) -> float:
+    """The difference of the scores as the model has them."""
+    joint = of.joint_log_likelihood([text])[0]
+    return float(joint[of.classes_.index(explanation.label)] - joint[of.classes_.index(explanation.against)])
+
+
+def parts(explanation: Explanation) -> list[float]:
+    return [explanation.prior, *(word.nats for word in explanation.words), *(each.nats for each in explanation.attributes)]
+
+
+def test_the_textbooks_document() -> None:
+    """IIR example 13.1: d5 is in China, and Tokyo and Japan speak against it."""
+    china = TextClassifier(stemmer="none", stop_words="none", smoothing=1).fit(
+        [" ".join(terms) for _, terms in CHINA], [k for k, _ in CHINA]
+    )
+    found = explained(china, " ".join(CHINA_ASKED))
+    assert (found.label, found.against) == ("yes", "no")
+    assert found.prior == pytest.approx(math.log(3))
+    assert [(word.word, word.occurrences) for word in found.words] == [("chinese", 3), ("tokyo", 1), ("japan", 1)]
+    of_tokyo = math.log((1 / 14) / (2 / 9))
+    assert [word.nats for word in found.words] == pytest.approx([3 * math.log((3 / 7) / (2 / 9)), of_tokyo, of_tokyo])
+    assert found.log_odds == pytest.approx(math.log(0.75 * (3 / 7) ** 3 * (1 / 14) ** 2 / (0.25 * (2 / 9) ** 3 * (2 / 9) ** 2)))
+
+
+@given(st.sampled_from(range(len(ADDITIVE))), some_texts)
+def test_the_parts_sum_to_the_log_odds(number: int, text: str) -> None:
+    of = model_of(number)
+    found = explained(of, text)
+    assert found.rest is None
+    assert math.fsum(parts(found)) == pytest.approx(found.log_odds, abs=1e-12)
+    assert found.log_odds == pytest.approx(scores(of, found, text), abs=1e-9)
+
+
+@given(st.sampled_from(range(len(ADDITIVE))), some_texts)
+def test_places_are_those_of_the_words(number: int, text: str) -> None:
+    found, encoded, end = explained(model_of(number), text), text.encode(), 0
+    assert found.text == text
+    for begin, after, name in sorted((*place, word.word) for word in found.words for place in word.places):
+        assert end <= begin < after
+        assert encoded[begin:after].decode().casefold() == name
+        end = after
+    assert all(word.occurrences == len(word.places) for word in found.words)
+
+
+@given(st.sampled_from(range(len(ADDITIVE))), some_texts)
+def test_a_word_that_does_not_count_has_nothing_and_a_reason(number: int, text: str) -> None:
+    counts_pieces = ADDITIVE[number].get("char_ngrams") is not None
+    for word in explained(model_of(number), text).words:
+        if word.note in ("stop-word", "too-short", "no-letters-or-digits", "too-long") or (word.note is not None and not counts_pieces):
+            assert word.nats == 0
+        assert (word.note is None) == bool(word.terms and word.note != "not-selected")
+
+
+@given(st.sampled_from(range(len(ADDITIVE))), some_texts)
+def test_calibration_leads_to_the_probabilities(number: int, text: str) -> None:
+    of = model_of(number)
+    found = explained(of, text)
+    probabilities = dict(zip(of.classes_, of.predict_proba([text])[0].tolist(), strict=True))
+    assert (found.probability, found.against_probability) == pytest.approx((probabilities[found.label], probabilities[found.against]))
+    assert found.probability == max(probabilities.values())
+    assert found.against_probability == pytest.approx(sorted(probabilities.values())[-2])
+    steps = found.calibration
+    assert steps.log_odds == pytest.approx(math.log(found.probability / found.against_probability), abs=1e-9)
+    if not steps.on_curve:
+        assert steps.log_odds == pytest.approx(steps.on_scale / steps.temperature, abs=1e-9)
+    if ADDITIVE[number].get("classifier") != "complement":
+        assert steps.on_scale == pytest.approx(found.log_odds, abs=1e-9)
+
+
+def test_an_ngram_is_shared_by_its_words() -> None:
+    pairs = TextClassifier(ngrams=2, stemmer="none", stop_words="none", smoothing=1, class_prior="uniform").fit(
+        ["red cat", "red dog", "cat"], ["a", "b", "a"]
+    )
+    found = explained(pairs, "red dog", "a")
+    nats = {word.word: word.nats for word in found.words}
+    weights = {
+        term: pairs.linear.weights(np.array([number]))[0, 1] - pairs.linear.weights(np.array([number]))[0, 0]  # type: ignore[union-attr]
+        for number in range(pairs.statistics.n_terms)
+        for term in [pairs.statistics.vocabulary.term(number)]
+    }
+    assert nats == {
+        "red": pytest.approx(weights["red"] + weights["red dog"] / 2),
+        "dog": pytest.approx(weights["dog"] + weights["red dog"] / 2),
+    }
+
+
+def test_words_with_one_stem_share_what_their_term_adds() -> None:
+    found = explained(model(classifier="dirichlet-multinomial", smoothing=0.3), "cat cats cat")
+    assert {word.word: word.occurrences for word in found.words} == {"cat": 2, "cats": 1}
+    of_cat, of_cats = (word.nats for word in found.words)
+    assert of_cat == pytest.approx(2 * of_cats)
+
+
+def test_words_within_unicode_signs_are_found_one_by_one() -> None:
+    found = explained(model(), "“Cat”—dog… l’eau ‘fish’")
+    assert [word.word for word in found.words] == ["cat", "dog", "l’eau", "fish"]
+    assert all(word.nats for word in found.words if word.word in ("cat", "fish", "dog"))
+
+
+def test_against_another_class() -> None:
+    assert explained(model(), "the cat purrs and sleeps", "dogs").against == "dogs"
+    runner_up = explained(model(), "the cat purrs and sleeps").against
+    assert explained(model(), "the cat purrs and sleeps", "cats").against == runner_up
+    with pytest.raises(UsageError, match=r"no class 'dog'.*did you mean 'dogs'"):
+        Explainer(model(), "dog")
+    with pytest.raises(UsageError, match="single class"):
+        Explainer(TextClassifier(smoothing=1).fit(["a text"], ["only"]))
+
+
+def test_a_term_that_rules_a_class_out() -> None:
+    found = explained(model(estimate="ml"), "cat purrs", "dogs")
+    assert found.log_odds == math.inf
+    assert [word.nats for word in found.words] == [math.inf, math.inf]
+    assert (found.against_probability, found.calibration.log_odds) == (0, math.inf)
+
+
+def test_a_missing_term_that_rules_a_class_out() -> None:
+    """Every document of class b holds "red": without smoothing one that lacks it is of another class, whatever its words."""
+    of = TextClassifier(classifier="bernoulli", estimate="ml", stemmer="none").fit(
+        ["red cat", "cat", "red dog", "red cat dog"], list("aabb")
+    )
+    found = explained(of, "cat")
+    assert (found.label, found.prior, found.log_odds) == ("a", math.inf, math.inf)
+
+
+def test_what_cannot_be_explained() -> None:
+    of = model(estimate="ml")
+    bad = document("")._replace(problem=DocumentError("cannot be read"))
+    impossible, unread = Explainer(of).explain([document("cat dog fish"), bad])
+    assert (impossible.explanation, impossible.abstained) == (None, "impossible")
+    assert (unread.explanation, unread.problem) == (None, bad.problem)
+
+
+def test_gaussian_classes_say_what_is_lost_without_a_word() -> None:
+    of = model(**GAUSSIAN)
+    text = "the cat purrs on a red sofa, zebra"
+    found = explained(of, text)
+    assert found.rest is not None
+    assert math.fsum([*parts(found), found.rest]) == pytest.approx(found.log_odds, abs=1e-9)
+    for word in found.words:
+        without = " ".join(other for other in text.replace(",", "").split() if other != word.word)
+        lost = scores(of, found, text) - scores(of, found, without)
+        assert word.nats == pytest.approx(lost if word.note is None else 0, abs=1e-9)
+
+
+ROWS: list[dict[str, object]] = [
+    {"text": "the cat purrs", "colour": "red", "legs": 4, "kilos": 4.5},
+    {"text": "a cat sleeps", "colour": "white", "legs": 4, "kilos": 5.5},
+    {"text": "fish swim", "colour": "red", "legs": 0, "kilos": 0.2},
+    {"text": "the fish sleeps", "colour": "red", "legs": 1, "kilos": 0.3},
+]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"classifier": "bernoulli"}, {"classifier": "dirichlet-multinomial"}, {"classifier": "logistic"}], ids=str
+)
+def test_attributes_have_their_parts(parameters: dict[str, Any]) -> None:
+    of = TextClassifier(categorical="colour", count="legs", numeric="kilos", **parameters).fit(ROWS, ["cats", "cats", "fish", "fish"])
+    row = {"text": "red cat zebra", "colour": "red", "legs": 3, "kilos": 5.1}
+    found = attributed(of, row)
+    assert [(each.name, each.value) for each in found.attributes] == [("colour", "red"), ("legs", "3"), ("kilos", "5.1")]
+    joint = of.joint_log_likelihood([row])[0]
+    sign = 1 if found.label == "cats" else -1
+    assert math.fsum(parts(found)) == pytest.approx(found.log_odds, abs=1e-12) == pytest.approx(sign * (joint[0] - joint[1]), abs=1e-9)
+    for place, name in enumerate(("colour", "legs", "kilos")):
+        without = of.joint_log_likelihood([{**row, name: None}])[0]
+        assert found.attributes[place].nats == pytest.approx(sign * ((joint - without)[0] - (joint - without)[1]), abs=1e-9)
+    assert [each.name for each in attributed(of, {**row, "legs": None}).attributes] == ["colour", "kilos"]
+
+
+def test_numbers_among_gaussian_features_are_compared_with_their_mean() -> None:
+    of = TextClassifier(categorical="colour", count="legs", numeric="kilos", **{**GAUSSIAN, "latent": 1}).fit(
+        ROWS, ["cats", "cats", "fish", "fish"]
+    )
+    row = {"text": "red cat", "colour": "red", "legs": 3, "kilos": 5.1}
+    found = attributed(of, row)
+    usual = sum(float(str(each["kilos"])) for each in ROWS) / len(ROWS)
+    joint, at_mean = of.joint_log_likelihood([row, {**row, "kilos": usual}])
+    sign = 1 if found.label == "cats" else -1
+    assert found.attributes[2].nats == pytest.approx(sign * ((joint - at_mean)[0] - (joint - at_mean)[1]), abs=1e-9)
+    assert found.rest is not None
+
+
+def attributed(of: TextClassifier, row: dict[str, object]) -> Explanation:
+    from nbtext.model.text_classifier import all_utf8
+
+    [text] = all_utf8([row], of._attributes)
+    return explained(of, text)

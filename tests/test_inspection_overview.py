@@ -1,0 +1,116 @@
+"""What a model says of itself: `inspection/overview.py`, `model/text_classifier.py`, `model/text_classifier.py`, `inspection/terms.py` and `model/text_classifier.py`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import pytest
+
+from nbtext import TextClassifier, __version__
+from nbtext.inspection.overview import overview
+from nbtext.inspection.terms import ranking, term_name
+from nbtext.model.text_classifier import SHOWN, alike, versions
+from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
+
+
+def test_one_class_is_always_the_answer_and_is_warned_of() -> None:
+    model = TextClassifier().fit(["engine oil", ""], ["cars", "cars"])
+    assert model.predict(["engine", "", "roses"]) == ["cars"] * 3
+    assert model.predict_proba(["engine", ""]).tolist() == [[1], [1]]
+    assert any("only one class" in warning for warning in model.warnings())
+    assert model_of_china().warnings() == []
+
+
+def test_documents_without_terms_train_to_the_class_prior_and_are_warned_of() -> None:
+    model = TextClassifier().fit(["", "the", "!"], ["a", "b", "b"])
+    assert model.predict_proba(["words"])[0] == pytest.approx([1 / 3, 2 / 3])
+    assert any("no terms" in warning for warning in model.warnings())
+
+
+def test_settings_of_another_classifier_are_warned_of() -> None:
+    assert TextClassifier(l2=3, latent=5).fit(CHINA_TEXTS, CHINA_LABELS).warnings() == [
+        "--classifier multinomial makes no use of --l2, --latent"
+    ]
+    assert TextClassifier(classifier="gaussian", latent=2).fit(CHINA_TEXTS, CHINA_LABELS).warnings() == []
+
+
+def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> None:
+    found = overview(model_of_china(), 2)
+    assert (found["documents"], found["tokens"], found["terms"], found["ngrams"]) == (4, 11, 6, 0)
+    assert found["classes"]["no"]["top_terms"] == ["japan", "tokyo"]
+    assert found["classes"]["yes"]["top_terms"][0] == "chinese"
+    assert [found["classes"][label]["tokens"] for label in ("no", "yes")] == [3, 8]
+    assert overview(model_of_china(), 0)["classes"]["no"]["top_terms"] == []
+
+
+def test_a_model_in_a_line() -> None:
+    assert model_of_china().describe() == "2 classes, 4 documents, 11 tokens, 6 terms, smoothing 1"
+    assert model_of_china(top=2).describe() == "2 classes, 4 documents, 11 tokens, 2 terms, smoothing 1"
+    one = model_of_china(smoothing={"*": 0.5, "tokyo": 3})
+    assert one.describe().endswith(", 6 terms, smoothing 0.5, 1 term with its own")
+    both = model_of_china(smoothing={"*": 0.5, "tokyo": 3, "japan": 2})
+    assert both.describe().endswith(", smoothing 0.5, 2 terms with their own")
+
+
+def test_attributes_without_a_value_are_warned_of() -> None:
+    rows = [{"text": "cat", "legs": 4, "colour": "", "kilos": ""}, {"text": "fish", "legs": 0}]
+    model = TextClassifier(categorical="colour", count="legs", numeric="kilos").fit(rows, ["cats", "fish"])
+    assert ", 3 attributes, " in model.describe()
+    assert model.warnings() == ["no document has a value of colour, kilos"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        ([], None),
+        (["cats", "cat", "c ats"], None),
+        (["Cats", "cats", "dogs"], "'Cats' and 'cats'"),
+        (["straße", "STRASSE"], "'straße' and 'STRASSE'"),
+        (["two words", "two  words ", "two\xa0words"], "'two words' and 'two  words ' and 'two\\xa0words'"),
+        (["caf\u00e9", "cafe\u0301"], "'caf\u00e9' and 'cafe\u0301'"),
+        (["ﬁsh", "b", "fish", "B"], "'ﬁsh' and 'fish', 'b' and 'B'"),
+    ],
+)
+def test_labels_that_a_person_would_take_for_one_another(labels: list[str], found: str | None) -> None:
+    assert alike(labels) == found
+
+
+def test_of_many_labels_that_are_alike_a_few_are_named() -> None:
+    labels = [form for number in range(SHOWN + 1) for form in (f"a{number}", f"A{number}")]
+    assert alike(labels[:-2]) == ", ".join(f"'a{number}' and 'A{number}'" for number in range(SHOWN))
+    assert alike(labels) == f"{alike(labels[:-2])} and others"
+
+
+def test_attributes_with_their_distributions_by_hand() -> None:
+    """One pseudo-count for each colour; one pseudo-document with 2 legs, the mean, and one of 3 kilos with the corpus's variance of 8/3."""
+    rows = [
+        {"text": "purr", "colour": "red", "legs": 4, "kilos": 3.0},
+        {"text": "purr", "colour": "red", "legs": 2, "kilos": 5.0},
+        {"text": "swim", "colour": "blue", "legs": 0, "kilos": 1.0},
+    ]
+    model = TextClassifier(categorical="colour", count="legs", numeric="kilos", smoothing=1).fit(rows, ["cats", "cats", "fish"])
+    found = overview(model, 2)
+    assert found["terms"] == 2
+    colour, legs, kilos = (found["attributes"][name] for name in ("colour", "legs", "kilos"))
+    assert (colour["kind"], colour["documents"], colour["values"]) == ("categorical", 3, 2)
+    cats, fish = (colour["classes"][label]["probability"] for label in ("cats", "fish"))
+    assert colour["smoothing"] == 1
+    assert (cats, fish) == (pytest.approx({"blue": 1 / 4, "red": 3 / 4}), pytest.approx({"blue": 2 / 3, "red": 1 / 3}))
+    assert (legs["kind"], legs["documents"]) == ("count", 3)
+    assert legs["classes"] == {"cats": {"rate": pytest.approx((6 + 2) / 3)}, "fish": {"rate": pytest.approx((0 + 2) / 2)}}
+    assert (kilos["kind"], kilos["documents"]) == ("numeric", 3)
+    assert kilos["classes"]["cats"] == pytest.approx({"mean": (8 + 3) / 3, "standard_deviation": 4 / 3})
+    assert kilos["classes"]["fish"] == pytest.approx({"mean": (1 + 3) / 2, "standard_deviation": (7 / 3) ** 0.5})
+    assert sorted(term_name(model, term) for term in ranking(model, "mutual-information").terms.tolist()) == [
+        "colour=blue",
+        "colour=red",
+        "purr",
+        "swim",
+    ]
+
+
+def test_what_wrote_a_model_is_nbtext_and_what_stems_its_words() -> None:
+    assert versions({"stemmer": "none"}) == {"nbtext": __version__}
+    assert versions({"stemmer": "snowball"}).keys() == {"nbtext", "PyStemmer"}
+    assert versions({"stemmer": "lancaster"}) == {"nbtext": __version__, "nltk": version("nltk")}
+    assert model_of_china().written_by == overview(model_of_china(), 0)["written_by"] == {"nbtext": __version__}

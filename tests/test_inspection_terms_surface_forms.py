@@ -1,0 +1,94 @@
+"""Words as they stand in texts, kept beside their stems: counted exactly, without a say in any answer, shown in place of stems.
+
+Also tests `text/stemming.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.inspection.terms import most_frequent_forms, surface_forms
+from nbtext.text.stemming import stemmer
+from tests.budget import examples
+from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = ["printer", "printers", "printing", "printed", "print", "happy", "happiness", "the", "Lamps", "lamp", "2024"]
+TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join), min_size=2, max_size=6)
+
+
+def fitted(texts: list[str], **parameters: Any) -> TextClassifier:
+    return TextClassifier(surface_forms=True, **parameters).fit(texts, ["ab"[number % 2] for number in range(len(texts))])
+
+
+@given(TEXTS, st.sampled_from([{}, {"ngrams": 2}, {"char_ngrams": "3"}, {"stemmer": "porter"}]))
+def test_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any]) -> None:
+    model = fitted(texts, **parameters)
+    words = [word.lower() for text in texts for word in text.split() if word != "the"]
+    stems = stemmer(model.parameters["stemmer"], "english")(words)
+    wanted: dict[str, Counter[str]] = {}
+    for word, stem in zip(words, stems, strict=True):
+        wanted.setdefault(stem, Counter())[word] += 1
+    found = {model.statistics.vocabulary.term(term): dict(forms) for term, forms in surface_forms(model).items()}
+    assert found == {stem: dict(forms) for stem, forms in wanted.items() if set(forms) != {stem}}
+    for term, form in most_frequent_forms(model).items():
+        forms = wanted[model.statistics.vocabulary.term(term)]
+        assert forms[form] == max(forms.values())
+
+
+@examples(3)
+@given(TEXTS, TEXTS)
+def test_answers_stay_as_they_are_and_parts_add_up(texts: list[str], more: list[str]) -> None:
+    model, plain = fitted(texts), TextClassifier().fit(texts, ["ab"[number % 2] for number in range(len(texts))])
+    asked = [*more, "printers of happy people", ""]
+    assert model.predict_log_proba(asked).tolist() == plain.predict_log_proba(asked).tolist()
+    assert model.describe() == plain.describe()
+    labels = ["a"] * len(more)
+    together = TextClassifier(surface_forms=True).fit([*texts, *more], ["ab"[number % 2] for number in range(len(texts))] + labels)
+    updated = model.partial_fit(more, labels)
+    assert updated.statistics == together.statistics
+    assert updated.forget(more, labels).statistics == fitted(texts).statistics
+
+
+def test_without_stems_there_are_none() -> None:
+    assert surface_forms(fitted(["printers print", "lamps"], stemmer="none")) == {}
+    assert surface_forms(TextClassifier().fit(["printers print", "lamps"], ["a", "b"])) == {}
+
+
+def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
+    train = ("train", SERVICE_DESK / "train")
+    succeeded(nbtext(*train, "--surface-forms", "-m", "forms", cwd=tmp_path))
+    succeeded(nbtext(*train, "-m", "stems", cwd=tmp_path))
+    draw = ("generate", "-n", "5", "--length", "60", "--seed", "1")
+    forms, stems = (succeeded(nbtext(*draw, "-m", model, cwd=tmp_path)).text.split() for model in ("forms", "stems"))
+    assert len(forms) == len(stems)
+    stem = stemmer("snowball", "english")
+    assert [form for form, stemmed in zip(forms, stems, strict=True) if form != stemmed]
+    assert all(form == stemmed or stem([form]) == [stemmed] for form, stemmed in zip(forms, stems, strict=True))
+    shown = json.loads(succeeded(nbtext("inspect", "--term", "lamps", "-m", "forms", "-o", "json", cwd=tmp_path)).text)
+    (term,) = shown["words"][0]["terms"]
+    assert sum(term["forms"].values()) == sum(of["count"] for of in term["classes"].values())
+    assert "occurs as" in succeeded(nbtext("inspect", "--term", "lamps", "-m", "forms", cwd=tmp_path)).text
+    assert succeeded(nbtext("inspect", "--verify", "-m", "forms", cwd=tmp_path)).status == 0
+
+
+def test_a_bounded_vocabulary_keeps_none(tmp_path: Path) -> None:
+    options = ("--surface-forms", "--max-terms", "9")
+    assert "--max-terms and --surface-forms exclude each other" in error_line(
+        nbtext("train", SERVICE_DESK / "train", *options, cwd=tmp_path), 2
+    )
+
+
+@pytest.mark.parametrize("options", [("--jobs", "2"), ("--classifier", "logistic"), ("--classifier", "gaussian", "--latent", "5")])
+def test_forms_go_with_every_way_of_counting(tmp_path: Path, options: tuple[str, ...]) -> None:
+    succeeded(nbtext("train", SERVICE_DESK / "train", "--surface-forms", *options, cwd=tmp_path))
+    assert "occurs as" in succeeded(nbtext("inspect", "--term", "lamps", cwd=tmp_path)).text

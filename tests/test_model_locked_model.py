@@ -1,0 +1,196 @@
+"""Several processes that write one model, and processes that are killed while they write it: nothing is lost, nothing counts twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.errors import NbtextError
+from nbtext.store.ledger import ledger_path, read_ledger
+from nbtext.store.model_file import model_digest
+from tests.budget import rounds
+from tests.process import HOUSE, PETS, TIME_LIMIT, Running, corpus, drained, nbtext, start, succeeded, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UPDATER = """
+import sys
+from nbtext.cli.main import run
+for number in range(10):
+    status = run(["update", f"c{sys.argv[1]}-{number}.tsv", "--format", "tsv", *sys.argv[2:]])
+    if status:
+        sys.exit(status)
+"""
+
+DYING = """
+import os, signal, sys
+from pathlib import Path
+from nbtext.cli.main import run
+die_at, seen = int(sys.argv[1]), 0
+def dying(real):
+    def call(*arguments, **named):
+        global seen
+        for action in (None, real):
+            seen += 1
+            if seen == die_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if action is not None:
+                return action(*arguments, **named)
+    return call
+Path.replace, os.fsync, os.link, Path.unlink = dying(Path.replace), dying(os.fsync), dying(os.link), dying(Path.unlink)
+sys.exit(run(sys.argv[2:]))
+"""
+"""Ends itself by SIGKILL at the given one of the moments before and after a file is renamed, synced, linked or removed."""
+
+
+def children(folder: Path, codes: list[list[str]]) -> list[Running]:
+    return [start([sys.executable, "-c", *code], cwd=folder, env=HOUSE) for code in codes]
+
+
+def documents(folder: Path) -> int:
+    return int(json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=folder)).out)["documents"])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.suffix != ".tsv")
+
+
+@pytest.mark.parametrize("options", [[], ["--once", "--backup"]], ids=str)
+def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, options: list[str]) -> None:
+    for process in range(4):
+        for number in range(10):
+            (pets / f"c{process}-{number}.tsv").write_text(f"class{process}\tword{number} of process{process}\n")
+    succeeded(nbtext("train", "pets", *(["--once"] if options else []), cwd=pets))
+    updaters = children(pets, [[UPDATER, str(process), *options] for process in range(4)])
+    while any(child.poll() is None for child in updaters):
+        found = TextClassifier.load(str(pets / "nbtext.joblib"))  # readers see a whole model at any time
+        assert 4 <= found.statistics.n_documents <= 44
+    assert [child.wait(TIME_LIMIT) for child in updaters] == [0] * 4
+    succeeded(nbtext("train", "pets", "-m", "trained", cwd=pets))
+    rows = (pets / "rows.tsv").open("w")
+    with rows:
+        rows.writelines(path.read_text() for path in sorted(pets.glob("c*.tsv")))
+    succeeded(nbtext("update", "rows.tsv", "--format", "tsv", "-m", "trained", cwd=pets))
+    assert (pets / "nbtext.joblib").read_bytes() == (pets / "trained").read_bytes()
+    assert names(pets) == ["nbtext.joblib", *(["nbtext.joblib.1", "nbtext.joblib.ledger"] if options else []), "pets", "trained"]
+
+
+def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(pets: Path) -> None:
+    os.mkfifo(pets / "slow.tsv")
+    command = [sys.executable, "-m", "nbtext", "update", "slow.tsv", "--format", "tsv"]
+    with start(command, cwd=pets, env=HOUSE, stderr=subprocess.PIPE) as child:
+        with (pets / "slow.tsv").open("w") as pipe:
+            pipe.write("cats\tone\n")
+            pipe.flush()
+            until(lambda: drained(pipe.fileno()), "the reading of the row")  # which begins when the model has been read
+            succeeded(nbtext("train", "pets", "--ngrams", "2", cwd=pets))
+        assert child.wait(TIME_LIMIT) == 3
+        assert child.stderr is not None
+        assert child.stderr.read().decode() == (
+            "nbtext: nbtext.joblib: was replaced meanwhile by a model that counts otherwise, by --ngrams; run it again\n"
+        )
+    assert documents(pets) == 4
+
+
+@pytest.fixture
+def once(tmp_path: Path) -> Path:
+    """A model with its ledger, a document to be learnt and one to be moved, and as ``expected`` the model that has."""
+    corpus(tmp_path, {**{f"pets/{name}": text for name, text in PETS.items()}, "new/birds/1": "a bird sings", "new/dogs/9": PETS["cats/2"]})
+    succeeded(nbtext("train", "pets", "new", "--once", "-m", "expected", cwd=tmp_path))
+    succeeded(nbtext("train", "pets", "--once", cwd=tmp_path))
+    return tmp_path
+
+
+@pytest.mark.repeated
+@pytest.mark.parametrize(("command", "stride"), [(["update", "new"], 1), (["train", "pets", "new"], 3)], ids=["update", "train"])
+def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: list[str], stride: int) -> None:
+    """The model is always the old or the new one, its ledger says which, and an update makes it the new one."""
+    old, new = ((once / name).read_bytes() for name in ("nbtext.joblib", "expected"))
+    ledgers = [(once / "nbtext.joblib.ledger").read_bytes()]
+    update = ["update", "new", "--once", "--backup"]
+    outcomes = []
+    stride *= rounds(3, 1) if stride == 1 else 1
+    for die_at in range(1, 100, stride):
+        (once / "nbtext.joblib").write_bytes(old)
+        (once / "nbtext.joblib.ledger").write_bytes(ledgers[0])
+        (once / "nbtext.joblib.1").unlink(missing_ok=True)
+        status = children(once, [[DYING, str(die_at), *command, *update[2:]]])[0].wait(TIME_LIMIT)
+        found = (once / "nbtext.joblib").read_bytes()
+        assert found in (old, new)
+        known = read_ledger(ledger_path(str(once / "nbtext.joblib")), model_digest(str(once / "nbtext.joblib")) or b"")
+        assert known is not None
+        assert len(known) == (5 if found == new else 4)
+        outcomes.append((status, found == new))
+        note = nbtext(*update, "-v", cwd=once).notes[0]
+        if found == new:
+            assert note == "nbtext: learnt 0 documents; moved from another class: 0, known already: 2, repeated: 0"
+        else:
+            assert note == "nbtext: learnt 1 document; moved from another class: 1, known already: 0, repeated: 0"
+            assert (once / "nbtext.joblib.1").read_bytes() == old
+        assert (once / "nbtext.joblib").read_bytes() == new
+        left = [name for name in names(once) if name.startswith(".") or name.endswith(".lock")]
+        assert left == [], die_at
+        if status == 0:
+            break
+    assert outcomes[-1] == (0, True)
+    assert {outcome for status, outcome in outcomes if status == -signal.SIGKILL} == {False, True}
+    assert stride * len(outcomes) > 12
+
+
+@pytest.mark.parametrize("where", ["nbtext.store.ledger.replace_file", "nbtext.model.locked_model.keep_backup", "pathlib.Path.replace"])
+def test_a_failure_between_the_two_files_leaves_both_as_they_were(once: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nbtext.model.locked_model import held
+    from nbtext.store.ledger import Ledger
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    old = (once / "nbtext.joblib").read_bytes()
+    with held(str(once / "nbtext.joblib"), lock_timeout=0, backup=True) as file:
+        model, ledger = file.load(), file.ledger()
+        assert ledger is not None
+        monkeypatch.setattr(where, fail)
+        with pytest.raises(NbtextError, match="no space left"):
+            file.replace(model.partial_fit(["a bird"], ["birds"]), Ledger.empty())
+        monkeypatch.undo()
+        found = file.ledger()
+        assert found is not None
+        assert (len(found), (once / "nbtext.joblib").read_bytes()) == (len(ledger), old)
+    assert [name for name in names(once) if name.startswith(".")] == []
+
+
+def test_updates_killed_at_random_are_done_by_running_them_again(tmp_path: Path) -> None:
+    """Twenty days of documents, each update killed at some time, then all of them once more: as if nothing had happened."""
+    choice = random.Random(0)
+    days = [f"day{number:02}" for number in range(20)]
+    for number, day in enumerate(days):
+        label, words = choice.choice("xyz"), " ".join(choice.choices(("ant", "bee", "cat", "dog", "eel"), k=4))
+        corpus(tmp_path, {f"{day}/{label}/1": f"{words} {number}", f"{day}/w/1": f"the same {number // 3}"})
+    succeeded(nbtext("train", *days, "--once", "-m", "expected", cwd=tmp_path))
+    succeeded(nbtext("train", days[0], "--once", cwd=tmp_path))
+    killed = 0
+    for day in days[1:]:
+        command = [sys.executable, "-m", "nbtext", "update", day, "--once", "--backup"]
+        with start(command, cwd=tmp_path, env=HOUSE) as child:
+            lock = tmp_path / "nbtext.joblib.lock"
+            while child.poll() is None and not lock.exists():
+                time.sleep(0.0005)
+            time.sleep(choice.uniform(0, 0.03))
+            child.kill()
+            killed += child.wait() == -signal.SIGKILL
+        TextClassifier.load(str(tmp_path / "nbtext.joblib"))
+    assert killed
+    for day in days:
+        succeeded(nbtext("update", day, "--once", cwd=tmp_path))
+    assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "expected").read_bytes()
+    assert [name for name in names(tmp_path) if name.startswith(".") or name.endswith(".lock")] == []

@@ -1,0 +1,38 @@
+"""Answers and their judgement: `model/scoring.py`, `evaluation/judging.py` and `model/text_classifier.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nbtext.corpus.document import Document
+from nbtext.errors import DocumentError, UsageError
+from nbtext.evaluation.judging import judge
+from nbtext.model.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers
+from tests.textbook import model_of_china
+
+
+def test_every_document_has_one_answer_in_order_whatever_happened_to_it() -> None:
+    problem = DocumentError("not text")
+    documents = [
+        Document("1", None, b"tokyo"),
+        Document("2", None, b"", problem),
+        Document("3", None, b"tokyo macao"),
+        Document("4", None, b"unheard of"),
+    ]
+    found = list(answers(model_of_china(estimate="ml"), documents))
+    assert [answer.id for answer in found] == ["1", "2", "3", "4"]
+    assert (found[0].label, found[0].probability, found[0].notice) == ("no", 1, None)
+    assert (found[1].label, found[1].problem) == (None, problem)
+    assert (found[2].label, found[2].abstained) == (None, IMPOSSIBLE)
+    assert (found[3].label, found[3].notice) == ("yes", NO_KNOWN_TERMS)
+    assert found[3].probability == pytest.approx(3 / 4)
+
+
+def test_judging_counts_an_impossible_document_as_if_all_classes_were_equally_probable() -> None:
+    documents = [Document("1", "no", b"tokyo"), Document("2", "yes", b"tokyo macao")]
+    summary = judge(model_of_china(estimate="ml"), documents).summary()
+    assert summary["n"] == 2
+    assert summary["log_loss"] == pytest.approx((0 + np.log(2)) / 2)
+    with pytest.raises(UsageError, match="no documents"):
+        judge(model_of_china(), [])

@@ -1,0 +1,257 @@
+"""Pseudo-counts given word by word: which terms the words are, and models that are estimated with them.
+
+Also tests `corpus/lines.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from nbtext import TextClassifier
+from nbtext.classifiers.attributed import AttributedClassifier
+from nbtext.errors import ModelError, PathError, UsageError
+from nbtext.inspection.generation import DocumentGenerator
+from nbtext.inspection.verification import verify
+from nbtext.model.training import read_smoothing
+from nbtext.store import read_model_file, write_model_file
+from tests.budget import examples
+from tests.changing import corpora, fitted, saved
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Labelled = tuple[str, str]
+
+TEXTS = ["the printer jams", "printers out of paper", "the network is down", "network cable and printer cable"]
+LABELS = ["paper", "paper", "net", "net"]
+GIVEN = {"*": 0.5, "printers": 4.0, "cable": 0.25}
+
+
+def own(model: TextClassifier) -> dict[str, float]:
+    """The pseudo-counts of terms that have one of their own, by term."""
+    learnt = model.learnt.own
+    return {model.statistics.vocabulary.term(term): number for term, number in zip(learnt.terms.tolist(), learnt.numbers, strict=True)}
+
+
+def trained(smoothing: dict[str, float], **parameters: Any) -> TextClassifier:
+    return TextClassifier(smoothing=smoothing, **parameters).fit(TEXTS, LABELS)
+
+
+def test_a_word_is_the_term_that_it_is_in_a_document() -> None:
+    model = trained({"*": 0.5, "PRINTERS": 4, "Cable,": 0.25, "paper": 0.5, "toner": 9})
+    assert own(model) == {"cabl": 0.25, "printer": 4.0}
+    assert model.learnt.smoothing == 0.5
+    printer = np.array(model.statistics.vocabulary.find(["printer", "cabl", "paper"]))
+    tokens, total = model.language_models.class_tokens, 4 + 0.25 + 0.5 * (model.statistics.n_terms - 2)
+    m = model.statistics.counts_of(printer)
+    assert model.language_models.probability(printer) == pytest.approx((m + np.array([[4], [0.25], [0.5]])) / (tokens + total))
+
+
+def test_several_words_are_an_n_gram() -> None:
+    model = trained({"*": 1, "printer jams": 3, "a cable and the printers": 5, "network is down": 2, "jam paper": 7}, ngrams=2)
+    assert own(model) == {"printer jam": 3.0, "cabl printer": 5.0, "network": 2.0}
+    assert own(trained({"*": 1, "network and cable and printers": 7}, ngrams=3)) == {"network cabl printer": 7.0}
+
+
+def test_character_n_grams_and_counted_features_are_named_as_they_stand() -> None:
+    assert own(trained({"*": 1, "pr*": 3, "*le": 5, "*int*": 4, "printers": 2}, char_ngrams=3)) == {
+        "pr*": 3.0,
+        "*le": 5.0,
+        "*int*": 4.0,
+        "printer": 2.0,
+    }
+    model = TextClassifier(smoothing={"*": 1, "the": 3, "printers": 5, "nothere": 2})
+    model.reading["format"] = "svmlight"
+    model.fit(["the:2 printers:1", "printer:3"], ["a", "b"])
+    assert own(model) == {"printers": 5.0, "the": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "message"),
+    [
+        ({"*": 1, "printer": 2, "printers": 3}, "two numbers for 'printer', by 'printer' and 'printers'"),
+        ({"*": 1, "the": 2}, "'the', which is no term: it is a stop word"),
+        ({"*": 1, "?!": 2}, "'\\?!', which is no term: there is no word in it"),
+        ({"*": 1, "printer jam": 2}, "'printer jam', which is 2 terms; train with --ngrams 2"),
+        ({"*": 1, "print*": 2}, "'print\\*', and no term has an asterisk"),
+        ({"printer": 2}, "--smoothing must be"),
+        ({"*": 1, "printer": -2}, "--smoothing must be"),
+        ({"*": 1, "printer": float("nan")}, "--smoothing must be"),
+        ({"*": 1, "printer": True}, "--smoothing must be"),
+        ({"*": 1, "": 2}, "--smoothing must be"),
+        ({"*": 1, "a\nb": 2}, "--smoothing must be"),
+        ({"*": 1, "\ud800": 2}, "--smoothing must be"),
+    ],
+    ids=str,
+)
+def test_what_is_no_term_or_no_number_is_named(smoothing: dict[str, float], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        trained(smoothing)
+
+
+def test_the_same_number_twice_for_a_term_is_no_contradiction() -> None:
+    assert own(trained({"*": 1, "printer": 3, "printers": 3})) == {"printer": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"prior_shape": "background"}, "--prior-shape background and pseudo-counts by term exclude each other"),
+        ({"classifier": "gaussian"}, "--classifier gaussian does not take pseudo-counts by term"),
+        ({"classifier": "logistic"}, "--classifier logistic does not take pseudo-counts by term"),
+    ],
+    ids=str,
+)
+def test_models_that_have_no_use_for_them_refuse_them(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        trained(GIVEN, **parameters)
+
+
+@pytest.mark.parametrize("smoothing", [{"*": 0.0, "printer": 1.0}, {"*": 1.0, "printer": 0.0}], ids=str)
+def test_complement_needs_one_for_every_term(smoothing: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="complement needs smoothing"):
+        trained(smoothing, classifier="complement")
+
+
+def test_maximum_likelihood_adds_none() -> None:
+    model, without = trained(GIVEN, estimate="ml"), TextClassifier(estimate="ml").fit(TEXTS, LABELS)
+    assert (own(model), model.learnt.smoothing) == ({}, 0.0)
+    assert np.array_equal(model.joint_log_likelihood(TEXTS), without.joint_log_likelihood(TEXTS))
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "multinomial": {},
+    "map": {"estimate": "map"},
+    "bigrams": {"ngrams": 2, "top": 10},
+    "tf-idf": {"weighting": "tfidf"},
+    "bernoulli": {"classifier": "bernoulli"},
+    "complement": {"classifier": "complement"},
+    "complement tf-idf": {"classifier": "complement", "weighting": "tfidf"},
+    "dirichlet-multinomial": {"classifier": "dirichlet-multinomial"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@examples(3)
+@given(corpora, st.sampled_from([0.1, 0.3, 1.0, 2.5]), st.sets(st.sampled_from(["ant", "bees", "cat", "running", "zebra"])))
+def test_the_same_number_for_every_term_is_that_number(kind: str, corpus: list[Labelled], number: float, named: set[str]) -> None:
+    """Exactly: the models, what they say of left-out documents, and so their calibration."""
+    one = fitted({"smoothing": number, **KINDS[kind]}, corpus)
+    each = fitted({"smoothing": {"*": number, **dict.fromkeys(named, number)}, **KINDS[kind]}, corpus)
+    asked = [text for _, text in corpus] + ["ant bee zebra", ""]
+    assert np.array_equal(each.joint_log_likelihood(asked), one.joint_log_likelihood(asked))
+    assert np.array_equal(each.predict_log_proba(asked), one.predict_log_proba(asked), equal_nan=True)
+    assert each.learnt.judgement == one.learnt.judgement
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_number_for_a_term_matters_and_the_file_keeps_it(kind: str, tmp_path: Path) -> None:
+    model = trained(GIVEN, **KINDS[kind])
+    first = saved(model, tmp_path)
+    loaded = TextClassifier.load(str(tmp_path / "saved"))
+    assert (loaded.parameters, own(loaded)) == (model.parameters, own(model))
+    assert np.array_equal(loaded.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
+    assert saved(loaded, tmp_path) == first
+    assert saved(trained(dict(reversed(GIVEN.items())), **KINDS[kind]), tmp_path) == first
+    assert all(check.passed for check in verify(str(tmp_path / "saved")))
+    plain = TextClassifier(smoothing=0.5, **KINDS[kind]).fit(TEXTS, LABELS)
+    assert not np.array_equal(plain.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
+
+
+@examples(3)
+@given(corpora, corpora)
+def test_a_term_that_comes_later_has_its_number_then(corpus: list[Labelled], more: list[Labelled]) -> None:
+    setting = {"smoothing": {"*": 0.5, "ants": 3.0, "running": 0.1, "hen": 2.0}}
+    updated = fitted(setting, corpus).partial_fit([text for _, text in more], [label for label, _ in more])
+    whole = fitted(setting, corpus + more)
+    asked = [text for _, text in corpus + more]
+    assert own(updated) == own(whole)
+    assert np.array_equal(updated.predict_log_proba(asked), whole.predict_log_proba(asked))
+    back = updated.forget([text for _, text in more], [label for label, _ in more])
+    assert own(back) == own(fitted(setting, corpus))
+
+
+def test_a_loaded_model_learns_on_with_the_stop_list_that_it_was_trained_with(tmp_path: Path) -> None:
+    (tmp_path / "stop").write_text("jams")
+    model = trained({"*": 1, "the": 3}, stop_words=str(tmp_path / "stop"))
+    model.save(str(tmp_path / "model"))
+    (tmp_path / "stop").unlink()
+    loaded = TextClassifier.load(str(tmp_path / "model")).partial_fit(["the end"], ["net"])
+    assert own(loaded) == {"the": 3.0}
+
+
+def test_it_can_be_set_on_a_trained_model_and_taken_back() -> None:
+    model = TextClassifier(smoothing=0.5).fit(TEXTS, LABELS)
+    before = model.joint_log_likelihood(TEXTS)
+    assert own(model.set_params(smoothing=GIVEN)) == {"cabl": 0.25, "printer": 4.0}
+    assert np.array_equal(model.joint_log_likelihood(TEXTS), trained(GIVEN).joint_log_likelihood(TEXTS))
+    assert np.array_equal(model.set_params(smoothing=0.5).joint_log_likelihood(TEXTS), before)
+
+
+def test_scikit_learn_clones_it() -> None:
+    copied = clone(TextClassifier(smoothing=GIVEN))
+    assert copied.get_params()["smoothing"] == GIVEN
+
+
+def test_coins_and_distributions_are_drawn_with_the_numbers_of_their_terms() -> None:
+    """A pseudo-count of a million holds a coin at one half, and a term of none that its class does not hold is never drawn."""
+    coins = DocumentGenerator(trained({"*": 1, "printer": 1e6}, classifier="bernoulli"), draw=True)
+    assert coins.probability(0)[coins.words.index("printer")] == pytest.approx(0.5, abs=0.01)
+    terms = DocumentGenerator(trained({"*": 1, "printer": 1e6, "jams": 0}), draw=True)
+    assert terms.probability(0)[terms.words.index("printer")] > 0.999
+    assert terms.probability(0)[terms.words.index("jam")] == 0
+
+
+def test_categories_have_pseudo_counts_by_evidence() -> None:
+    rows = [{"text": text, "site": site} for text, site in zip(TEXTS, "aabb", strict=True)]
+    smoothing = []
+    for setting in (GIVEN, "auto"):
+        model = TextClassifier(smoothing=setting, categorical="site").fit(rows, LABELS)
+        assert isinstance(model.classifier, AttributedClassifier)
+        smoothing.append(model.classifier.categorical[0].values.smoothing)
+    assert smoothing[0] == smoothing[1]
+
+
+@pytest.mark.parametrize("hostile", [{"*": 1, "the": 2}, {"*": 1, "printer": 2, "printers": 3}, {"printer": 1}, {"*": -1}, {}], ids=str)
+def test_a_file_with_words_that_training_refuses_is_no_model(tmp_path: Path, hostile: dict[str, float]) -> None:
+    path = str(tmp_path / "model")
+    trained(GIVEN).save(path)
+    settings, arrays = read_model_file(path)
+    settings["training"]["smoothing"] = hostile
+    write_model_file(path, settings, {name: array.copy() for name, array in arrays.items()})
+    with pytest.raises(ModelError):
+        TextClassifier.load(path)
+
+
+@pytest.mark.parametrize("value", [None, "auto", "leave-one-out", "0.5", "1e-3", "-1", "nan"])
+def test_a_name_or_number_stays_as_it_is(value: str | None) -> None:
+    assert read_smoothing(value) == value
+
+
+def test_a_file_gives_each_term_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "alpha.tsv"
+    path.write_bytes("\ufeffprinter\t0.25\r\nprinter jam\t3\n*\t1e-3\nété\t2".encode())
+    assert read_smoothing(str(path)) == {"printer": 0.25, "printer jam": 3.0, "*": 0.001, "été": 2.0}
+
+
+@pytest.mark.parametrize("line", ["a", "a 1", "a\tone", "a\t", "a\t-1", "a\tnan", "a\tinf", ""])
+def test_a_line_that_is_no_term_and_number_is_told_by_its_number(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "alpha.tsv"
+    path.write_text(f"*\t1\n{line}\nb\t1\n")
+    with pytest.raises(PathError, match="line 2 is not a term, a tab and a number from 0"):
+        read_smoothing(str(path))
+
+
+def test_a_term_on_two_lines_has_one_number(tmp_path: Path) -> None:
+    path = tmp_path / "alpha.tsv"
+    path.write_text("*\t1\na\t2\na\t2\n")
+    assert read_smoothing(str(path)) == {"*": 1, "a": 2}
+    path.write_text("*\t1\na\t2\na\t3\n")
+    with pytest.raises(PathError, match="line 3 gives 'a' another number"):
+        read_smoothing(str(path))
