@@ -1,6 +1,6 @@
 """Attributes beside text on the command line: tables and JSON lines, without and with a text, through the commands.
 
-Also tests `report/attributes.py`.
+Also tests `report/models.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`nbtext compare`: two models on the same documents.
 
-Also tests `report/comparison.py`.
+Also tests `report/comparisons.py`.
 """
 
 from __future__ import annotations

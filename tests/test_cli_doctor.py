@@ -1,6 +1,6 @@
 """`nbtext doctor`: what it finds when all is well, and one thing at a time that is not.
 
-Also tests `inspection/health.py`, `inspection/health.py` and `report/health.py`.
+Also tests `inspection/health.py`, `inspection/health.py` and `report/models.py`.
 """
 
 from __future__ import annotations

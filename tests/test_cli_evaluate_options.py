@@ -1,6 +1,6 @@
 """`nbtext evaluate` with --errors, --costs, --min-probability and --by, as real processes.
 
-Also tests `report/mistakes.py`.
+Also tests `report/explanations.py`.
 """
 
 from __future__ import annotations

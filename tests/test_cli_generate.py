@@ -1,6 +1,6 @@
 """`nbtext generate`: documents drawn from a model, the same in every form.
 
-Also tests `report/generated.py`.
+Also tests `report/models.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`nbtext inspect`: the overview, evidence, and what the model knows of words.
 
-Also tests `inspection/terms.py`, `report/criteria.py`, `report/overview.py` and `report/terms.py`.
+Also tests `inspection/terms.py`, `report/models.py`, `report/models.py` and `report/rankings.py`.
 """
 
 from __future__ import annotations

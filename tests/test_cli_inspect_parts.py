@@ -1,6 +1,6 @@
 """`nbtext inspect` with --class, --similarity and --perplexity.
 
-Also tests `inspection/overview.py`, `report/class_details.py`, `report/perplexity.py` and `report/similarity.py`.
+Also tests `inspection/overview.py`, `report/rankings.py`, `report/models.py` and `report/models.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`nbtext learning-curve`: figures for fewer documents and a forecast for more.
 
-Also tests `report/learning_curve.py`.
+Also tests `report/comparisons.py`.
 """
 
 from __future__ import annotations

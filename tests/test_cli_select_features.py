@@ -1,6 +1,6 @@
 """`nbtext select-features`: ranked terms, the same in every form.
 
-Also tests `report/features.py`.
+Also tests `report/rankings.py`.
 """
 
 from __future__ import annotations

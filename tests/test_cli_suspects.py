@@ -1,6 +1,6 @@
 """`nbtext suspects`: documents whose label may be wrong, as a process.
 
-Also tests `report/suspects.py`.
+Also tests `report/comparisons.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`nbtext why-not`: what it names turns the answers, in sentences and in records.
 
-Also tests `report/why_not.py`.
+Also tests `report/explanations.py`.
 """
 
 from __future__ import annotations

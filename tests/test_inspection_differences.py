@@ -1,6 +1,6 @@
 """Two models compared in themselves: nothing for a model and itself, a slow twin for the terms that moved, and the command.
 
-Also tests `report/differences.py`.
+Also tests `report/rankings.py`.
 """
 
 from __future__ import annotations

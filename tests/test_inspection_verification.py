@@ -1,6 +1,6 @@
 """`inspect --verify`: honest models pass, and each check finds what it is there for in a model that loads.
 
-Also tests `report/verification.py`.
+Also tests `report/models.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The page of `nbtext report`: its sections, its words, and that any text stays text.
 
-Also tests `report/page/judgement.py`, `report/page/layout.py`, `report/page/page.py`, `report/page/reasons.py` and
-`report/page/wording.py`.
+Also tests `report/page/judgement.py`, `report/page/markup.py`, `report/page/page.py`, `report/page/reasons.py` and
+`report/page/judgement.py`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 
 from nbtext.evaluation.gathering import ClassFigures, Confusion, Figure, Forecast, Leaks, Reliability, ReportData
+from nbtext.report.page.judgement import summary
 from nbtext.report.page.page import HERE, html_page
-from nbtext.report.page.wording import summary
 from tests.budget import examples
 from tests.report_example import HOSTILE, Page, bare, example, matrix
-from tests.test_report_records import anything
+from tests.test_report_forms_records import anything
 
 SECTIONS = ["summary", "figures", "confusion", "calibration", "classes", "mistakes", "terms", "learning", "made"]
 

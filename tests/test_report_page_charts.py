@@ -1,6 +1,6 @@
 """Charts and markup: drawn to scale, with names for those who do not see them, whatever the text.
 
-Also tests `report/page/heat_map.py` and `report/page/markup.py`.
+Also tests `report/page/charts.py` and `report/page/markup.py`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.evaluation.gathering import Bin, Figure, Forecast, LearningPoint
-from nbtext.report.page.charts import bar, learning_curve, logarithmic, reliability_diagram, round_numbers
-from nbtext.report.page.heat_map import heat_map, legend, shade
+from nbtext.report.page.charts import bar, heat_map, learning_curve, legend, logarithmic, reliability_diagram, round_numbers, shade
 from nbtext.report.page.markup import Markup, breakable, element, escaped, shortened
 from tests.report_example import HOSTILE, Page, example, matrix
-from tests.test_report_records import anything
+from tests.test_report_forms_records import anything
 
 
 def drawn(markup: Markup) -> ET.Element:

@@ -1,6 +1,6 @@
 """The page of `nbtext explain`: what stands on it, and how a browser shows it.
 
-Also tests `report/explained_parts.py`.
+Also tests `report/explanations.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nbtext.errors import DocumentError
 from nbtext.explain.explanation import Explained, Explainer
-from nbtext.report.explained_parts import level, pieces, strongest, strongest_first
+from nbtext.report.explanations import level, pieces, strongest, strongest_first
 from nbtext.report.page.explained import explanations_page
 from nbtext.report.page.page import HERE
 from tests import browser

@@ -136,7 +136,7 @@ def _drift_watch(model: TextClassifier, model_path: str, log: str | None) -> Dri
 
 
 def _append_to_log(drift: DriftWatch, log: str) -> None:
-    from nbtext.report.records import json_line
+    from nbtext.report.forms import json_line
     from nbtext.store.atomic import append_line
 
     line = drift.line()

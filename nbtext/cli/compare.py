@@ -74,7 +74,7 @@ def command(
     comparison = compare(a, b, documents.readable(), keep_changed=changed is not None)
     documents.say_notices()
     if changed is not None:
-        from nbtext.report.comparison import changed_lines
+        from nbtext.report.comparisons import changed_lines
         from nbtext.store.atomic import replace_file
 
         replace_file(changed, lambda file: file.writelines(changed_lines(comparison.changed)))
@@ -83,11 +83,11 @@ def command(
         if unknown := summary[side]["unknown_labels"]:
             say.warn(f"{name} does not know the labels {', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}")
     if output == "json":
-        from nbtext.report.records import json_line
+        from nbtext.report.forms import json_line
 
         sys.stdout.write(json_line({**summary, "models": [model_a, model_b]}))
     else:
-        from nbtext.report.comparison import print_comparison
+        from nbtext.report.comparisons import print_comparison
 
         print_comparison(summary, model_a, model_b)
     return say.finish()
@@ -103,11 +103,11 @@ def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, opt
         raise UsageError(f"--{useless[0].replace('_', '-')} needs a CORPUS")
     found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), top)
     if output == "json":
-        from nbtext.report.records import json_line
+        from nbtext.report.forms import json_line
 
         sys.stdout.write(json_line({"models": [model_a, model_b], **found}))
     else:
-        from nbtext.report.differences import print_differences
+        from nbtext.report.rankings import print_differences
 
         print_differences(found, model_a, model_b)
     return 0

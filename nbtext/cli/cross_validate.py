@@ -124,7 +124,7 @@ def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: Dec
 
 
 def _write_predictions(path: str, judged: list[HeldOut], of_corpus: Counted) -> None:
-    from nbtext.report.predictions import prediction_lines
+    from nbtext.report.answers import prediction_lines
     from nbtext.store.atomic import replace_file
 
     predictions = (prediction for repeat in judged for prediction in repeat.predictions())
@@ -166,12 +166,11 @@ def _folds(of_corpus: Counted, options: dict[str, Any], say: Messages) -> tuple[
 
 def _print(summary: dict[str, Any], output: str | None) -> None:
     if output == "json":
-        from nbtext.report.records import json_line
+        from nbtext.report.forms import json_line
 
         sys.stdout.write(json_line(summary))
     else:
-        from nbtext.report.evaluation import print_evaluation
-        from nbtext.report.folds import print_folds
+        from nbtext.report.evaluations import print_evaluation, print_folds
 
         print_evaluation(summary)
         print_folds(summary["folds"])

@@ -40,7 +40,7 @@ def command(model_path: str, output: str | None, **options: Any) -> int:
 
 def _examine(model_path: str, output: str | None) -> int:
     from nbtext.inspection.health import health, versions
-    from nbtext.report.health import print_health
+    from nbtext.report.models import print_health
 
     named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != DEFAULT_MODEL
     findings = list(health(model_path, named=named))

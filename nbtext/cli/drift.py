@@ -76,11 +76,11 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
     if together := last is not None or begin is not None:
         noted, others = newest_of_a_model(noted, last or len(noted))
     if output == "jsonl":
-        from nbtext.report.records import json_line
+        from nbtext.report.forms import json_line
 
         sys.stdout.writelines(json_line(run.summary()) for run in ([judged(noted)] if together else [judged([run]) for run in noted]))
     else:
-        from nbtext.report.drift import print_history
+        from nbtext.report.drifts import print_history
 
         print_history([judged([run]) for run in noted], judged(noted) if together else None, others)
     return end(_failures(gates, judged(noted if together else noted[-1:])), say) or int(bool(unreadable))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nbtext.decision import Decision
     from nbtext.model import TextClassifier
     from nbtext.model.scoring import ScoredBlock
-    from nbtext.report.mistakes import MistakeFile
+    from nbtext.report.explanations import MistakeFile
 
 
 @click.command("evaluate", short_help="Judge the model on documents whose classes are known.")
@@ -110,7 +110,7 @@ def _collector(model: TextClassifier, mistakes: MistakeFile) -> Callable[[Scored
 def _error_file(options: Mapping[str, Any], inputs: tuple[str, ...]) -> nullcontext[None] | MistakeFile:
     """Where mistakes are to go; raises `UsageError` or `PathError` if they cannot."""
     from nbtext.cli.corpus import check_output_file
-    from nbtext.report.mistakes import MistakeFile
+    from nbtext.report.explanations import MistakeFile
 
     path = options["errors"]
     if path is None:
@@ -131,10 +131,10 @@ def _tell(say: Messages, summary: Mapping[str, Any], *, ranked: bool) -> None:
 
 def _print(summary: Mapping[str, Any], output: str | None) -> None:
     if output == "json":
-        from nbtext.report.records import json_line
+        from nbtext.report.forms import json_line
 
         sys.stdout.write(json_line(summary))
     else:
-        from nbtext.report.evaluation import print_evaluation
+        from nbtext.report.evaluations import print_evaluation
 
         print_evaluation(summary)

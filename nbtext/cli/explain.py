@@ -66,7 +66,7 @@ def command(
 
         write_explanations_page(html, explained, top)
     elif (output or ("table" if sys.stdout.isatty() else "tsv")) == "table":
-        from nbtext.report.shaded import print_explanations
+        from nbtext.report.explanations import print_explanations
 
         print_explanations(explained, top)
     else:

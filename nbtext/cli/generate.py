@@ -44,7 +44,7 @@ def command(
     messages(options)
     from nbtext.inspection.generation import DocumentGenerator
     from nbtext.model import TextClassifier
-    from nbtext.report.generated import write_generated
+    from nbtext.report.models import write_generated
 
     generator = DocumentGenerator(TextClassifier.load(model_path), draw=draw, seed=seed)
     write_generated(generator.documents(number, label, length), output or "text")

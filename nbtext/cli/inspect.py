@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from nbtext.model import TextClassifier
 
 PRINTED = {
-    "criteria": ("criteria", "print_criteria"),
-    "words": ("terms", "print_terms"),
-    "class_terms": ("class_details", "print_class_details"),
-    "similarity": ("similarity", "print_similarity"),
-    "perplexity": ("perplexity", "print_perplexities"),
+    "criteria": ("models", "print_criteria"),
+    "words": ("rankings", "print_terms"),
+    "class_terms": ("rankings", "print_class_details"),
+    "similarity": ("models", "print_similarity"),
+    "perplexity": ("models", "print_perplexities"),
 }
 """What can be shown in place of the overview: its name in JSON, and what prints it in which module of `nbtext.report`."""
 
@@ -89,7 +89,7 @@ def command(model_path: str, top: int, verify: bool, output: str | None, **optio
     parts = _parts(model, top, options, say)
     if output == "json":
         from nbtext.inspection.overview import overview
-        from nbtext.report.records import json_line
+        from nbtext.report.forms import json_line
 
         sys.stdout.write(json_line({**overview(model, top), **parts}))
     else:
@@ -99,7 +99,7 @@ def command(model_path: str, top: int, verify: bool, output: str | None, **optio
 
 def _verify(model_path: str, output: str | None) -> int:
     from nbtext.inspection.verification import verify
-    from nbtext.report.verification import print_checks
+    from nbtext.report.models import print_checks
 
     checks = verify(model_path)
     print_checks(checks, output)
@@ -146,11 +146,11 @@ def _perplexities(model: TextClassifier, options: dict[str, Any], say: Messages)
 
 
 def _print(model: TextClassifier, top: int, parts: dict[str, Any]) -> None:
-    from nbtext.report.tables import print_blank
+    from nbtext.report.forms import print_blank
 
     if not parts:
         from nbtext.inspection.overview import overview
-        from nbtext.report.overview import print_overview
+        from nbtext.report.models import print_overview
 
         print_overview(overview(model, top))
     for number, (name, part) in enumerate(parts.items()):

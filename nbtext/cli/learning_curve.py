@@ -44,11 +44,11 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     counted.source.say_notices()
     curve = learning_curve(Subsets(counted.statistics, counted.documents), counted.parameters, Resampling(steps, folds, repeats, seed))
     if output == "json":
-        from nbtext.report.records import json_line
+        from nbtext.report.forms import json_line
 
         sys.stdout.write(json_line(curve.summary()))
     else:
-        from nbtext.report.learning_curve import print_learning_curve
+        from nbtext.report.comparisons import print_learning_curve
 
         print_learning_curve(curve.summary())
     return say.finish()

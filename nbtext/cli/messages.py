@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError, counted
-from nbtext.report.visible import escaped_json, visible
+from nbtext.report.forms import escaped_json, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

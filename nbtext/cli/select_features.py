@@ -36,7 +36,7 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
     excel_safe = require_csv(options, output)
     from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.model import TextClassifier
-    from nbtext.report.features import write_features
+    from nbtext.report.rankings import write_features
 
     model = TextClassifier.load(model_path)
     classes = model.classes_

@@ -56,7 +56,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     from nbtext.cli.corpus import corpus_paths
     from nbtext.cli.counting import counted_corpus
     from nbtext.evaluation.label_errors import suspects
-    from nbtext.report.suspects import Suspect, write_suspects
+    from nbtext.report.comparisons import Suspect, write_suspects
 
     say = messages(options)
     if options["top"] is not None:

@@ -247,10 +247,10 @@ def _shown(text: str | None) -> str:
 
 def _print(summary: dict[str, Any], output: str | None) -> None:
     if output == "json":
-        from nbtext.report.records import json_line
+        from nbtext.report.forms import json_line
 
         sys.stdout.write(json_line(summary))
     else:
-        from nbtext.report.tune import print_trials
+        from nbtext.report.comparisons import print_trials
 
         print_trials(summary)

@@ -38,7 +38,7 @@ def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | 
     from nbtext.cli.corpus import Corpus, corpus_paths, on_error, reading_of
     from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.model import TextClassifier
-    from nbtext.report.why_not import write_why_not
+    from nbtext.report.explanations import write_why_not
 
     say = messages(options)
     paths = corpus_paths(corpus, options)

@@ -1,17 +1,22 @@
-"""Answers as lines of every form."""
+"""Answers as lines of every form.
+
+Answers to documents that were held out of training, as JSON lines.
+"""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.report import records
-from nbtext.report.records import finite, number
+from nbtext.report import forms as records
+from nbtext.report.forms import finite, json_line, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from nbtext.evaluation.cross_validation import Prediction
     from nbtext.model.scoring import Answer
+
 
 COLUMNS = ("id", "label", "probability")
 
@@ -38,7 +43,7 @@ class AnswerForm(NamedTuple):
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     """Print a line for each answer."""
     if form.output == "table":
-        from nbtext.report.tables import print_table
+        from nbtext.report.forms import print_table
 
         texts = ("id", "label")
         numeric = [place for place, name in enumerate(form.columns) if not name.startswith(texts)]
@@ -90,3 +95,14 @@ def record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(number(value))
+
+
+def prediction_lines(predictions: Iterable[Prediction], names: Sequence[str], classes: Sequence[str]) -> Iterator[bytes]:
+    """A JSON object on a line for each: id, truth, answer and probability; both null where no class is possible, else the answer where it abstains."""
+    for row, truth, answer, probability in predictions:
+        yield json_line({
+            "id": names[row],
+            "truth": classes[truth],
+            "answer": classes[answer] if answer >= 0 else None,
+            "probability": float(number(probability)) if probability >= 0 else None,
+        }).encode()  # fmt: skip

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.errors import counted
-from nbtext.report.explained_parts import calibration_lines, causes, level, pieces, signed, strongest, strongest_first
+from nbtext.report.explanations import calibration_lines, causes, level, pieces, signed, strongest, strongest_first
+from nbtext.report.numbers import percent
 from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH
-from nbtext.report.page.figures import percent
-from nbtext.report.page.layout import note, scrolling
-from nbtext.report.page.markup import Markup, element, joined, shortened
+from nbtext.report.page.judgement import label
+from nbtext.report.page.markup import Markup, element, joined, note, scrolling, shortened
 from nbtext.report.page.page import whole_page, write_html
-from nbtext.report.page.wording import label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,4 +1,7 @@
-"""HTML that cannot be broken by what stands in it: every text is escaped unless this module made it."""
+"""HTML that cannot be broken by what stands in it: every text is escaped unless this module made it.
+
+What the sections of a report are made of: headings, notes, heads of tables, frames that scroll.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,14 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from nbtext.report.visible import visible
+from nbtext.report.forms import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
 
 VOID = frozenset({"br", "hr", "meta", "wbr"})
+
 
 _UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef\U000e0000-\U000e007f]")
 """Beyond what `visible` shows: characters of no width, and the Arabic letter mark. They are left out: text reads the same without them."""
@@ -76,3 +81,28 @@ def shortened(text: str, most: int) -> str:
         return text
     half = (most - 1) // 2
     return f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
+LABEL = 60
+"""Characters of a label in a table."""
+
+
+def section(name: str, heading: str, *content: object) -> Markup:
+    """A part of the page, with a heading that the table of contents points to."""
+    return element("section", element("h2", heading, id=name), *content, aria_labelledby=name, class_=name)
+
+
+def note(*parts: object) -> Markup:
+    """A paragraph that explains."""
+    return element("p", *parts, class_="note")
+
+
+def heads(names: Sequence[str], numeric: Sequence[str], wide: Sequence[str] = (), *, plain: Sequence[str] = ()) -> Markup:
+    """A row of column heads; those of ``wide`` are left out where there is little room."""
+    kinds = ((names, None), (numeric, "number"), (wide, "number wide"), (plain, None))
+    return element("tr", *(element("th", name, scope="col", class_=kind) for group, kind in kinds for name in group))
+
+
+def scrolling(content: Markup, name: str) -> Markup:
+    """What may be wider than the page, in a frame of its own that keys can scroll."""
+    return element("div", content, class_="scroll", role="region", aria_label=name, tabindex=0)

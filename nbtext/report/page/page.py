@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.gathering import ReportData
 
+
 HERE = Path(__file__).parent
 
 

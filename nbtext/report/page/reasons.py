@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.report.numbers import nats, percent
 from nbtext.report.page.charts import bar
-from nbtext.report.page.figures import nats, percent
-from nbtext.report.page.layout import LABEL, note, section
-from nbtext.report.page.markup import NOTHING, Markup, breakable, element, joined, shortened
-from nbtext.report.page.wording import label
+from nbtext.report.page.judgement import label
+from nbtext.report.page.markup import LABEL, NOTHING, Markup, breakable, element, joined, note, section, shortened
 
 if TYPE_CHECKING:
     from nbtext.evaluation.gathering import Mistake, ReportData

@@ -18,9 +18,9 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.evaluation.judging import judge
 from nbtext.inspection.overview import overview
-from nbtext.report import tables
-from nbtext.report.evaluation import print_evaluation
-from nbtext.report.overview import print_overview
+from nbtext.report import forms as tables
+from nbtext.report.evaluations import print_evaluation
+from nbtext.report.models import print_overview
 from tests.budget import examples
 from tests.work import calls
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.errors import counted
-from nbtext.report.tables import print_blank, print_lines, print_table
+from nbtext.report.forms import print_blank, print_lines, print_table
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.evaluation.drift_log import Moved, Run
+
 
 NAMES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}
 

@@ -1,18 +1,111 @@
-"""Tables for people, by rich: aligned, coloured on a terminal only."""
+"""Text from others made safe to look at: what would move a cursor, ring a bell, break or reverse a line is shown as its code.
+
+Records as TSV, CSV or JSON lines: one line each, nothing that a reader could mistake for two.
+
+Tables for people, by rich: aligned, coloured on a terminal only.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import re
 import sys
+from functools import cache
 from itertools import zip_longest
+from math import isfinite
 from typing import TYPE_CHECKING, Any
-
-from nbtext.report.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
+
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""The text with control and bidirectional characters, and bytes that are no text, written \xNN or \uNNNN.
+
+    >>> print(visible("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return _UNSAFE.sub(_code, text)
+
+
+def visible_on_terminal(text: str) -> str:
+    """The text, as `visible` if standard output is a terminal, else as it is."""
+    return visible(text) if _is_terminal() else text
+
+
+def escaped_json(text: str) -> str:
+    r"""JSON with the same characters written \uNNNN, which a reader of JSON takes for the characters themselves."""
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+@cache
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _code(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that was no text, as Python carries it
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+_TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def tsv(fields: Sequence[object]) -> str:
+    r"""One line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
+    return "\t".join(visible_on_terminal(str(field).translate(_TSV_ESCAPES)) for field in fields) + "\n"
+
+
+def csv_line(fields: Sequence[object]) -> str:
+    """One record of comma-separated fields, quoted where needed."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow([visible_on_terminal(str(field)) for field in fields])
+    return (
+        text.getvalue().removesuffix("\r\n") + "\n"
+    )  # so that both line breaks are quoted inside a field, and the record ends as others do
+
+
+def excel_safe(text: str) -> str:
+    """A cell that a spreadsheet takes for text: what it would take for a formula gets an apostrophe in front (OWASP ASVS 1.2.10).
+
+    >>> excel_safe("=1+1")
+    "'=1+1"
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def json_line(record: Mapping[str, Any]) -> str:
+    """One JSON object on a line; control characters and bytes that are no text are written with escapes."""
+    return escaped_json(json.dumps(record, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON can have it: infinity, and what is no number, become None.
+
+    >>> finite(-1.5), finite(float("inf")), finite(float("-inf"))
+    (-1.5, None, None)
+    """
+    return value if isfinite(value) else None
+
+
+def number(value: float | None) -> str:
+    """Six significant digits."""
+    return "" if value is None else f"{value:.6g}"
+
+
 WIDE = 200
 """Columns assumed where there is no terminal to ask."""
+
 
 GAP = " " * 3
 """Between two columns: what rich pads them with, and its line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nbtext.evaluation.gathering import Figure
-from nbtext.report.page.figures import interval, nats, percent, percent_interval, share
+from nbtext.report.numbers import interval, nats, percent, percent_interval, share
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Records: one line each that can be read back, in TSV, CSV and JSON; text made safe to look at.
 
-Also tests `report/visible.py`.
+Also tests `report/forms.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.report.records import csv_line, json_line, number, tsv
-from nbtext.report.visible import visible
+from nbtext.report.forms import csv_line, json_line, number, tsv, visible
 
 anything = st.text(st.characters(exclude_categories=()))
 """Any text, bytes that are no text (surrogates) included."""

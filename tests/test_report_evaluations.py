@@ -1,6 +1,6 @@
 """An evaluation on screen: the table, the heat map and the line of reliability.
 
-Also tests `report/evaluation.py` and `report/sparkline.py`.
+Also tests `report/evaluations.py` and `report/evaluations.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.report.heat_map import MOST_CLASSES, cell_style, confusion_rows, heat_map, shade
-from nbtext.report.sparkline import BLOCKS, block, reliability_lines
+from nbtext.report.evaluations import BLOCKS, MOST_CLASSES, block, cell_style, confusion_rows, heat_map, reliability_lines, shade
 from tests.process import SERVICE_DESK
 from tests.test_cli_terminal import on_terminal
 
