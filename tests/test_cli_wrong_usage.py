@@ -1,6 +1,6 @@
 """What is said of options and commands that there are not, and of numbers that are none.
 
-Also tests `cli/ranges.py`.
+Also tests `cli/options.py`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli.options import (
+    Number,
+    WholeNumber,
     corpus_argument,
     decision_options,
     decision_rule,
@@ -20,9 +22,8 @@ from nbtext.cli.options import (
     output_option,
     reading_options,
     require_csv,
+    suggest_files,
 )
-from nbtext.cli.ranges import Number, WholeNumber
-from nbtext.cli.suggestions import suggest_files
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli import suggestions
+from nbtext.cli import options as suggestions
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.options import corpus_argument, given, input_options, messages, messages_options, output_option, reading_options
-from nbtext.cli.ranges import WholeNumber
+from nbtext.cli.options import (
+    WholeNumber,
+    corpus_argument,
+    given,
+    input_options,
+    messages,
+    messages_options,
+    output_option,
+    reading_options,
+)
 from nbtext.errors import UsageError
 from nbtext.settings import READING
 

@@ -10,6 +10,7 @@ import click
 from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import (
+    WholeNumber,
     corpus_argument,
     decision_options,
     decision_rule,
@@ -18,14 +19,13 @@ from nbtext.cli.options import (
     messages,
     messages_options,
     output_option,
+    suggest_files,
     training_options,
 )
-from nbtext.cli.ranges import WholeNumber
-from nbtext.cli.suggestions import suggest_files
 from nbtext.errors import counted
 
 if TYPE_CHECKING:
-    from nbtext.cli.counting import Counted
+    from nbtext.cli.jobs import Counted
     from nbtext.cli.messages import Messages
     from nbtext.decision import DecisionRule
     from nbtext.evaluation.cross_validation import Folds, HeldOut
@@ -81,7 +81,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
       nbtext cross-validate messages.csv --label-column topic --text-column body --group-column sender --folds 2
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths
-    from nbtext.cli.counting import counted_corpus, refuse_together
+    from nbtext.cli.jobs import counted_corpus, refuse_together
 
     say = messages(options)
     if options["leave_one_out"]:

@@ -10,9 +10,7 @@ import click
 from nbtext.cli.gates import end
 from nbtext.cli.messages import SHOWN, say_problem
 from nbtext.cli.messages import say as say_line
-from nbtext.cli.options import messages, messages_options, output_option
-from nbtext.cli.ranges import WholeNumber
-from nbtext.cli.suggestions import suggest_files
+from nbtext.cli.options import WholeNumber, messages, messages_options, output_option, suggest_files
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from nbtext.cli.options import (
     model_option,
     output_option,
     reading_options,
+    suggest_files,
 )
-from nbtext.cli.suggestions import suggest_files
 from nbtext.errors import counted
 
 if TYPE_CHECKING:

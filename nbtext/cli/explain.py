@@ -7,9 +7,17 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, output_option, reading_options
-from nbtext.cli.ranges import WholeNumber
-from nbtext.cli.suggestions import suggest_files
+from nbtext.cli.options import (
+    WholeNumber,
+    corpus_argument,
+    input_options,
+    messages,
+    messages_options,
+    model_option,
+    output_option,
+    reading_options,
+    suggest_files,
+)
 from nbtext.errors import UsageError
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.changing import writing_options
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
+from nbtext.cli.writing import writing_options
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     Example:
       nbtext update corpora/service-desk/test && nbtext forget corpora/service-desk/test
     """
-    from nbtext.cli.changing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
     from nbtext.cli.corpus import corpus_paths
+    from nbtext.cli.writing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
     from nbtext.counts.corpus_counts import NeverLearntError
     from nbtext.model import TextClassifier
 

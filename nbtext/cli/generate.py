@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import messages, messages_options, model_option, output_option
-from nbtext.cli.ranges import WholeNumber
+from nbtext.cli.options import WholeNumber, messages, messages_options, model_option, output_option
 
 
 @click.command("generate", short_help="Draw documents from a model.")

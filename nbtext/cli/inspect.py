@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli import suggestions
+from nbtext.cli import options as suggestions
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.options import given, messages, messages_options, model_option, output_option, reading_options
-from nbtext.cli.ranges import WholeNumber
+from nbtext.cli.options import WholeNumber, given, messages, messages_options, model_option, output_option, reading_options
 from nbtext.errors import ModelError, UsageError
 from nbtext.settings import READING
 

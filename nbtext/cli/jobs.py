@@ -1,10 +1,17 @@
-"""``--jobs``: a corpus read, counted and scored by several processes, with the same results, messages and failures as by one."""
+"""``--backend dask``: a corpus counted on other machines, with the same counts, messages and failures as here.
+
+``--jobs``: a corpus read, counted and scored by several processes, with the same results, messages and failures as by one.
+
+What the commands that resample a corpus share: all of its documents counted once, under the options of training.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from nbtext.cli.options import given
 from nbtext.cli.progress import tallied
 from nbtext.corpus.reading import BYTES, resolved, shards, source_of
 from nbtext.counts.counting import count_corpus, count_documents
@@ -13,9 +20,10 @@ from nbtext.model.sharding import Counting, count_shards, in_order, joined_count
 from nbtext.model.training import needs_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nbtext.cli.corpus import Corpus
+    from nbtext.cli.messages import Messages
     from nbtext.corpus.document import Document
     from nbtext.corpus.reading import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
@@ -25,14 +33,42 @@ if TYPE_CHECKING:
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.sharding import Outcome, Piece
 
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+
+def counted_on_cluster(model: TextClassifier, documents: Corpus, scheduler: str) -> tuple[CorpusCounts | None, list[Piece], list[Shard]]:
+    """The counts of a labelled corpus as a model of these parameters counts it, None if there is not one document; and what is to be told of its shards.
+
+    Raises `UsageError` for standard input and for a model that is not made of counts alone.
+    """
+    from nbtext.model.sharding import counted_on
+    from nbtext.parallel.cluster import cluster
+
+    if needs_documents(model.parameters):
+        raise UsageError("--backend dask is for models of counts alone", hint="use --jobs")
+    if "-" in documents.paths:
+        raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
+    reading = resolved(documents.reading, documents.paths, labelled=True)
+    source = source_of(reading, documents.notices, labelled=True, columns=documents.columns)
+    of_corpus = [shard.absolute() for shard in shards(documents.paths, source)]
+    counting = Counting(of_corpus, model.parameters, model.stop_list, reading, fail=documents.on_error == "fail")
+    with cluster(scheduler) as workers, tallied(documents.paths, reading["format"], wanted=documents.shows_progress) as heard:
+        counts, pieces = counted_on(workers, counting, heard)
+    return counts, pieces, of_corpus
+
+
 WORTH_A_PROCESS = 3
 """Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
+
 
 BYTES_SCORED = BYTES >> 2
 """About what a shard to be scored holds: scores take more memory than counts."""
 
+
 SCORES = 1 << 28
 """Bytes of text times classes of such a shard at most, so that many classes do not fill the memory."""
+
 
 MOST_CLASSES = 1 << 14
 """With more classes there is too little text in a shard to send it anywhere."""
@@ -62,8 +98,6 @@ def learn(model: TextClassifier, documents: Corpus, jobs: int, scheduler: str | 
 def corpus_counted(model: TextClassifier, documents: Corpus, jobs: int, scheduler: str | None = None) -> CorpusCounts | None:
     """The counts of a labelled corpus as a model of these parameters counts it, in so many processes or on a cluster; None if there is not one document."""
     if scheduler is not None:
-        from nbtext.cli.cluster import counted_on_cluster
-
         counts, pieces, of_corpus = counted_on_cluster(model, documents, scheduler)
         for _ in told(pieces, of_corpus, documents):
             pass
@@ -174,3 +208,46 @@ def _tell(outcome: Outcome, documents: Corpus) -> None:
     for name, problem in outcome.problems:
         documents.messages.document_failed(name, problem)
     documents.messages.failed += outcome.failed - len(outcome.problems)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A corpus as counts, with the names of its documents and their values in the columns asked for."""
+
+    statistics: ClassStatistics
+    documents: CountedDocuments
+    names: list[str]
+    columns: list[tuple[str, ...]]
+    parameters: Mapping[str, Any]
+    """As `nbtext.model.training` takes them."""
+    reading: dict[str, Any]
+    stop_list: list[str]
+    source: Corpus
+    """Of which `say_notices` is to be asked when the results are there."""
+
+
+def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> Counted:
+    """Read and count a labelled corpus; raises what `nbtext train` raises for its options and documents."""
+    from nbtext.classifiers.base import class_prior
+    from nbtext.cli.corpus import Corpus, on_error
+    from nbtext.corpus.reading import resolved
+    from nbtext.counts.counting import require_words
+    from nbtext.model import TextClassifier
+    from nbtext.model.training import looked_up
+    from nbtext.settings import READING, TRAINING, checked
+
+    reading = resolved(checked(READING, given(READING, options)), paths, labelled=True)
+    model = TextClassifier(**given(TRAINING, options))
+    require_words(model.parameters, reading)
+    parameters = looked_up(model.parameters, model.stop_list, reading)
+    source = Corpus(paths, reading, say, labelled=True, columns=columns, on_error=on_error(options))
+    statistics, documents, names, values = documents_counted(model, source, options.get("jobs", 1), columns_of) or no_documents()
+    class_prior(model.parameters["class_prior"], statistics)  # raises now what it would raise in every fold
+    return Counted(statistics, documents, names, values, parameters, reading, model.stop_list, source)
+
+
+def refuse_together(options: dict[str, Any], asked: str, others: Sequence[str]) -> None:
+    """Raise `UsageError` if options were given that the option asked for has no use for; names as in the program."""
+    for other in others:
+        if options[other] is not None:
+            raise UsageError(f"--{asked.replace('_', '-')} and --{other.replace('_', '-')} exclude each other")

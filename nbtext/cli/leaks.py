@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nbtext.attributes import NO_TEXT
-from nbtext.cli.suggestions import suggest_files
+from nbtext.cli.options import suggest_files
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:

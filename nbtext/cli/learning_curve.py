@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, output_option, training_options
-from nbtext.cli.ranges import WholeNumber
+from nbtext.cli.options import WholeNumber, corpus_argument, input_options, messages, messages_options, output_option, training_options
 
 
 @click.command("learning-curve", short_help="Show what fewer documents bring, and forecast what more would.")
@@ -35,7 +34,7 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
       nbtext learning-curve messages.csv --label-column topic --text-column body --folds 2 --output json
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.counting import counted_corpus
+    from nbtext.cli.jobs import counted_corpus
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
 

@@ -18,8 +18,7 @@ import click
 
 from nbtext import __version__
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
-from nbtext.cli.options import log_format_option
-from nbtext.cli.suggestions import did_you_mean
+from nbtext.cli.options import did_you_mean, log_format_option
 from nbtext.errors import NbtextError, PathError, reason
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from nbtext.cli import suggestions
-from nbtext.cli.changing import writing_options
+from nbtext.cli import options as suggestions
 from nbtext.cli.options import messages, messages_options
+from nbtext.cli.writing import writing_options
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
       nbtext train corpora/service-desk/test --model other.joblib
       nbtext merge nbtext.joblib other.joblib --output both.joblib
     """
-    from nbtext.cli.changing import held_model, say_left_ledger
+    from nbtext.cli.writing import held_model, say_left_ledger
     from nbtext.model.changing import merged
     from nbtext.model.locked_model import read_with_ledger
     from nbtext.store import check_replaceable

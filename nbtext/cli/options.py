@@ -1,30 +1,130 @@
-"""Options that several commands share, made from the parameter tables."""
+"""Numbers as the values of options, refused in the words of the parameter tables: what the option must be, and what it is not.
+
+What a shell offers when an option or an argument is to be completed, and what is offered in place of a mistyped name.
+
+Options that several commands share, made from the parameter tables.
+"""
 
 from __future__ import annotations
 
 import os
+from math import isnan
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nbtext.cli.messages import LOG_FORMATS, Messages
-from nbtext.cli.ranges import Number, WholeNumber
-from nbtext.cli.suggestions import suggest_files, suggest_values
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import NoReturn
+
+    from click.shell_completion import CompletionItem
 
     from nbtext.decision import DecisionRule
     from nbtext.settings import Parameter
 
+    Suggestions = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def cluster_options(command: Command) -> Command:
+    """``--backend`` and ``--scheduler``, for `scheduler_of`."""
+    command = click.option(
+        "--scheduler", metavar="ADDRESS", help="With --backend dask: the address of Dask's scheduler, such as tcp://host:8786."
+    )(command)
+    return click.option(
+        "--backend", type=click.Choice(["local", "dask"]), default="local", show_default=True,
+        help="Where documents are counted: here, or by the workers of a Dask cluster, which read them from the same paths themselves.",
+    )(command)  # fmt: skip
+
+
+def scheduler_of(options: dict[str, Any]) -> str | None:
+    """The address of the scheduler if the work is to be done on a cluster; raises `UsageError` for options that do not go together."""
+    if options["backend"] == "local":
+        if options["scheduler"] is not None:
+            raise UsageError("--scheduler goes with --backend dask")
+        return None
+    if options["scheduler"] is None:
+        raise UsageError("--backend dask needs --scheduler", hint="give its address, such as tcp://host:8786")
+    if options["once"]:
+        raise UsageError("--backend dask and --once exclude each other", hint="use --jobs")
+    if options["jobs"] != 1:
+        raise UsageError("--backend dask and --jobs exclude each other", hint="start more workers")
+    return str(options["scheduler"])
+
+
+class WholeNumber(click.IntRange):
+    """A whole number in a range, ends included."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; raises click's error for wrong usage."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            _refuse("a whole number", self, value, param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number in a range, ends included."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; raises click's error for wrong usage."""
+        try:
+            found = float(super().convert(value, param, ctx))
+        except click.BadParameter:
+            found = float("nan")
+        if isnan(found):  # which is in no range
+            _refuse("a number", self, value, param, ctx)
+        return found
+
+
+def _refuse(
+    kind: str, within: click.IntRange | click.FloatRange, value: object, param: click.Parameter | None, ctx: click.Context | None
+) -> NoReturn:
+    most = "" if within.max is None else f" to {within.max:,}"
+    option = max(param.opts, key=len) if param is not None else "it"
+    raise click.UsageError(f"{option} must be {kind} from {within.min:,}{most}, not {str(value)!r}", ctx) from None
+
+
+def suggest_values(choices: Sequence[str]) -> Suggestions:
+    """Those of the values that begin as what is there, or, if there are none, files."""
+
+    def suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        fitting = [CompletionItem(choice) for choice in choices if choice.startswith(incomplete)]
+        return fitting or suggest_files(context, parameter, incomplete)
+
+    return suggest
+
+
+def suggest_files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files and directories: the shell finds them itself."""
+    from click.shell_completion import CompletionItem
+
+    del context, parameter
+    return [CompletionItem(incomplete, type="file")]
+
+
+def did_you_mean(given: str, known: Sequence[str]) -> str:
+    """A question in brackets to put after a name that there is not: the nearest of those known, or those that begin so; nothing if there are none."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(given, known, cutoff=0.75) or [name for name in known if given and name.startswith(given)]
+    return f" (did you mean {' or '.join(repr(name) for name in near)}?)" if near else ""
+
+
 Command = TypeVar("Command", bound="Callable[..., Any]")
+
 
 DEFAULT_MODEL = "nbtext.joblib"
 
+
 _OTHER_CHOICES = {"stop_words": ("default", "none", *LANGUAGES)}
 """What a shell offers where the parameter itself takes any name."""
+
 
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggest_files)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from nbtext.cli import suggestions
-from nbtext.cli.changing import writing_options
+from nbtext.cli import options as suggestions
 from nbtext.cli.options import messages, messages_options, model_option
+from nbtext.cli.writing import writing_options
 
 
 @click.command("promote", short_help="Put a model that was judged into the place of another.")

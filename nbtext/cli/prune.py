@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from nbtext.cli.changing import writing_options
-from nbtext.cli.options import messages, messages_options, model_option
-from nbtext.cli.ranges import Number, WholeNumber
+from nbtext.cli.options import Number, WholeNumber, messages, messages_options, model_option
+from nbtext.cli.writing import writing_options
 from nbtext.errors import UsageError, counted
 
 
@@ -31,7 +30,7 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
     Example:
       nbtext prune --min-df 2 --backup
     """
-    from nbtext.cli.changing import held_model, say_changed
+    from nbtext.cli.writing import held_model, say_changed
     from nbtext.model.changing import pruned
     from nbtext.store import check_replaceable
 

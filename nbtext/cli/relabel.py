@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from nbtext.cli.changing import writing_options
 from nbtext.cli.options import messages, messages_options, model_option
+from nbtext.cli.writing import writing_options
 
 
 @click.command("relabel", short_help="Rename a class, or make two classes one.")
@@ -27,7 +27,7 @@ def command(old: str, new: str, model_path: str, **options: Any) -> int:
       nbtext relabel taxes-and-fees money
       nbtext relabel money citizen-services
     """
-    from nbtext.cli.changing import held_model, say_changed
+    from nbtext.cli.writing import held_model, say_changed
     from nbtext.model.changing import relabelled
     from nbtext.store import check_replaceable
 

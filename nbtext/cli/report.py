@@ -10,8 +10,7 @@ import click
 
 from nbtext.cli.leaks import LeakWatch
 from nbtext.cli.messages import SHOWN, Messages
-from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, reading_options
-from nbtext.cli.suggestions import suggest_files
+from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, reading_options, suggest_files
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:

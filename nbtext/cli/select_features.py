@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import excel_safe_option, messages, messages_options, model_option, output_option, require_csv
-from nbtext.cli.ranges import WholeNumber
+from nbtext.cli.options import WholeNumber, excel_safe_option, messages, messages_options, model_option, output_option, require_csv
 from nbtext.settings import CRITERIA
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from nbtext.cli.options import (
+    Number,
+    WholeNumber,
     corpus_argument,
     excel_safe_option,
     input_options,
@@ -17,7 +19,6 @@ from nbtext.cli.options import (
     require_csv,
     training_options,
 )
-from nbtext.cli.ranges import Number, WholeNumber
 from nbtext.errors import UsageError, counted
 
 
@@ -54,7 +55,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
       nbtext suspects corpora/service-desk/train --limit 5 --print0 | xargs -0 head
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.counting import counted_corpus
+    from nbtext.cli.jobs import counted_corpus
     from nbtext.evaluation.label_errors import suspects
     from nbtext.report.comparisons import Suspect, write_suspects
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from nbtext.cli.changing import writing_options
-from nbtext.cli.cluster import cluster_options, scheduler_of
 from nbtext.cli.options import (
+    cluster_options,
     corpus_argument,
     given,
     input_options,
@@ -17,8 +16,10 @@ from nbtext.cli.options import (
     messages,
     messages_options,
     model_option,
+    scheduler_of,
     training_options,
 )
+from nbtext.cli.writing import writing_options
 from nbtext.errors import counted
 
 
@@ -47,9 +48,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext train corpora/service-desk/train
       nbtext train messages.csv --label-column topic --text-column body --model topics.joblib
     """
-    from nbtext.cli.changing import train_once, write_anew
     from nbtext.cli.corpus import Corpus, corpus_paths, on_error, require_distinct
     from nbtext.cli.jobs import learn
+    from nbtext.cli.writing import train_once, write_anew
     from nbtext.corpus.reading import resolved
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier

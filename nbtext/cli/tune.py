@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from nbtext.cli.changing import writing_options
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import (
+    WholeNumber,
     corpus_argument,
     from_file,
     given,
@@ -21,7 +21,7 @@ from nbtext.cli.options import (
     output_option,
     training_options,
 )
-from nbtext.cli.ranges import WholeNumber
+from nbtext.cli.writing import writing_options
 from nbtext.errors import UsageError
 from nbtext.settings import TRAINING, checked
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nbtext.cli.corpus import Corpus
-    from nbtext.cli.counting import Counted
+    from nbtext.cli.jobs import Counted
     from nbtext.cli.messages import Messages
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.search import Division, Trial
@@ -152,7 +152,7 @@ def _search(
 
     Settings that count alike share the counts.
     """
-    from nbtext.cli.counting import counted_corpus
+    from nbtext.cli.jobs import counted_corpus
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.search import COUNTED_ALIKE, best_first
     from nbtext.model.training import looked_up
@@ -214,7 +214,7 @@ def _warn_of_small_classes(of_corpus: Counted, by: str, division: Division, say:
 
 def _save(best: Setting, of_corpus: Counted, model_path: str, options: dict[str, Any], say: Messages) -> None:
     """Write the model that training with the best setting makes."""
-    from nbtext.cli.changing import write_anew
+    from nbtext.cli.writing import write_anew
     from nbtext.model import TextClassifier
 
     model = TextClassifier(**best.parameters)

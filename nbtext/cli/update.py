@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.changing import writing_options
-from nbtext.cli.cluster import cluster_options, scheduler_of
-from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
+from nbtext.cli.options import (
+    cluster_options,
+    corpus_argument,
+    input_options,
+    jobs_option,
+    messages,
+    messages_options,
+    model_option,
+    reading_options,
+    scheduler_of,
+)
+from nbtext.cli.writing import writing_options
 from nbtext.errors import counted
 
 if TYPE_CHECKING:
@@ -49,9 +58,9 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
       nbtext update corpora/service-desk/test
       nbtext update corpora/service-desk/test --once --backup
     """
-    from nbtext.cli.changing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
     from nbtext.cli.corpus import corpus_paths
     from nbtext.cli.jobs import corpus_counted
+    from nbtext.cli.writing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
     from nbtext.model import TextClassifier
 
     say = messages(options)

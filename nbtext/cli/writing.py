@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.ranges import Number
+from nbtext.cli.options import Number
 from nbtext.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nbtext.model.changing import Batch
     from nbtext.model.locked_model import HeldModel
     from nbtext.store.ledger import Ledger
+
 
 LOCK_TIMEOUT = 60.0
 
