@@ -47,8 +47,8 @@ def test_the_formats_are_all_there() -> None:
     assert [line.split()[0] for line in text.split("\n\n")[1].splitlines()] == list(FORMATS)
 
 
-def test_the_exit_statuses_are_those_of_the_readme() -> None:
-    page = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+def test_the_exit_statuses_are_those_of_the_guide() -> None:
+    page = (REPOSITORY / "docs/command-line.md").read_text(encoding="utf-8")
     shown = {row.split("|")[1].strip() for row in page.split("| status | meaning |\n|---|---|\n")[1].split("\n\n")[0].splitlines()}
     text = succeeded(nbtext("help", "exit-status")).text
     assert shown == {line[4:13].strip() for line in text.split("\n\n")[1].splitlines()}
