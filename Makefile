@@ -64,9 +64,9 @@ corpora-given:
 bench: corpora-given $(BENCH)/.ready
 	$(BENCH)/bin/python bench/run.py "$(CORPORA)" --write
 
-# The site goes to build/docs. The pictures of pages are made anew only if they are not up to date, which needs Chromium.
+# The site goes to build/docs; Sphinx first makes docs/reference.md and docs/code/ from the code.
+# The pictures of pages are made anew only if they are not up to date, which needs Chromium.
 docs: $(VENV)/.ready
-	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/pictures.py
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 

@@ -19,7 +19,7 @@ release = nbtext.__version__
 copyright = "the authors of nbtext, MIT licence"  # noqa: A001 - Sphinx's name
 language = "en"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "formulas", "rooms"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "formulas", "reference", "rooms"]
 nitpicky = True
 suppress_warnings = ["ref.python"]  # two rooms may each have a class of one short name
 nitpick_ignore_regex = [("py:.*", ".*")]

@@ -1,29 +1,35 @@
-"""Render docs/reference.md: the help of every command, and a table of all parameters. With --check: exit 1 if the file is not up to date."""
-# ruff: noqa: INP001 - a script, not a package
+"""The reference: the help of every command, and a table of all parameters. Sphinx writes it to reference.md; as a script, print it."""
+# ruff: noqa: INP001 - a script and an extension of conf.py, not a package
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from nbtext import settings as parameters
-from nbtext.cli.main import nbtext
-from nbtext.settings import Parameter
-
 PAGE = Path(__file__).with_suffix(".md")
+sys.path.insert(0, str(PAGE.parent.parent))  # the nbtext beside this file, not an installed one
+
+from nbtext import parameters  # noqa: E402
+from nbtext.cli.main import nbtext  # noqa: E402
+from nbtext.parameters import Parameter  # noqa: E402
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
 WIDTH = 100
 
 HEAD = """\
 # Reference
 
-Made by `python docs/reference.py` from the commands themselves and from `nbtext/settings.py`.
+Every command with its help, then every parameter. `docs/reference.py` makes this page from the code.
 """
 
 
 def reference() -> str:
-    """The page."""
+    """Return the page, in Markdown."""
     top = click.Context(nbtext, info_name="nbtext", terminal_width=WIDTH, help_option_names=["-h", "--help"])
     parts = [HEAD, _section("nbtext", nbtext.get_help(top))]
     for name in nbtext.list_commands(top):
@@ -56,16 +62,18 @@ def _row(parameter: Parameter) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page, or with --check compare it."""
+def write_page(_app: Sphinx, _config: object) -> None:
+    """Write the page if it is missing or has changed, so that Sphinx does not read it again for nothing."""
     page = reference()
-    if arguments != ["--check"]:
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
         PAGE.write_text(page, encoding="utf-8")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
-        sys.stderr.write(f"{PAGE.name} is not up to date; run python docs/{Path(__file__).name}\n")
-        return 1
-    return 0
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect to Sphinx."""
+    app.connect("config-inited", write_page)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.stdout.write(reference())

@@ -6,19 +6,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
 from nbtext.cli.main import COMMANDS
-from nbtext.settings import READING, TRAINING
+from nbtext.cli.main import nbtext as program
+from nbtext.parameters import READING, TRAINING
 from tests.process import HOUSE, REPOSITORY, corpus, nbtext, python_in_shell, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+REFERENCE = REPOSITORY / "docs/reference.md"
+"""Made from the helps when the site is built; `tests/test_cli_help.py` runs their examples."""
 PAGES = [
     path
     for path in (REPOSITORY / "README.md", REPOSITORY / "corpora/README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
-    if path.exists()
+    if path.exists() and path != REFERENCE
 ]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -139,9 +143,8 @@ def test_every_block_of_a_page_is_run_but_for_those_without_commands(page: Path)
     assert len(kinds) % 2 == 0
     assert not any(kinds[1::2]), "a block ends with three backquotes and nothing else"
     assert {kind for kind in kinds[::2] if not DIRECTIVE.match(kind)} <= {*RUN, PROSE}
-    if page.name != "reference.md":  # made from the helps, whose examples tests/test_cli_help.py runs
-        for kind, block in BLOCK.findall(text):
-            assert kind != PROSE or not re.search(r"^(?:\$ |nbtext |make |python |pip |sh )", block, re.MULTILINE), block
+    for kind, block in BLOCK.findall(text):
+        assert kind != PROSE or not re.search(r"^(?:\$ |nbtext |make |python |pip |sh )", block, re.MULTILINE), block
 
 
 def test_the_files_that_contributing_names_are_there() -> None:
@@ -152,14 +155,50 @@ def test_the_files_that_contributing_names_are_there() -> None:
     assert {name for name in named - patterns if not (REPOSITORY / name).exists()} == set()
 
 
-def test_the_reference_is_up_to_date() -> None:
-    done = run([sys.executable, REPOSITORY / "docs/reference.py", "--check"], env={**HOUSE, "COLUMNS": "40"})
-    assert done.status == 0, done
+@pytest.fixture(scope="module")
+def reference() -> str:
+    done = run([sys.executable, REPOSITORY / "docs/reference.py"], env={**HOUSE, "COLUMNS": "40"})
+    assert (done.status, done.err) == (0, b"")
+    return done.text
 
 
-def test_the_reference_has_every_command_and_parameter() -> None:
-    page = (REPOSITORY / "docs/reference.md").read_text(encoding="utf-8")
-    for command in COMMANDS:
-        assert f"## nbtext {command}\n" in page
+def test_the_reference_has_every_command_option_and_parameter(reference: str) -> None:
+    _, *parts = re.split(r"^## (.*)\n", reference, flags=re.MULTILINE)
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    top = click.Context(program)
+    assert set(COMMANDS) == set(program.list_commands(top))
+    for name in COMMANDS:
+        command = program.get_command(top, name)
+        assert command is not None
+        options = {
+            spelling for option in command.params if isinstance(option, click.Option) and not option.hidden for spelling in option.opts
+        }
+        assert {spelling for spelling in options if not re.search(rf"(?<![\w-]){spelling}(?![\w-])", sections[f"nbtext {name}"])} == set()
     for parameter in (*READING, *TRAINING):
-        assert f"| `{parameter.name}` | `{parameter.option}` |" in page
+        assert f"| `{parameter.name}` | `{parameter.option}` |" in sections["Parameters"]
+
+
+def test_the_reference_is_of_the_nbtext_beside_it(tmp_path: Path) -> None:
+    corpus(
+        tmp_path, {"docs/reference.py": (REPOSITORY / "docs/reference.py").read_text(), "nbtext/__init__.py": "raise SystemExit('this')"}
+    )
+    assert run([sys.executable, tmp_path / "docs/reference.py"], env=HOUSE).notes == ["this"]
+
+
+def headings(page: str) -> set[str]:
+    """The anchors of the headings, as Sphinx and hosts of code make them."""
+    found = re.findall(r"^#{1,3} (.*)$", BLOCK.sub("", page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in found}
+
+
+def test_headings() -> None:
+    assert headings("## Is it `-v`?\n\n```python\n# no\n```\n") == {"is-it--v"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_the_links_of_a_page_lead_somewhere(page: Path, reference: str) -> None:
+    for name, anchor in re.findall(r"\]\(([\w./-]+\.md)?(?:#([\w-]+))?\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        target = (page.parent / name).resolve() if name else page
+        if target.parent != REPOSITORY / "docs/code":  # made from the code, too
+            text = reference if target == REFERENCE else target.read_text(encoding="utf-8")
+            assert not anchor or anchor in headings(text), (name, anchor)

@@ -31,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.parent.mkdir()
     for name in ("nbtext", "bench", "corpora", "CHANGELOG.md"):
         (source.parent / name).symlink_to(REPOSITORY / name)
-    shutil.copytree(DOCS, source, ignore=shutil.ignore_patterns("code", "__pycache__"))  # the build writes the pages of the code
+    shutil.copytree(DOCS, source, ignore=shutil.ignore_patterns("code", "reference.md", "__pycache__"))  # the build writes these pages
     options: list[str | Path] = ["--fail-on-warning", "--keep-going", "--quiet", "-d", folder / "doctrees"]
     with cold():
         done = run(
@@ -73,6 +73,10 @@ def test_formulas_have_subscripts_and_lead_to_their_functions(site: Path) -> Non
 def test_links_to_pages_are_called_by_their_titles(site: Path) -> None:
     for page in site.glob("*.html"):
         assert not re.search(r'<a class="reference internal"[^>]*>(<[^>]*>)*[\w/-]+\.md<', page.read_text(encoding="utf-8")), page
+
+
+def test_the_reference_is_a_page(site: Path) -> None:
+    assert "nbtext cross-validate" in (site / "reference.html").read_text(encoding="utf-8")
 
 
 def test_the_table_of_rooms_is_that_of_the_house() -> None:
