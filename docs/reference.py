@@ -12,9 +12,9 @@ import click
 PAGE = Path(__file__).with_suffix(".md")
 sys.path.insert(0, str(PAGE.parent.parent))  # the nbtext beside this file, not an installed one
 
-from nbtext import parameters  # noqa: E402
+from nbtext import settings  # noqa: E402
 from nbtext.cli.main import nbtext  # noqa: E402
-from nbtext.parameters import Parameter  # noqa: E402
+from nbtext.settings import Parameter  # noqa: E402
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -47,7 +47,7 @@ def _section(title: str, text: str) -> str:
 
 def _tables() -> str:
     lines = ["## Parameters", "", "From Python, `TextClassifier` takes those of training by name.", ""]
-    for name, table in vars(parameters).items():
+    for name, table in vars(settings).items():
         if isinstance(table, tuple) and all(isinstance(entry, Parameter) for entry in table):
             lines += [f"### {name.capitalize()}", "", "| name | option | takes | default | meaning |", "|---|---|---|---|---|"]
             lines += [_row(parameter) for parameter in table]

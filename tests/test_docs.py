@@ -11,7 +11,7 @@ import pytest
 
 from nbtext.cli.main import COMMANDS
 from nbtext.cli.main import nbtext as program
-from nbtext.parameters import READING, TRAINING
+from nbtext.settings import READING, TRAINING
 from tests.process import HOUSE, REPOSITORY, corpus, nbtext, python_in_shell, run
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ FAULTS = {
     20: (
         "contents that no training makes",
         "model_state.arrays_that_no_training_makes_are_refused", "model_state.settings_that_no_training_makes_are_refused",
-        "model_verify.counts_that_do_not_go_together_are_found",
+        "inspection_verification.counts_that_do_not_go_together_are_found",
     ),
     21: ("terms and labels that move the cursor", "faults_model.fault_21_terms_and_labels_cannot_move_the_cursor", "cli_terminal.names_cannot_move_the_cursor"),
     22: ("a pattern in a model", "faults_model.fault_22_a_model_can_bring_no_pattern"),
@@ -56,7 +56,7 @@ FAULTS = {
         "killed at any time",
         "faults_processes.fault_28_killed_at_any_time", "faults_system_calls.a_signal_at_a_call_leaves_the_old_model_or_the_new",
         "store_atomic.what_a_killed_process_left_goes_and_nothing_else_does", "store_atomic.what_a_running_process_writes_stays",
-        "model_held.killed_at_any_step_the_next_run_makes_it_whole",
+        "model_locked_model.killed_at_any_step_the_next_run_makes_it_whole",
     ),
     29: (
         "signals in training and saving",
@@ -67,7 +67,7 @@ FAULTS = {
     32: ("permissions", "store_atomic.permissions_are_kept", "store_atomic.a_new_file_has_the_permissions_of_the_umask"),
     33: ("hard links", "faults_saving.fault_33_a_hard_link_is_split"),
     34: ("a model in place of its corpus", "cli_train.what_cannot_be_done_is_told_in_one_line"),
-    35: ("updates at the same time", "model_held.fault_35_four_processes_with_ten_updates_each_are_forty"),
+    35: ("updates at the same time", "model_locked_model.fault_35_four_processes_with_ten_updates_each_are_forty"),
     36: ("a lock that is held", "store_lock.fault_36_a_lock_that_is_held_too_long_is_status_5"),
     37: ("the lock of a killed process", "store_lock.fault_37_the_lock_of_a_killed_process_is_free_at_once"),
     38: ("no lock file", "store_lock.fault_38_no_lock_file_can_be_made", "store_lock.fault_38_a_folder_that_may_not_be_written_to"),
