@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
-from nbtext.counts.counting import count_corpus
-from nbtext.settings import READING, TRAINING, checked
-from nbtext.text.stop_words import stop_words
+from nbtext.counts.counting import Analysis, count_corpus
+from nbtext.settings import Reading, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,7 +27,7 @@ MEGABYTE = 1_000_000
 
 
 def read(path: Path, **reading: object) -> Iterable[Document]:
-    return read_corpus([str(path)], checked(READING, reading), Notices(), labelled=True)
+    return read_corpus([str(path)], Reading.of(reading), Notices(), labelled=True)
 
 
 def write_files(documents: list[Document], folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
@@ -66,8 +65,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     corpus = options.folder / "20news-19997"
-    training = checked(TRAINING, {})
-    stop_list = stop_words(training["stop_words"], training["language"])
+    analysis = Analysis.of(Settings())
     with tempfile.TemporaryDirectory() as folder:
         sources = {"dir": (corpus, {}), "dir, --document mail": (corpus, {"document": "mail"})}
         sources |= write_files(list(read(corpus)), Path(folder))
@@ -77,7 +75,7 @@ def main() -> None:
             documents = [(document.label or "", document.text) for document in read(path, **reading) if document.problem is None]
             megabytes = sum(len(text) for _, text in documents) / MEGABYTE
             reads = timed(lambda path=path, reading=reading: sum(1 for _ in read(path, **reading)), options.runs)
-            counts = timed(lambda documents=documents: count_corpus(documents, training, stop_list), options.runs)
+            counts = timed(lambda documents=documents: count_corpus(documents, analysis), options.runs)
             columns = (f"{megabytes:.1f} M", f"{reads:.2f}", f"{megabytes / reads:.0f}", f"{counts:.2f}", f"{megabytes / counts:.0f}")
             print(f"| {name} | {' | '.join(columns)} | {reads / counts:.2f} |", flush=True)
 

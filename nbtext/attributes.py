@@ -1,35 +1,37 @@
-"""Values beside a document's text: what they are called, and how they travel with it.
+"""Attributes: values beside a document's text.
 
-A document is bytes from the reader to the counter. With attributes these are its text, the ASCII separator U+001E, and its values with U+001F
-between them, in the order of the names: so whatever reads, cuts up, hashes or sends documents does the same for all of them.
+A document is bytes from the reader to the counter. With attributes these are its text, the ASCII separator U+001E, and its values in the order
+of the names, with U+001F between them. Code that reads, splits, hashes or sends documents need not know of attributes.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import DocumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from nbtext.settings import Reading
 
 _BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
 
 KINDS = ("categorical", "count", "numeric")
-"""The parameters of reading that name attributes."""
+"""The parameters of `nbtext.settings.Reading` that name attributes."""
 
 NO_TEXT = "none"
-"""The text column of documents that are only attributes."""
+"""The text column of documents that consist of attributes alone."""
 
 LARGEST, SMALLEST = 1e100, 1e-100
-"""Of the size of a number that is not 0, so that squares can be summed exactly."""
+"""Range of the absolute value of a number that is not 0, so that squares can be summed exactly."""
 
 LARGEST_COUNT = 2**53
-"""Counts are below it."""
+"""Upper bound of counts, itself excluded."""
 
 FARTHEST = 1e50
-"""Standard deviations by which a number differs from a mean at most in a score: squares, and sums of them, stay finite."""
+"""Most standard deviations between a number and a mean in a score, so that sums of squares stay finite."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
@@ -42,22 +44,22 @@ class Attributes(NamedTuple):
     numeric: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, reading: Mapping[str, Any]) -> Attributes:
-        """Those that parameters of `nbtext.settings.READING` name."""
-        return cls(*(tuple(reading[kind].split(",")) if reading.get(kind) else () for kind in KINDS))
+    def of(cls, reading: Reading) -> Attributes:
+        """Return those that the settings name."""
+        return cls(*(tuple(columns.split(",")) if columns else () for columns in (reading.categorical, reading.count, reading.numeric)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, in the order of the values of a document."""
+        """All names, in the order of the values of a document."""
         return self.categorical + self.counts + self.numeric
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Counts and real numbers."""
+        """The names of counts and real numbers."""
         return self.counts + self.numeric
 
     def document(self, text: bytes, values: Sequence[str]) -> bytes:
-        """A text with its values, an empty one being missing; raises `DocumentError` for a value that is not of its kind."""
+        """Join a text and its values, empty where missing; raises `DocumentError` for a value that is not of its kind."""
         checked = [_category(value) for value in values[: len(self.categorical)]]
         for place, name in enumerate(self.numbers, len(checked)):
             checked.append(_number(name, values[place].strip(), whole=place < len(self.categorical) + len(self.counts)))
@@ -68,7 +70,7 @@ NO_ATTRIBUTES = Attributes()
 
 
 def parted(document: bytes) -> tuple[bytes, list[str]]:
-    """The text of a document with values, and its values."""
+    """Split a document into its text and its values."""
     text, _, values = document.partition(_BEFORE_VALUES)
     return text, values.decode().split(BETWEEN_VALUES)
 
@@ -78,7 +80,7 @@ def _category(value: str) -> str:
 
 
 def _number(name: str, value: str, *, whole: bool) -> str:
-    """The number as Python writes it, so that equal ones are the same text."""
+    """Return the number as Python writes it, so that equal numbers are equal text; raises `DocumentError`."""
     if not value:
         return ""
     if _NUMBER.fullmatch(value):

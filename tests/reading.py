@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus, resolve_format
-from nbtext.settings import READING, checked
+from nbtext.settings import Reading
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 def documents(*paths: str | Path, labelled: bool = True, notices: Notices | None = None, **reading: Any) -> list[Document]:
     """All documents of some paths."""
     names = [str(path) for path in paths]
-    settings = checked(READING, reading)
-    settings["format"] = resolve_format(names, settings["format"])
+    settings = Reading.of(reading)
+    settings = replace(settings, format=resolve_format(names, settings.format))
     return list(read_corpus(names, settings, notices or Notices(), labelled=labelled))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nbtext.attributes import Attributes, parted
 from nbtext.errors import DocumentError
-from nbtext.settings import READING, checked
+from nbtext.settings import Reading
 
 SOME = Attributes(("colour",), ("visits",), ("age",))
 
@@ -18,10 +18,10 @@ def values(*given_values: str) -> list[str]:
 
 
 def test_names_come_from_the_parameters_of_reading_in_their_order() -> None:
-    reading = checked(READING, {"categorical": "b,a", "numeric": "c"})
+    reading = Reading.of({"categorical": "b,a", "numeric": "c"})
     assert Attributes.of(reading) == Attributes(("b", "a"), (), ("c",))
     assert Attributes.of(reading).names == ("b", "a", "c")
-    assert Attributes.of(checked(READING, {})).names == ()
+    assert Attributes.of(Reading.of({})).names == ()
 
 
 @given(st.binary(), st.text())

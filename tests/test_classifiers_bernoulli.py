@@ -17,7 +17,7 @@ from nbtext.classifiers import bernoulli
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes, beta_mean, beta_mode
 from nbtext.errors import UsageError
-from nbtext.settings import TRAINING, checked
+from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
@@ -38,7 +38,7 @@ def fitted(corpus: list[oracle.Labelled], smoothing: float = 1.0, over: list[str
     statistics = statistics_of(corpus)
     names = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or name in over for name in names], np.bool_)
-    return BernoulliNaiveBayes.estimate(Training(statistics, selected, smoothing, checked(TRAINING, options)))
+    return BernoulliNaiveBayes.estimate(Training(statistics, selected, smoothing, Settings.of(options)))
 
 
 def scores(model: BernoulliNaiveBayes, documents: list[list[str]]) -> Floats:

@@ -15,10 +15,10 @@ from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import SPREADS, ComplementNaiveBayes, log_shares
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-from nbtext.counts.counting import count_documents
+from nbtext.counts.counting import Analysis, count_documents
 from nbtext.counts.weighting import weighted
 from nbtext.errors import UsageError
-from nbtext.settings import TRAINING, WEIGHTINGS, checked
+from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
 from tests.budget import examples
 from tests.building import matrix_of
@@ -38,8 +38,8 @@ mixed = strategies.corpora.filter(
 
 
 def training(corpus: list[Labelled], smoothing: float = 1.0, over: set[str] | None = None, **parameters: object) -> Training:
-    values = checked(TRAINING, {"stemmer": "none", **parameters})
-    statistics, documents = count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], values, [])
+    values = Settings.of({"stemmer": "none", **parameters})
+    statistics, documents = count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(values))
     selected = np.array([over is None or statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_)
     return Training(statistics, selected, smoothing, values, documents)
 

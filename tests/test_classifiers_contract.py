@@ -201,7 +201,7 @@ def test_its_probabilities_are_some(options: Options, tmp_path: Path) -> None:
 @EVERY
 def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
     model = fitted(CORPUS, options)
-    training = Training(model.statistics, model.learnt.selected, model.learnt.smoothing, model.parameters)
+    training = Training(model.statistics, model.learnt.selected, model.learnt.smoothing, model.settings)
     kept, chosen = dict(model.learnt.fitted), classifier_class(options["classifier"])
     wrong = [{**kept, "more": np.ones(1)}]
     for name, array in kept.items():
@@ -241,9 +241,9 @@ def test_calibration_leaves_the_answers(options: Options) -> None:
 @pytest.mark.parametrize("calibration", ["auto", "none"])
 def test_cross_validation_is_training_apart(options: Options, calibration: str) -> None:
     model = TextClassifier(**PLAIN, **options, calibration=calibration)
-    statistics, documents = count_documents([(label, text.encode()) for label, text in CORPUS], model.parameters, model.stop_list)
+    statistics, documents = count_documents([(label, text.encode()) for label, text in CORPUS], model.analysis)
     test = np.arange(len(CORPUS)) % 5 == 2
-    _, blocks = train_and_score(Subsets(statistics, documents), model.parameters, ~test, test)
+    _, blocks = train_and_score(Subsets(statistics, documents), model.settings, ~test, test)
     (block,) = blocks
     apart = fitted([CORPUS[row] for row in np.flatnonzero(~test)], options, calibration=calibration)
     wanted = apart.predict_log_proba([CORPUS[row][1] for row in np.flatnonzero(test)])

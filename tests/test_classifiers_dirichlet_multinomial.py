@@ -21,7 +21,7 @@ from nbtext.counts import matrix
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.polya import LEAST, MOST
-from nbtext.settings import TRAINING, checked
+from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
@@ -42,7 +42,7 @@ def training(corpus: list[oracle.Labelled], smoothing: float = 1.0, over: list[s
     statistics = statistics_of(corpus)
     names = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or name in over for name in names], np.bool_)
-    return Training(statistics, selected, smoothing, checked(TRAINING, options))
+    return Training(statistics, selected, smoothing, Settings.of(options))
 
 
 def scores(model: DirichletMultinomialNaiveBayes | MultinomialNaiveBayes, of: Training, documents: list[list[str]]) -> Floats:

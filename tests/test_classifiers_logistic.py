@@ -20,9 +20,9 @@ from nbtext import TextClassifier
 from nbtext.classifiers import logistic
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.logistic import PRECISION, SETTLED, STRENGTHS, LogisticRegression, log_count_ratio, minimise
-from nbtext.counts.counting import count_documents
+from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import ModelError, UsageError
-from nbtext.settings import TRAINING, checked
+from nbtext.settings import Settings
 from tests.budget import examples, rounds
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 from tests.test_imports import imported
@@ -48,8 +48,8 @@ def drawn(seed: int, n: int = 60, labels: str = "ABC") -> tuple[list[str], list[
 
 
 def training(texts: list[str], labels: list[str], smoothing: float = 1.0, **parameters: Any) -> Training:
-    values = checked(TRAINING, {**PLAIN, **parameters})
-    statistics, documents = count_documents([(label, text.encode()) for label, text in zip(labels, texts, strict=True)], values, [])
+    values = Settings.of({**PLAIN, **parameters})
+    statistics, documents = count_documents([(label, text.encode()) for label, text in zip(labels, texts, strict=True)], Analysis(values))
     return Training(statistics, np.ones(statistics.n_terms, np.bool_), smoothing, values, documents)
 
 

@@ -128,7 +128,7 @@ def test_values_beside_the_text_and_counted_features(tmp_path: Path) -> None:
 def test_what_counts_is_what_is_counted(train: dict[str, Any], text: bytes, seen: list[bytes]) -> None:
     model = TextClassifier(**train, calibration="none").fit([*seen, b"ant bee", b"cat dog"], ["a", "b"] * (len(seen) // 2) + ["a"] * (len(seen) % 2) + ["a", "b"])  # fmt: skip
     vocabulary, selected = model.statistics.vocabulary, model.learnt.selected
-    matrix = document_counter(model.parameters, model.stop_list, vocabulary).count([text]).matrix()
+    matrix = document_counter(model.analysis, vocabulary).count([text]).matrix()
     expected = {vocabulary.term(term): count for term, count in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)}
     tokens = list(Tokens.of_model(model).of(text))
     every: list[Token | Term] = [*tokens, *(term for token in tokens for term in (*token.ngrams, *token.char_ngrams))]

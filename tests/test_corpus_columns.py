@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.errors import PathError, UsageError
-from nbtext.settings import READING, checked
+from nbtext.settings import Reading
 from tests.process import corpus
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def read(path: Path, *columns: str, labelled: bool = True, **reading: Any) -> list[Document]:
-    return list(read_corpus([str(path)], checked(READING, reading), Notices(), labelled=labelled, columns=columns))
+    return list(read_corpus([str(path)], Reading.of(reading), Notices(), labelled=labelled, columns=columns))
 
 
 def values(path: Path, *columns: str, **reading: Any) -> list[tuple[str, ...]]:

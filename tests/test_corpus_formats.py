@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.corpus.formats import BY_SUFFIX, READERS, resolve_format
 from nbtext.errors import PathError, UsageError
-from nbtext.settings import FORMATS, READING, checked
+from nbtext.settings import FORMATS, Reading
 from tests.building import plain
 from tests.process import bash, corpus, error_line, nbtext, succeeded
 from tests.reading import documents, texts
@@ -246,7 +246,7 @@ def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:
 
 
 def test_every_format_has_its_parameters_in_the_table() -> None:
-    assert checked(READING, {"format": "maildir"})["format"] == "maildir"
+    assert Reading.of({"format": "maildir"})["format"] == "maildir"
 
 
 def test_a_pipe_is_not_looked_into(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from nbtext.corpus.document import Notices, is_wide
 from nbtext.corpus.reading import FILES, Names, read_corpus, read_shard, resolved, shards, source_of
 from nbtext.corpus.streams import Part, compression, named, parts
 from nbtext.errors import PathError, UsageError
-from nbtext.settings import READING, checked
+from nbtext.settings import Reading
 from tests.budget import examples
 from tests.process import PETS, corpus
 
@@ -43,13 +43,13 @@ ENDS = st.sampled_from([b"\n", b"\r\n", b"\n\n"])
 
 def whole(paths: Sequence[str], *, labelled: bool, **given: Any) -> tuple[list[tuple[Any, ...]], Notices]:
     """Every document as a tuple, read in one go."""
-    reading, notices = resolved(checked(READING, given), paths, labelled=labelled), Notices()
+    reading, notices = resolved(Reading.of(given), paths, labelled=labelled), Notices()
     return [plain(document) for document in read_corpus(paths, reading, notices, labelled=labelled)], notices
 
 
 def in_shards(paths: Sequence[str], size: int, *, labelled: bool, **given: Any) -> tuple[list[tuple[Any, ...]], Notices, int]:
     """The same in shards, the last one first, and how many shards there were."""
-    reading, notices = resolved(checked(READING, given), paths, labelled=labelled), Notices()
+    reading, notices = resolved(Reading.of(given), paths, labelled=labelled), Notices()
     cut = list(shards(paths, source_of(reading, notices, labelled=labelled), size))
     read: list[tuple[list[Document], Notices]] = []
     for shard in reversed(cut):
@@ -180,7 +180,7 @@ def test_directories_are_cut_between_files(tmp_path: Path, labelled: bool) -> No
 def test_a_shard_has_few_files_and_not_many_bytes(tmp_path: Path) -> None:
     made = random.Random(1)
     corpus(tmp_path, {f"a/{number:04}": "x" * made.choice([1, 9000]) for number in range(2 * FILES)})
-    source = source_of(resolved(checked(READING, {}), [str(tmp_path)], labelled=True), Notices(), labelled=True)
+    source = source_of(resolved(Reading.of({}), [str(tmp_path)], labelled=True), Notices(), labelled=True)
     cut = [[Path(file[0]).stat().st_size for file in shard.files or ()] for shard in shards([str(tmp_path)], source, 1 << 17)]
     assert max(map(len, cut)) <= 32
     assert all(sum(sizes[:-1]) < 1 << 17 for sizes in cut)

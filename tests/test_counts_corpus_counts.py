@@ -25,10 +25,10 @@ from nbtext.counts.corpus_counts import (
     with_parts,
     without,
 )
-from nbtext.counts.counting import AttributedTexts, CountedTerms, count_corpus, count_documents
+from nbtext.counts.counting import Analysis, AttributedTexts, CountedTerms, count_corpus, count_documents
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.errors import UsageError
-from nbtext.settings import TRAINING, checked
+from nbtext.settings import Settings
 from tests.budget import examples
 from tests.building import plain
 from tests.changing import WORDS, Corpus, corpora
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 BEE = "bee"
 
 
-def parameters(**given: Any) -> dict[str, Any]:
-    return checked(TRAINING, {"stemmer": "none", **given})
+def analysis(**given: Any) -> Analysis:
+    return Analysis(Settings.of({"stemmer": "none", **given}))
 
 
 def counted(labelled: Corpus, **given: Any) -> CorpusCounts:
-    return count_corpus([(label, text.encode()) for label, text in labelled], parameters(**given), [])
+    return count_corpus([(label, text.encode()) for label, text in labelled], analysis(**given))
 
 
 def documents(labelled: Corpus) -> tuple[Any, Any]:
-    return count_documents([(label, text.encode()) for label, text in labelled], parameters(), [])
+    return count_documents([(label, text.encode()) for label, text in labelled], analysis())
 
 
 def of_words(labelled: Corpus, words: set[str]) -> Corpus:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import bounded, settled, within
-from nbtext.counts.counting import count_corpus
-from nbtext.settings import TRAINING, checked
+from nbtext.counts.counting import Analysis, count_corpus
+from nbtext.settings import Settings
 from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.corpus_counts import CorpusCounts
 
-PLAIN: dict[str, Any] = {**checked(TRAINING, {}), "stemmer": "none", "stop_words": "none"}
+PLAIN = Settings(stemmer="none", stop_words="none")
 WORDS = [f"word{number}" for number in range(12)]
 DOCUMENTS = st.lists(
     st.tuples(st.sampled_from("ab"), st.lists(st.sampled_from(WORDS), max_size=6).map(lambda words: " ".join(words).encode())),
@@ -31,7 +32,7 @@ Documents = list[tuple[str, bytes]]
 
 
 def counted(documents: Documents, ngrams: int = 1) -> CorpusCounts:
-    return count_corpus(documents, {**PLAIN, "ngrams": ngrams}, [])
+    return count_corpus(documents, Analysis(replace(PLAIN, ngrams=ngrams)))
 
 
 def documents_by_term(counts: CorpusCounts) -> dict[str, int]:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count_corpus, count_documents
-from nbtext.settings import TRAINING, checked
+from nbtext.counts.counting import Analysis, count_corpus, count_documents
+from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.building import plain
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import DocumentSample
     from tests.oracle import Labelled
 
-PARAMETERS = checked(TRAINING, {"stemmer": "none", "ngrams": 2, "sample": 3})
+PARAMETERS = Settings.of({"stemmer": "none", "ngrams": 2, "sample": 3})
 
 
 def texts(corpus: list[Labelled]) -> list[tuple[str, bytes]]:
@@ -29,7 +29,7 @@ def texts(corpus: list[Labelled]) -> list[tuple[str, bytes]]:
 
 
 def subsets_of(corpus: list[Labelled]) -> Subsets:
-    return Subsets(*count_documents(texts(corpus), PARAMETERS, []))
+    return Subsets(*count_documents(texts(corpus), Analysis(PARAMETERS)))
 
 
 @given(corpus=strategies.corpora, data=st.data())
@@ -59,7 +59,7 @@ def test_the_sample_is_that_of_counting_the_part_alone(corpus: list[Labelled], d
     chosen = data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any))
     subsets = subsets_of(corpus)
     found = subsets.counts(np.array(chosen), PARAMETERS["sample"]).sample
-    alone = count_corpus([pair for pair, here in zip(texts(corpus), chosen, strict=True) if here], PARAMETERS, [])
+    alone = count_corpus([pair for pair, here in zip(texts(corpus), chosen, strict=True) if here], Analysis(PARAMETERS))
     assert (found.bound, found.size) == (alone.sample.bound, alone.sample.size)
     assert found.documents.hashes.tolist() == alone.sample.documents.hashes.tolist()
     names = [subsets.statistics.classes[k] for k in found.documents.classes.tolist()]

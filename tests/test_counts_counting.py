@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -11,22 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.counting import check_label, content_hashes, count_corpus, count_documents, require_words
+from nbtext.counts.counting import Analysis, check_label, content_hashes, count_corpus, count_documents, require_words
 from nbtext.errors import UsageError
-from nbtext.settings import READING, TRAINING, checked
+from nbtext.settings import Reading, Settings
 from tests.building import plain
 from tests.changing import Corpus, corpora
 
 
-def parameters(**given: Any) -> dict[str, Any]:
-    return checked(TRAINING, {"stemmer": "none", **given})
+def settings(**given: Any) -> Settings:
+    return Settings.of({"stemmer": "none", **given})
+
+
+def analysis(**given: Any) -> Analysis:
+    return Analysis(settings(**given))
 
 
 @given(corpora, st.sampled_from([{}, {"ngrams": 2}, {"char_ngrams": "2"}]))
 def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(labelled: Corpus, setting: dict[str, Any]) -> None:
     encoded = [(label, text.encode()) for label, text in labelled]
-    whole = count_corpus(encoded, parameters(**setting), [])
-    statistics, documents = count_documents(encoded, parameters(**setting), [])
+    whole = count_corpus(encoded, analysis(**setting))
+    statistics, documents = count_documents(encoded, analysis(**setting))
     assert plain(statistics) == plain(whole.statistics)
     assert [statistics.classes[number] for number in documents.classes.tolist()] == [label for label, _ in labelled]
     assert documents.hashes.tolist() == content_hashes([text for _, text in encoded]).tolist()
@@ -39,7 +44,7 @@ def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(labelled: 
 
 @given(corpora, st.integers(0, 5))
 def test_the_sample_are_the_documents_with_the_smallest_hashes(labelled: Corpus, size: int) -> None:
-    counts = count_corpus([(label, text.encode()) for label, text in labelled], parameters(sample=size), [])
+    counts = count_corpus([(label, text.encode()) for label, text in labelled], analysis(sample=size))
     wanted = sorted(int.from_bytes(sha256(text.encode()).digest()[:8], "little") for _, text in labelled)[:size]
     assert counts.sample.documents.hashes.tolist() == wanted
 
@@ -54,7 +59,7 @@ def test_content_hashes_are_the_first_eight_bytes_of_sha_256() -> None:
 def test_a_corpus_of_nothing_is_wrong_usage() -> None:
     for count in (count_corpus, count_documents):
         with pytest.raises(UsageError, match="the corpus has no documents that can be read"):
-            count([], parameters(), [])
+            count([], analysis())
 
 
 @pytest.mark.parametrize("label", ["", "\udc80", None, 1, b"cats"])
@@ -63,7 +68,7 @@ def test_what_cannot_be_a_label(label: object) -> None:
     with pytest.raises(UsageError, match="cannot be a label"):
         check_label(label)
     with pytest.raises(UsageError, match="cannot be a label"):
-        count_corpus([("cats", b"purr"), (label, b"bark")], parameters(), [])  # type: ignore[list-item]
+        count_corpus([("cats", b"purr"), (label, b"bark")], analysis())  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
@@ -72,8 +77,8 @@ def test_what_cannot_be_a_label(label: object) -> None:
     ids=str,
 )
 def test_an_analysis_of_words_is_refused_for_features_that_are_counted_already(given: dict[str, Any], setting: str) -> None:
-    svmlight = checked(READING, {"format": "svmlight"})
-    require_words(parameters(), svmlight)
-    require_words(parameters(**given), checked(READING, {}))
+    svmlight = Reading(format="svmlight")
+    require_words(replace(settings(), reading=svmlight))
+    require_words(settings(**given))
     with pytest.raises(UsageError, match=rf"counted already, so {setting} would change nothing; leave it out"):
-        require_words(parameters(**given), svmlight)
+        require_words(replace(settings(**given), reading=svmlight))

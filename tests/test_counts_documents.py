@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts import documents as module
-from nbtext.counts.counting import content_hashes, count_corpus, count_documents
+from nbtext.counts.counting import Analysis, content_hashes, count_corpus, count_documents
 from nbtext.counts.documents import LARGEST_HASH, DocumentSample
 from nbtext.errors import UsageError
-from nbtext.settings import TRAINING, checked
+from nbtext.settings import Settings
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
 
-PARAMETERS = checked(TRAINING, {"stemmer": "none", "stop_words": "none", "sample": 4})
+PARAMETERS = Settings.of({"stemmer": "none", "stop_words": "none", "sample": 4})
 LABELLED = st.lists(st.tuples(st.sampled_from("xyz"), st.text("abc ", max_size=12).map(str.encode)), min_size=1, max_size=30)
 
 Documents = list[tuple[str, bytes]]
 
 
 def counted(documents: Documents, size: int = 4, ngrams: int = 1) -> CorpusCounts:
-    return count_corpus(documents, {**PARAMETERS, "sample": size, "ngrams": ngrams}, [])
+    return count_corpus(documents, Analysis(replace(PARAMETERS, sample=size, ngrams=ngrams)))
 
 
 def contents(sample: DocumentSample, counts: CorpusCounts) -> list[tuple[int, str, dict[str, int]]]:
@@ -80,7 +81,7 @@ def test_documents_that_were_never_counted_cannot_be_taken_away() -> None:
 
 @given(LABELLED)
 def test_all_documents_stand_in_their_order(documents: Documents) -> None:
-    statistics, kept = count_documents(documents, PARAMETERS, [])
+    statistics, kept = count_documents(documents, Analysis(PARAMETERS))
     assert kept.hashes.tolist() == content_hashes([text for _, text in documents]).tolist()
     assert [statistics.classes[number] for number in kept.classes] == [label for label, _ in documents]
     assert np.bincount(kept.matrix.terms, kept.matrix.counts, statistics.n_terms).tolist() == statistics.term_counts.tolist()

@@ -15,9 +15,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count_documents
+from nbtext.counts.counting import Analysis, count_documents
 from nbtext.counts.weighting import weighted, weighted_cells
-from nbtext.settings import TRAINING, WEIGHTINGS, checked
+from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from tests.oracle import Labelled
 
-PARAMETERS = checked(TRAINING, {"stemmer": "none"})
+PARAMETERS = Settings.of({"stemmer": "none"})
 
 
 def counted(corpus: list[Labelled]) -> tuple[ClassStatistics, CountedDocuments]:
-    return count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], PARAMETERS, [])
+    return count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(PARAMETERS))
 
 
 def slow_weights(weighting: str, terms: list[str], corpus: list[Labelled], over: set[str]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from nbtext.metrics.intervals import Bootstrap
 from nbtext.model import TextClassifier
 from nbtext.model.training import learn
 from nbtext.selection import rank
-from nbtext.settings import CRITERIA
+from nbtext.settings import CRITERIA, Settings
 from tests.building import language_models, statistics_from_table
 from tests.process import SERVICE_DESK
 
@@ -51,9 +51,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def counted(documents: Sequence[Labelled], **settings: Any) -> tuple[ClassStatistics, CountedDocuments, dict[str, Any]]:
+def counted(documents: Sequence[Labelled], **settings: Any) -> tuple[ClassStatistics, CountedDocuments, Settings]:
     model = TextClassifier(**settings)
-    return *count_documents(documents, model.parameters, model.stop_list), model.parameters
+    return *count_documents(documents, model.analysis), model.settings
 
 
 def assert_as_trained_apart(documents: list[Labelled], training: np.ndarray[Any, Any], **settings: Any) -> None:

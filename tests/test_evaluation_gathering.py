@@ -5,6 +5,7 @@ Also tests `inspection/terms.py`, `explain/mistakes.py`, `evaluation/gathering.p
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -167,7 +168,7 @@ def test_any_text_can_be_quoted(text: str, times: int) -> None:
 
 def test_counted_features_are_marked_as_they_stand() -> None:
     model = TextClassifier()
-    model.reading = {**model.reading, "format": "svmlight"}
+    model.reading = replace(model.reading, format="svmlight")
     model.fit_stream([("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
     assert set(marked(Excerpts(model).excerpt(b"1:2 3:1 2:1 9:9", 0, 1))) == {"1:2", "3:1"}
 

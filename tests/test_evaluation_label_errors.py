@@ -17,8 +17,8 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     documents = DESK[::7]
     settings = {"smoothing": 0.3, "calibration": "none"}
     model = TextClassifier(**settings)
-    statistics, rows = count_documents(documents, model.parameters, model.stop_list)
-    found = suspects(statistics, rows, model.parameters)
+    statistics, rows = count_documents(documents, model.analysis)
+    found = suspects(statistics, rows, model.settings)
     wanted = {}
     for row, (label, text) in enumerate(documents):
         others = documents[:row] + documents[row + 1 :]
@@ -34,7 +34,7 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     for row, label, suggested, log_odds, probability in zip(*(column.tolist() for column in found), strict=True):
         assert (statistics.classes[label], statistics.classes[suggested]) == wanted[row][1:3]
         assert (log_odds, probability) == (pytest.approx(wanted[row][0], abs=1e-9), pytest.approx(wanted[row][3], rel=1e-9))
-    few = suspects(statistics, rows, model.parameters, min_log_odds=float(found.log_odds[3]))
+    few = suspects(statistics, rows, model.settings, min_log_odds=float(found.log_odds[3]))
     assert few.rows.tolist() == found.rows[:3].tolist()
 
 
@@ -52,8 +52,8 @@ def test_planted_labels_come_first() -> None:
     labels[wrong] = (truth[wrong] + generator.integers(1, 3, size=planted)) % 3
     model = TextClassifier()
     names = [f"c{k}" for k in labels.tolist()]
-    statistics, rows = count_documents(list(zip(names, texts, strict=True)), model.parameters, model.stop_list)
-    found = suspects(statistics, rows, model.parameters)
+    statistics, rows = count_documents(list(zip(names, texts, strict=True)), model.analysis)
+    found = suspects(statistics, rows, model.settings)
     first = found.rows[:planted]
     assert np.isin(first, wrong).mean() >= 0.9
     planted_rows = np.isin(found.rows, wrong)
@@ -63,16 +63,16 @@ def test_planted_labels_come_first() -> None:
 def test_the_only_document_of_its_class_is_no_suspect() -> None:
     model = TextClassifier(stemmer="none")
     documents = [("a", b"ant ape"), ("a", b"ant"), ("b", b"bee"), ("b", b"bee bat"), ("c", b"ant ape")]
-    statistics, rows = count_documents(documents, model.parameters, model.stop_list)
-    assert 4 not in suspects(statistics, rows, model.parameters).rows.tolist()
-    statistics, rows = count_documents([*documents, ("c", b"cow")], model.parameters, model.stop_list)
-    assert 4 in suspects(statistics, rows, model.parameters).rows.tolist()
+    statistics, rows = count_documents(documents, model.analysis)
+    assert 4 not in suspects(statistics, rows, model.settings).rows.tolist()
+    statistics, rows = count_documents([*documents, ("c", b"cow")], model.analysis)
+    assert 4 in suspects(statistics, rows, model.settings).rows.tolist()
 
 
 def test_equal_documents_stay_in_order() -> None:
     model = TextClassifier(stemmer="none", calibration="none")
     documents = [("a", b"ant"), ("b", b"bee"), ("a", b"bee"), ("b", b"bee"), ("a", b"bee"), ("a", b"ant"), ("b", b"bee bee")]
-    statistics, rows = count_documents(documents, model.parameters, model.stop_list)
-    found = suspects(statistics, rows, model.parameters)
+    statistics, rows = count_documents(documents, model.analysis)
+    found = suspects(statistics, rows, model.settings)
     assert (found.log_odds[0], found.log_odds[2]) == (found.log_odds[1], found.log_odds[3])
     assert found.rows.tolist() == [2, 4, 1, 3]

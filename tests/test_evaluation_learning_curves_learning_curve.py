@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,6 +16,9 @@ from nbtext.errors import UsageError
 from nbtext.evaluation import learning_curves as tested
 from nbtext.evaluation.learning_curves import Resampling, learning_curve, sizes_of, stratified_order
 
+if TYPE_CHECKING:
+    from nbtext.settings import Settings
+
 
 def texts_of(n: int, seed: int = 0, classes: int = 3, signal: float = 0.3) -> list[tuple[str, bytes]]:
     """Documents of a dozen words, some of which speak for the class."""
@@ -27,9 +30,9 @@ def texts_of(n: int, seed: int = 0, classes: int = 3, signal: float = 0.3) -> li
     return made
 
 
-def counted(texts: list[tuple[str, bytes]], **parameters: Any) -> tuple[Subsets, dict[str, Any]]:
+def counted(texts: list[tuple[str, bytes]], **parameters: Any) -> tuple[Subsets, Settings]:
     model = TextClassifier(stemmer="none", **parameters)
-    return Subsets(*count_documents(texts, model.parameters, model.stop_list)), model.parameters
+    return Subsets(*count_documents(texts, model.analysis)), model.settings
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 5))

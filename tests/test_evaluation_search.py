@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count_documents
+from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import cross_validate, stratified_folds
 from nbtext.evaluation.search import BY, MOST_SETTINGS, Division, Trial, best_first, combinations, judge, require_comparable
 from nbtext.inspection.overview import criteria
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.settings import TRAINING, checked
+from nbtext.settings import TRAINING, Settings
 
 
 def drawn(n_documents: int = 90) -> tuple[list[str], list[str]]:
@@ -25,10 +23,10 @@ def drawn(n_documents: int = 90) -> tuple[list[str], list[str]]:
     return [" ".join(f"w{j:02}" for j in random.choice(30, 12, p=themes[label])) for label in labels], labels
 
 
-def counted(**parameters: object) -> tuple[Subsets, dict[str, Any]]:
+def counted(**parameters: object) -> tuple[Subsets, Settings]:
     texts, labels = drawn()
-    settings = checked(TRAINING, parameters)
-    return Subsets(*count_documents(zip(labels, (text.encode() for text in texts), strict=True), settings, [])), settings
+    settings = Settings.of(parameters)
+    return Subsets(*count_documents(zip(labels, (text.encode() for text in texts), strict=True), Analysis(settings))), settings
 
 
 def test_combinations_are_all_of_them_the_last_fastest() -> None:
@@ -91,12 +89,12 @@ def test_most_or_least_is_best() -> None:
 )
 def test_criteria_of_counts_compare_no_other_counts(by: str, name: str) -> None:
     with pytest.raises(UsageError, match=f"--by {by} cannot compare --{name.replace('_', '-')}: "):
-        require_comparable(by, [name], [checked(TRAINING, {})])
+        require_comparable(by, [name], [Settings.of({})])
 
 
 @pytest.mark.parametrize("by", BY)
 def test_smoothing_and_prior_shape_compare_by_everything(by: str) -> None:
-    require_comparable(by, ["smoothing", "prior_shape", "estimate"], [checked(TRAINING, {"smoothing": 1}), checked(TRAINING, {})])
+    require_comparable(by, ["smoothing", "prior_shape", "estimate"], [Settings.of({"smoothing": 1}), Settings.of({})])
 
 
 @pytest.mark.parametrize(
@@ -110,7 +108,7 @@ def test_smoothing_and_prior_shape_compare_by_everything(by: str) -> None:
 )
 def test_what_cannot_be_judged_is_told_before(by: str, tried: list[str], parameters: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        require_comparable(by, tried, [checked(TRAINING, parameters)])
+        require_comparable(by, tried, [Settings.of(parameters)])
 
 
 @pytest.mark.parametrize("parameters", [{"estimate": "ml"}, {"smoothing": 0}])

@@ -37,7 +37,7 @@ CHINESE, RARE = log(3 / 7 / (2 / 9)), log(1 / 14 / (2 / 9))
 
 
 def counted(of: TextClassifier, *documents: str | bytes) -> DocumentTermMatrix:
-    counter = document_counter(of.parameters, of.stop_list, of.statistics.vocabulary, of.reading)
+    counter = document_counter(of.analysis, of.statistics.vocabulary)
     return counter.count([text.encode() if isinstance(text, str) else text for text in documents]).matrix()
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -33,7 +34,7 @@ def model_of(number: int) -> TextClassifier:
 def test_they_are_the_terms_that_are_counted(number: int, text: bytes) -> None:
     model = model_of(number)
     located = WordLocator(model).locate(text)
-    matrix = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading).count([text]).matrix()
+    matrix = document_counter(model.analysis, model.statistics.vocabulary).count([text]).matrix()
     known = located.terms != UNKNOWN
     counts = np.bincount(located.terms[known], located.shares[known], model.statistics.n_terms)
     wanted = np.bincount(matrix.terms, matrix.counts, model.statistics.n_terms)
@@ -64,7 +65,7 @@ def test_a_text_without_words_is_one(number: int, text: bytes) -> None:
 
 def test_counted_features_are_words_that_occur_so_often() -> None:
     model = TextClassifier(smoothing=1)
-    model.reading = {**model.reading, "format": "svmlight"}
+    model.reading = replace(model.reading, format="svmlight")
     model.fit_stream([("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
     located = WordLocator(model).locate(b"x:2 q:4  x:1")
     assert (located.names, located.counts.tolist(), located.notes) == (["x", "q", "x"], [2, 4, 1], [None, "not-in-model", None])

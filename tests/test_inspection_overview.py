@@ -10,6 +10,7 @@ from nbtext import TextClassifier, __version__
 from nbtext.inspection.overview import overview
 from nbtext.inspection.terms import ranking, term_name
 from nbtext.model.text_classifier import SHOWN, alike, versions
+from nbtext.settings import Settings
 from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
 
 
@@ -110,7 +111,7 @@ def test_attributes_with_their_distributions_by_hand() -> None:
 
 
 def test_what_wrote_a_model_is_nbtext_and_what_stems_its_words() -> None:
-    assert versions({"stemmer": "none"}) == {"nbtext": __version__}
-    assert versions({"stemmer": "snowball"}).keys() == {"nbtext", "PyStemmer"}
-    assert versions({"stemmer": "lancaster"}) == {"nbtext": __version__, "nltk": version("nltk")}
+    assert versions(Settings(stemmer="none")) == {"nbtext": __version__}
+    assert versions(Settings(stemmer="snowball")).keys() == {"nbtext", "PyStemmer"}
+    assert versions(Settings(stemmer="lancaster")) == {"nbtext": __version__, "nltk": version("nltk")}
     assert model_of_china().written_by == overview(model_of_china(), 0)["written_by"] == {"nbtext": __version__}

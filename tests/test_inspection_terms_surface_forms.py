@@ -34,7 +34,7 @@ def fitted(texts: list[str], **parameters: Any) -> TextClassifier:
 def test_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any]) -> None:
     model = fitted(texts, **parameters)
     words = [word.lower() for text in texts for word in text.split() if word != "the"]
-    stems = stemmer(model.parameters["stemmer"], "english")(words)
+    stems = stemmer(model.settings["stemmer"], "english")(words)
     wanted: dict[str, Counter[str]] = {}
     for word, stem in zip(words, stems, strict=True):
         wanted.setdefault(stem, Counter())[word] += 1

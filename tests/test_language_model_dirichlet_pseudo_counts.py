@@ -21,7 +21,7 @@ from nbtext.counts.documents import CountedDocuments
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, credible_intervals
 from nbtext.language_model.measures import log_evidence_of_classes
 from nbtext.language_model.sampling import posterior, predictive
-from nbtext.settings import TRAINING, checked
+from nbtext.settings import Settings
 from tests import oracle
 from tests.budget import examples
 from tests.building import matrix_of, plain, statistics_of
@@ -57,7 +57,7 @@ def models_of(
 def training_of(corpus: Corpus, numbers: Mapping[str, float], others: float, **parameters: object) -> Training:
     statistics = statistics_of(corpus)
     own = own_of(statistics, numbers, others)
-    return Training(statistics, np.ones(statistics.n_terms, np.bool_), others, checked(TRAINING, parameters), own=own)
+    return Training(statistics, np.ones(statistics.n_terms, np.bool_), others, Settings.of(parameters), own=own)
 
 
 def twin(counts: oracle.Counts, over: set[str], alpha: Mapping[str, float], estimate: str) -> oracle.Models:

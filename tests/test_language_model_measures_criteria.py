@@ -20,7 +20,7 @@ from nbtext.errors import UsageError
 from nbtext.inspection.overview import criteria
 from nbtext.language_model.measures import log_evidence_of_classes, log_evidence_of_labels, maximum_likelihood_fit
 from nbtext.language_model.smoothing import count_histogram, log_evidence
-from nbtext.settings import TRAINING, checked
+from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.building import language_models, statistics_from_table, statistics_of
 
@@ -82,7 +82,7 @@ def test_without_a_prior_there_is_no_evidence(smoothing: float, estimate: str) -
 
 
 def test_documents_without_terms_are_certain() -> None:
-    assert criteria(language_models(statistics_of([("x", []), ("y", [])])), checked(TRAINING, {}))["evidence"] == 0
+    assert criteria(language_models(statistics_of([("x", []), ("y", [])])), Settings.of({}))["evidence"] == 0
 
 
 @pytest.mark.parametrize(
@@ -128,15 +128,15 @@ def test_the_likelihood_is_that_of_every_token_and_label(corpus: list[oracle.Lab
 
 def test_what_is_not_defined_is_none() -> None:
     statistics = statistics_of(LABELLED)
-    found = criteria(language_models(statistics, 0, "symmetric", "ml"), checked(TRAINING, {"estimate": "ml"}))
+    found = criteria(language_models(statistics, 0, "symmetric", "ml"), Settings.of({"estimate": "ml"}))
     assert (found["evidence"], found["evidence_of_classes"], found["evidence_of_labels"]) == (None, None, None)
-    impossible = checked(TRAINING, {"class_prior": {"yes": 1, "no": 0}})
+    impossible = Settings.of({"class_prior": {"yes": 1, "no": 0}})
     assert (criteria(language_models(statistics), impossible)["aic"], criteria(language_models(statistics), impossible)["bic"]) == (
         None,
         None,
     )
     with pytest.raises(UsageError, match="--classifier multinomial"):
-        criteria(language_models(statistics), checked(TRAINING, {"classifier": "bernoulli"}))
+        criteria(language_models(statistics), Settings.of({"classifier": "bernoulli"}))
 
 
 @given(corpus=strategies.corpora, weight=st.floats(0.01, 1e4))

@@ -26,7 +26,7 @@ FEW = examples(7, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 def batch_of(corpus: Corpus, model: TextClassifier) -> Batch:
     labelled = [(label, text.encode()) for label, text in corpus]
-    counted = count_documents(labelled, model.parameters, model.stop_list, model.reading)
+    counted = count_documents(labelled, model.analysis)
     return Batch.of(counted, [fingerprint(text) for _, text in labelled])
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus, resolved, shards, source_of
-from nbtext.counts.counting import count_corpus, count_documents
+from nbtext.counts.counting import Analysis, count_corpus, count_documents
 from nbtext.errors import DocumentError, PathError
 from nbtext.model.sharding import (
     RUNS_PER_THREAD,
@@ -30,7 +30,7 @@ from nbtext.model.sharding import (
 )
 from nbtext.model.sharding import SumOfCounts as Total
 from nbtext.parallel.processes import Share, Shares, Tally
-from nbtext.settings import READING, TRAINING, checked
+from nbtext.settings import Reading, Settings
 from tests.process import PETS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.reading import Shard
     from nbtext.model.sharding import Piece
 
-PARAMETERS = checked(TRAINING, {"sample": 7})
+PARAMETERS = Settings.of({"sample": 7})
 LABELLED = [(name.partition("/")[0], f"{text} {number}") for number in range(8) for name, text in PETS.items()]
 SIZES = pytest.mark.parametrize("size", [1, 150, 1 << 20])
 
@@ -50,8 +50,8 @@ def lines(*others: str) -> str:
     return "".join(row + "\n" for row in [*rows[:3], *others, *rows[3:]])
 
 
-def cut(path: Path, size: int, *, labelled: bool = True) -> tuple[dict[str, Any], list[Shard]]:
-    reading = resolved(checked(READING, {}), [str(path)], labelled=labelled)
+def cut(path: Path, size: int, *, labelled: bool = True) -> tuple[Reading, list[Shard]]:
+    reading = resolved(Reading.of({}), [str(path)], labelled=labelled)
     return reading, list(shards([str(path)], source_of(reading, Notices(), labelled=labelled), size))
 
 
@@ -66,8 +66,8 @@ def counted(of: Counting, processes: int) -> list[Piece]:
 def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
     reading, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(Counting(of_corpus, PARAMETERS, ["the"], reading), processes)
-    whole, found = count_corpus(((label, text.encode()) for label, text in LABELLED), PARAMETERS, ["the"]), joined_counts(pieces)
+    pieces = counted(Counting(of_corpus, Analysis(PARAMETERS, ["the"]), reading), processes)
+    whole, found = count_corpus(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])), joined_counts(pieces)
     assert found is not None
     assert found.statistics == whole.statistics
     assert found.sample.documents.hashes.tolist() == whole.sample.documents.hashes.tolist()
@@ -80,11 +80,14 @@ def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tm
 def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes: int, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
     reading, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(Counting(of_corpus, PARAMETERS, ["the"], reading, note=lambda document: document.text), processes)
+    pieces = counted(Counting(of_corpus, Analysis(PARAMETERS, ["the"]), reading, note=lambda document: document.text), processes)
     outcomes = list(in_order(pieces, of_corpus, Notices()))
     assert [note.decode() for outcome in outcomes for note in outcome.notes] == [text for _, text in LABELLED]
     assert [name for outcome in outcomes for name in outcome.names] == [f"{tmp_path}/t.jsonl:{n + 1}" for n in range(len(LABELLED))]
-    found, whole = joined_documents(pieces), count_documents(((label, text.encode()) for label, text in LABELLED), PARAMETERS, ["the"])
+    found, whole = (
+        joined_documents(pieces),
+        count_documents(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])),
+    )
     assert found is not None
     assert found[0] == whole[0]
     assert found[1].hashes.tolist() == whole[1].hashes.tolist()
@@ -95,19 +98,19 @@ def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(size: int,
     path = tmp_path / "t.jsonl"
     path.write_text(lines(*["{"] * (SHOWN + 3)))
     reading, of_corpus = cut(path, size)
-    outcomes = list(in_order(counted(Counting(of_corpus, PARAMETERS, [], reading), 2), of_corpus, Notices()))
+    outcomes = list(in_order(counted(Counting(of_corpus, Analysis(PARAMETERS), reading), 2), of_corpus, Notices()))
     named = [name for outcome in outcomes for name, _ in outcome.problems]
     assert sum(outcome.failed for outcome in outcomes) == SHOWN + 3
     assert named == [f"{path}:{number}" for number in range(4, 4 + len(named))]
     assert len(named) >= SHOWN
     with pytest.raises(DocumentError, match=r"t\.jsonl:4: "):
-        list(in_order(counted(Counting(of_corpus, PARAMETERS, [], reading, fail=True), 2), of_corpus, Notices()))
+        list(in_order(counted(Counting(of_corpus, Analysis(PARAMETERS), reading, fail=True), 2), of_corpus, Notices()))
 
 
 def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text("\n")
     reading, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    pieces = counted(Counting(of_corpus, PARAMETERS, [], reading), 2)
+    pieces = counted(Counting(of_corpus, Analysis(PARAMETERS), reading), 2)
     assert (joined_counts(pieces), joined_documents(pieces)) == (None, None)
 
 
@@ -163,7 +166,7 @@ def test_a_sum_as_a_tree_is_the_sum(numbers: list[int]) -> None:
 def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
     reading, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    of, total = Counting(of_corpus, PARAMETERS, ["the"], reading), Total()
+    of, total = Counting(of_corpus, Analysis(PARAMETERS, ["the"]), reading), Total()
     cut_up = list(runs(of, 2))
     assert [shard for run in cut_up for shard in run.of.shards] == of_corpus
     assert len(cut_up) == 2 * RUNS_PER_THREAD
@@ -172,5 +175,5 @@ def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) ->
         total.add(piece.counts)  # type: ignore[arg-type]
     found = total.sum()
     assert found is not None
-    assert found.statistics == count_corpus(((label, text.encode()) for label, text in LABELLED), PARAMETERS, ["the"]).statistics
+    assert found.statistics == count_corpus(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])).statistics
     assert [outcome.number for outcome in in_order(pieces, of_corpus, Notices())] == list(range(len(of_corpus)))

@@ -13,7 +13,7 @@ import pytest
 
 from nbtext import settings as parameters
 from nbtext.errors import UsageError
-from nbtext.settings import CRITERIA, INPUT, LANGUAGES, READING, SNOWBALL_STEMMERS, TRAINING, Parameter, checked
+from nbtext.settings import CRITERIA, INPUT, LANGUAGES, READING, SNOWBALL_STEMMERS, TRAINING, Parameter, Reading, Settings
 
 TABLES = [table for table in vars(parameters).values() if isinstance(table, tuple) and table and isinstance(table[0], Parameter)]
 ALL: list[Parameter] = [parameter for table in TABLES for parameter in table]
@@ -124,12 +124,12 @@ def test_canonical_values_stay_as_they_are(parameter: Parameter) -> None:
 
 
 def test_given_values_are_checked_and_others_are_defaults() -> None:
-    found = checked(TRAINING, {"top": "7", "smoothing": "1e-2"})
+    found = Settings.of({"top": "7", "smoothing": "1e-2"})
     defaults: dict[str, Any] = {parameter.name: parameter.default for parameter in TRAINING}
-    assert found == {**defaults, "top": 7, "smoothing": 0.01}
-    assert checked(READING, {}) == {parameter.name: parameter.default for parameter in READING}
+    assert dict(found) == {**defaults, "top": 7, "smoothing": 0.01}
+    assert dict(Reading.of({})) == {parameter.name: parameter.default for parameter in READING}
 
 
 def test_a_parameter_that_there_is_not_is_named_and_those_that_there_are_are_told() -> None:
     with pytest.raises(UsageError, match=r"'alpha'.*smoothing"):
-        checked(TRAINING, {"alpha": 1})
+        Settings.of({"alpha": 1})

@@ -12,7 +12,8 @@ HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
     ("errors", "ragged"),
-    ("settings", "attributes"),
+    ("settings",),
+    ("attributes",),
     ("corpus", "parallel"),
     ("text",),
     ("counts",),

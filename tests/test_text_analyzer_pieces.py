@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import count_corpus, document_counter
-from nbtext.settings import READING, TRAINING, checked
+from nbtext.counts.counting import Analysis, count_corpus, document_counter
+from nbtext.settings import Reading, Settings
 from nbtext.text.analyzer import pieces
 from nbtext.text.surfaces import SEPARATORS, find_surfaces
 from tests import strategies
@@ -46,7 +46,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def in_pieces(size: int, texts: list[bytes], parameters: dict[str, Any], reading: dict[str, Any]) -> CorpusCounts:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
-        return count_corpus(list(zip("abcab", texts, strict=False)), checked(TRAINING, parameters), ["the"], checked(READING, reading))
+        return count_corpus(list(zip("abcab", texts, strict=False)), Analysis(Settings(**parameters, reading=Reading(**reading)), ["the"]))
 
 
 def same(one: CorpusCounts, other: CorpusCounts) -> bool:
@@ -89,14 +89,14 @@ features = st.lists(st.tuples(st.sampled_from("ab:é"), st.integers(1, 99)).map(
 @given(st.lists(features.map(lambda items: " ".join(items).encode()), min_size=1, max_size=5), SIZES)
 def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes], size: int) -> None:
     assert same(in_pieces(size, texts, {}, {"format": "svmlight"}), in_pieces(WHOLE, texts, {}, {"format": "svmlight"}))
-    reading = checked(READING, {"format": "svmlight"})
+    analysis = Analysis(Settings(reading=Reading(format="svmlight")))
     found = []
     for at_once in (size, WHOLE):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", at_once)
             ids = {"a": 2, "b": 0, "é": 1}
             vocabulary: Any = type("Ids", (), {"find": lambda _, names: [ids.get(name, -1) for name in names]})()  # noqa: B023 - called at once
-            found.append(document_counter({}, [], vocabulary, reading).count(texts).matrix())
+            found.append(document_counter(analysis, vocabulary).count(texts).matrix())
     assert all(np.array_equal(left, right) for left, right in zip(found[0][:4], found[1][:4], strict=True))
 
 
@@ -119,10 +119,10 @@ def peak(text: bytes, reading: dict[str, Any]) -> int:
     def labelled() -> Iterator[tuple[str, bytes]]:
         yield "a", text
 
-    parameters = checked(TRAINING, {"stemmer": "none"})
+    analysis = Analysis(Settings(stemmer="none", reading=Reading(**reading)))
     tracemalloc.start()
     try:
-        count_corpus(labelled(), parameters, [], checked(READING, reading))
+        count_corpus(labelled(), analysis)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

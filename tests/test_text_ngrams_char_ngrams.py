@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import document_counter
+from nbtext.counts.counting import Analysis, document_counter
 from nbtext.explain.mistakes import Excerpts
 from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, sizes_of
 from nbtext.text.words import words
@@ -116,10 +116,10 @@ def test_sizes() -> None:
 def test_blocks_are_counted_as_one_by_one() -> None:
     model = TextClassifier(**PLAIN, char_ngrams="2-3").fit(["apple pie", "pear tree", "x"], ["a", "b", "b"])
     texts = [b"", b"apple", b"unknown", b"pear pie pie", b"-"]
-    parameters, vocabulary = model.parameters, model.statistics.vocabulary
-    together = document_counter(parameters, [], vocabulary).count(texts).matrix().sorted()
+    parameters, vocabulary = model.settings, model.statistics.vocabulary
+    together = document_counter(Analysis(parameters), vocabulary).count(texts).matrix().sorted()
     for row, text in enumerate(texts):
-        alone = document_counter(parameters, [], vocabulary).count([text]).matrix().sorted()
+        alone = document_counter(Analysis(parameters), vocabulary).count([text]).matrix().sorted()
         here = slice(together.offsets[row], together.offsets[row + 1])
         assert together.terms[here].tolist() == alone.terms.tolist()
         assert together.counts[here].tolist() == alone.counts.tolist()

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
 
@@ -62,7 +63,7 @@ class CategoricalAttribute:
     values: LanguageModels
 
     @classmethod
-    def estimate(cls, statistics: ClassStatistics, name: str, smoothing: float | None, parameters: Mapping[str, Any]) -> Self:
+    def estimate(cls, statistics: ClassStatistics, name: str, smoothing: float | None, parameters: Settings) -> Self:
         """From the counts of its values; with None for the pseudo-count that of the greatest evidence."""
         terms = is_category_of(statistics.vocabulary, name)
         shape, estimate = parameters["prior_shape"], parameters["estimate"]
@@ -183,7 +184,7 @@ class AttributedClassifier(Classifier):
     numbers: NormalAttributes | None
 
     @classmethod
-    def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
+    def needs_documents(cls, parameters: Settings) -> bool:
         """Whether that of the texts does."""
         return classifier_class(parameters["classifier"]).needs_documents(parameters)
 
@@ -272,7 +273,7 @@ class AttributedClassifier(Classifier):
         return self.text.warnings()
 
 
-def chosen_smoothing(parameters: Mapping[str, Any]) -> float | None:
+def chosen_smoothing(parameters: Settings) -> float | None:
     """The pseudo-count that was asked for; None where each attribute is to have its own, as where that of a term is asked for term by term."""
     if parameters["estimate"] == "ml":
         return 0.0

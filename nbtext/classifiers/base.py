@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
     Terms = NDArray[np.int64]
@@ -137,7 +138,7 @@ class Training:
     selected: NDArray[np.bool_]
     """The terms that count, shape (n_terms,)."""
     smoothing: float
-    parameters: Mapping[str, Any]
+    parameters: Settings
     documents: CountedDocuments | None = None
     """All documents, for classifiers that need them."""
     sample: CountedDocuments | None = None
@@ -187,7 +188,7 @@ class Classifier(ABC):
     """Whether the class prior has a part in its scores."""
 
     @classmethod
-    def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
+    def needs_documents(cls, parameters: Settings) -> bool:
         """Whether the statistics are not enough under these parameters."""
         del parameters
         return cls.NEEDS_DOCUMENTS
@@ -238,7 +239,7 @@ class Classifier(ABC):
         return []
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Settings) -> float:
         """The pseudo-count that ``auto`` means: by evidence, unless a classifier knows better."""
         from nbtext.language_model.smoothing import smoothing_by_evidence
 
@@ -274,7 +275,7 @@ class Classifier(ABC):
         return Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     @classmethod
-    def leaves_one_out(cls, parameters: Mapping[str, Any]) -> bool:
+    def leaves_one_out(cls, parameters: Settings) -> bool:
         """Whether `leave_one_out` works."""
         del cls, parameters
         return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from nbtext.counts.matrix import CELLS_AT_ONCE, add_weighted_sums
 from nbtext.language_model.dirichlet import beta_intervals, share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
 
@@ -67,7 +68,7 @@ class BernoulliNaiveBayes(LinearClassifier):
         return cls(training)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Settings) -> float:
         """``auto`` is 0.1, far less than Laplace's 1: most terms are in few documents, and every absence counts."""
         del cls, statistics, selected, parameters
         return 0.1

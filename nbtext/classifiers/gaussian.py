@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
 
@@ -409,7 +410,7 @@ def _rounded(numbers: Floats) -> Floats:
     return numbers.astype(np.float32).astype(np.float64)
 
 
-def _check_size(parameters: Mapping[str, object], n_classes: int, n_features: int) -> None:
+def _check_size(parameters: Settings, n_classes: int, n_features: int) -> None:
     n_roots = n_classes if parameters["covariance"] == "separate" else 1
     if n_roots * (n_features**2 if parameters["covariance_shape"] == "full" else n_features) > MOST_ROOTS:
         raise UsageError(

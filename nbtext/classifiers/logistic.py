@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
 
     Floats = NDArray[Any]
     Whole = NDArray[np.int64]
@@ -357,7 +358,7 @@ class LogisticRegression(LinearClassifier):
         """The model under which held-out documents are most probable, with what it says of them, and where its fit ended."""
         problem = _problem(training)
         # held-out documents have the prior of the documents, whatever prior later ones may have
-        as_found = replace(training, parameters={**training.parameters, "class_prior": "empirical"})
+        as_found = replace(training, parameters=replace(training.parameters, class_prior="empirical"))
         point = None
         least = np.inf
         for l2 in STRENGTHS:
@@ -408,7 +409,7 @@ class LogisticRegression(LinearClassifier):
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Settings) -> float:
         """``auto`` is 1, as Wang and Manning have it."""
         del cls, statistics, selected, parameters
         return 1.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
 
 OF_WEIGHTS = {
     "binary": "that a token of the class is the term, each document counting a term once",
@@ -100,7 +101,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         return self.leave_one_out(sample) if at_once else super().unseen(training, sample)
 
     @classmethod
-    def leaves_one_out(cls, parameters: Mapping[str, Any]) -> bool:
+    def leaves_one_out(cls, parameters: Settings) -> bool:
         """Whether `leave_one_out` works: it does."""
         del cls, parameters
         return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nbtext.classifiers.base import Training
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
 
 AUTO = 0.1
 """The pseudo-count that ``auto`` means on weighted counts, of which there is no evidence; 0.03 to 0.3 do equally well on 20 Newsgroups."""
@@ -52,7 +53,7 @@ class WeightedCountsClassifier(LinearClassifier):
         """How terms are weighted, as `nbtext.counts.weighting` takes it."""
 
     @classmethod
-    def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
+    def needs_documents(cls, parameters: Settings) -> bool:
         """Whether the weights are not in the statistics."""
         return parameters["weighting"] in OF_DOCUMENTS
 
@@ -81,7 +82,7 @@ class WeightedCountsClassifier(LinearClassifier):
         return cls.of_counts(training, replace(training.statistics, cell_counts=cells))
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Settings) -> float:
         """``auto`` is by evidence on counts; on weighted counts `AUTO` for each term."""
         if parameters["weighting"] == "counts":
             return super().smoothing(statistics, selected, parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -90,7 +91,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     paths, at_once = _inputs(corpus, options), 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
     form = _form(options, flush=at_once == 1)
     model = TextClassifier.load(model_path)
-    reading = {**reading_of(model, paths, options), **({"format": "lines"} if options["lines"] else {})}
+    reading = reading_of(model, paths, options)
+    if options["lines"]:
+        reading = replace(reading, format="lines")
     documents = Corpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=_leaves_room_for_progress(form))
     rule = decision_rule(options, model.classes_, say)
     top_k = min(form.top_k, len(model.classes_))

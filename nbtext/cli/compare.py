@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.messages import Messages
     from nbtext.model import TextClassifier
+    from nbtext.settings import Reading
 
 MAIL = ("headers", "drop_quotes", "drop_signatures")
 """Settings that decide which text a mail has."""
@@ -121,7 +122,7 @@ def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, opt
     return 0
 
 
-def _reading(a: TextClassifier, b: TextClassifier, paths: Sequence[str], options: dict[str, Any], say: Messages) -> dict[str, Any]:
+def _reading(a: TextClassifier, b: TextClassifier, paths: Sequence[str], options: dict[str, Any], say: Messages) -> Reading:
     """How documents are read: as A's were, but for what the options say; warns if B's texts were made otherwise of documents.
 
     Raises `UsageError` if one model is of texts and the other of counted features.
@@ -129,7 +130,7 @@ def _reading(a: TextClassifier, b: TextClassifier, paths: Sequence[str], options
     from nbtext.cli.corpus import reading_of
     from nbtext.corpus.reading import resolved
 
-    if (a.reading["format"] == "svmlight") != (b.reading["format"] == "svmlight"):
+    if a.reading.is_counted != b.reading.is_counted:
         raise UsageError("one model was trained on texts, the other on svmlight's counted features", hint="compare two of a kind")
     reading = resolved(reading_of(a, paths, options), paths, labelled=True)
     deciding = ("document", *(MAIL if reading["document"] == "mail" else ()))

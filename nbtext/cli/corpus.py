@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,12 @@ from nbtext.settings import INPUT, READING
 from nbtext.store.atomic import check_replaceable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nbtext.cli.messages import Messages
     from nbtext.corpus.document import Document
     from nbtext.model import TextClassifier
+    from nbtext.settings import Reading
 
 
 class Corpus:
@@ -33,7 +35,7 @@ class Corpus:
     def __init__(
         self,
         paths: Sequence[str],
-        reading: Mapping[str, Any],
+        reading: Reading,
         messages: Messages,
         *,
         labelled: bool,
@@ -54,7 +56,7 @@ class Corpus:
         self._documents = read_corpus(paths, reading, self._notices, labelled=labelled, columns=columns)
         self.shows_progress = progress and not typed and is_wanted(quiet=messages.quiet)
         if self.shows_progress:
-            self._documents = watched(self._documents, paths, resolve_format(paths, reading["format"]))
+            self._documents = watched(self._documents, paths, resolve_format(paths, reading.format))
 
     def __iter__(self) -> Iterator[Document]:
         """Every document, those with a problem included, or as ``on_error`` says.
@@ -127,19 +129,19 @@ def on_error(options: dict[str, Any]) -> str:
     return str(given(INPUT, {**options}).get("on_error", "record"))
 
 
-def reading_of(model: TextClassifier, paths: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+def reading_of(model: TextClassifier, paths: Sequence[str], options: dict[str, Any]) -> Reading:
     """How documents are read: as the model's training documents were, but for what the options say.
 
     Raises `UsageError` where counted features would meet a model of texts, and for other attributes than the model has.
     """
-    reading = {**model.reading, **given(READING, options)}
+    reading = replace(model.reading, **given(READING, options))
     learnt, read = Attributes.of(model.reading), Attributes.of(reading)
     for kind, names, others in zip(KINDS, learnt, read, strict=True):
         if len(names) != len(others):
             raise UsageError(
                 f"--{kind} names {counted(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
             )
-    if resolve_format(paths, reading["format"]) == "svmlight" != model.reading["format"]:
+    if resolve_format(paths, reading.format) == "svmlight" != model.reading.format:
         raise UsageError("the model was trained on texts, not on svmlight's counted features", hint="train one on features")
     return reading
 

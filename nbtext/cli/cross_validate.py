@@ -114,11 +114,11 @@ def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: Dec
     from nbtext.evaluation.cross_validation import cross_validate, leave_one_out
 
     if options["leave_one_out"]:
-        held_out = leave_one_out(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, rule)
+        held_out = leave_one_out(of_corpus.statistics, of_corpus.documents, of_corpus.settings, rule)
         summary = held_out.summary()
         return {**summary, "folds": {"method": "leave-one-out", "n": summary["n"], "repeats": 1}}, [held_out]
     folds, division = _folds(of_corpus, options, say)
-    validation = cross_validate(Subsets(of_corpus.statistics, of_corpus.documents), of_corpus.parameters, folds, rule)
+    validation = cross_validate(Subsets(of_corpus.statistics, of_corpus.documents), of_corpus.settings, folds, rule)
     summary = validation.summary()
     return {**summary, "folds": {**division, **summary["folds"]}}, validation.repeats
 

@@ -20,18 +20,20 @@ from nbtext.model.sharding import Counting, count_shards, in_order, joined_count
 from nbtext.model.training import needs_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from nbtext.cli.corpus import Corpus
     from nbtext.cli.messages import Messages
     from nbtext.corpus.document import Document
     from nbtext.corpus.reading import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model import TextClassifier
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.sharding import Outcome, Piece
+    from nbtext.settings import Settings
 
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
@@ -45,15 +47,15 @@ def counted_on_cluster(model: TextClassifier, documents: Corpus, scheduler: str)
     from nbtext.model.sharding import counted_on
     from nbtext.parallel.cluster import cluster
 
-    if needs_documents(model.parameters):
+    if needs_documents(model.settings):
         raise UsageError("--backend dask is for models of counts alone", hint="use --jobs")
     if "-" in documents.paths:
         raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
     reading = resolved(documents.reading, documents.paths, labelled=True)
     source = source_of(reading, documents.notices, labelled=True, columns=documents.columns)
     of_corpus = [shard.absolute() for shard in shards(documents.paths, source)]
-    counting = Counting(of_corpus, model.parameters, model.stop_list, reading, fail=documents.on_error == "fail")
-    with cluster(scheduler) as workers, tallied(documents.paths, reading["format"], wanted=documents.shows_progress) as heard:
+    counting = Counting(of_corpus, model.analysis, reading, fail=documents.on_error == "fail")
+    with cluster(scheduler) as workers, tallied(documents.paths, reading.format, wanted=documents.shows_progress) as heard:
         counts, pieces = counted_on(workers, counting, heard)
     return counts, pieces, of_corpus
 
@@ -86,9 +88,9 @@ class DocumentsCounted(NamedTuple):
 
 def learn(model: TextClassifier, documents: Corpus, jobs: int, scheduler: str | None = None) -> None:
     """Fit a model to a corpus in so many processes, or on a cluster. Raises `UsageError` if there is not one document, and what reading raises."""
-    if model.parameters["max_terms"] is not None and (jobs != 1 or scheduler is not None):
+    if model.settings.max_terms is not None and (jobs != 1 or scheduler is not None):
         raise UsageError("--max-terms goes with one job", hint="which terms are left out depends on the order of all documents")
-    if scheduler is None and needs_documents(model.parameters):
+    if scheduler is None and needs_documents(model.settings):
         counted = documents_counted(model, documents, jobs, _nothing) or no_documents()
         model.fit_counted(counted.statistics, counted.documents)
     else:
@@ -105,7 +107,7 @@ def corpus_counted(model: TextClassifier, documents: Corpus, jobs: int, schedule
     if jobs == 1:
         labelled = ((document.label or "", document.text) for document in documents.readable())
         first = next(labelled, None)
-        return first and count_corpus(chain([first], labelled), model.parameters, model.stop_list, documents.reading)
+        return first and count_corpus(chain([first], labelled), model.analysis)
     pieces, of_corpus = _pieces(model, documents, jobs, None)
     for _ in told(pieces, of_corpus, documents):
         pass
@@ -119,8 +121,7 @@ def documents_counted(model: TextClassifier, documents: Corpus, jobs: int, note:
     if jobs == 1:
         labelled = _noted(documents, names, notes, note)
         first = next(labelled, None)
-        how = model.parameters, model.stop_list, documents.reading
-        return first and DocumentsCounted(*count_documents(chain([first], labelled), *how), names, notes)
+        return first and DocumentsCounted(*count_documents(chain([first], labelled), model.analysis), names, notes)
     pieces, of_corpus = _pieces(model, documents, jobs, note)
     for outcome in told(pieces, of_corpus, documents):
         names += outcome.names
@@ -146,7 +147,7 @@ def scored_documents(model: TextClassifier, documents: Corpus, jobs: int) -> Ite
     on_error = "skip" if documents.labelled and documents.on_error == "record" else documents.on_error
     scoring = Scoring(model, reading, documents.labelled, documents.columns, on_error)
     begun = False
-    with tallied(documents.paths, reading["format"], wanted=documents.shows_progress) as heard:
+    with tallied(documents.paths, reading.format, wanted=documents.shows_progress) as heard:
         for block, outcome, failure in scored_in_shards(scoring, chain(beginning, of_corpus), documents.notices, processes, heard):
             _tell(outcome, documents)
             if block is not None:
@@ -191,9 +192,8 @@ def _pieces(model: TextClassifier, documents: Corpus, jobs: int, note: Callable[
     of_corpus = list(shards(documents.paths, source))
     worthwhile = 1 if "-" in documents.paths else len(of_corpus) // WORTH_A_PROCESS
     processes = min(jobs or _cores(), worthwhile) if worthwhile > 1 else 1
-    how = model.parameters, model.stop_list, reading
-    counting = Counting(of_corpus, *how, documents.columns, fail=documents.on_error == "fail", note=note)
-    with tallied(documents.paths, reading["format"], wanted=documents.shows_progress) as heard:
+    counting = Counting(of_corpus, model.analysis, reading, documents.columns, fail=documents.on_error == "fail", note=note)
+    with tallied(documents.paths, reading.format, wanted=documents.shows_progress) as heard:
         return side_by_side(count_shards, counting, len(of_corpus), processes, heard), of_corpus
 
 
@@ -218,10 +218,9 @@ class Counted:
     documents: CountedDocuments
     names: list[str]
     columns: list[tuple[str, ...]]
-    parameters: Mapping[str, Any]
-    """As `nbtext.model.training` takes them."""
-    reading: dict[str, Any]
-    stop_list: list[str]
+    settings: Settings
+    """As `nbtext.model.training.learn` takes them."""
+    analysis: Analysis
     source: Corpus
     """Of which `say_notices` is to be asked when the results are there."""
 
@@ -234,16 +233,16 @@ def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages,
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
     from nbtext.model.training import looked_up
-    from nbtext.settings import READING, TRAINING, checked
+    from nbtext.settings import READING, TRAINING, Reading
 
-    reading = resolved(checked(READING, given(READING, options)), paths, labelled=True)
     model = TextClassifier(**given(TRAINING, options))
-    require_words(model.parameters, reading)
-    parameters = looked_up(model.parameters, model.stop_list, reading)
+    model.reading = reading = resolved(Reading.of(given(READING, options)), paths, labelled=True)
+    require_words(model.settings)
+    settings = looked_up(model.analysis)
     source = Corpus(paths, reading, say, labelled=True, columns=columns, on_error=on_error(options))
     statistics, documents, names, values = documents_counted(model, source, options.get("jobs", 1), columns_of) or no_documents()
-    class_prior(model.parameters["class_prior"], statistics)  # raises now what it would raise in every fold
-    return Counted(statistics, documents, names, values, parameters, reading, model.stop_list, source)
+    class_prior(settings.class_prior, statistics)  # raises now what it would raise in every fold
+    return Counted(statistics, documents, names, values, settings, model.analysis, source)
 
 
 def refuse_together(options: dict[str, Any], asked: str, others: Sequence[str]) -> None:

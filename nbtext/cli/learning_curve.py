@@ -41,7 +41,7 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     say = messages(options)
     counted = counted_corpus(corpus_paths(corpus, options), options, say)
     counted.source.say_notices()
-    curve = learning_curve(Subsets(counted.statistics, counted.documents), counted.parameters, Resampling(steps, folds, repeats, seed))
+    curve = learning_curve(Subsets(counted.statistics, counted.documents), counted.settings, Resampling(steps, folds, repeats, seed))
     if output == "json":
         from nbtext.report.forms import json_line
 

@@ -100,9 +100,8 @@ def _learning_curve(model: TextClassifier, training: Sequence[str], say: Message
     documents = Corpus(training, model.reading, Messages(quiet=True), labelled=True, progress=False)
     labelled = ((document.label or "", document.text) for document in documents if document.problem is None)
     try:
-        subsets = Subsets(*count_documents(labelled, model.parameters, model.stop_list, model.reading))
-        parameters = looked_up(model.parameters, model.stop_list, model.reading)
-        return learning_curve(subsets, parameters, Resampling(repeats=1)).summary()
+        subsets = Subsets(*count_documents(labelled, model.analysis))
+        return learning_curve(subsets, looked_up(model.analysis), Resampling(repeats=1)).summary()
     except UsageError as problem:
         say.warn(f"no learning curve: {problem.message}")
         return None

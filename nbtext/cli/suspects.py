@@ -68,7 +68,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     safe = require_csv(options, form)
     of_corpus = counted_corpus(corpus_paths(corpus, options), options, say)
     classes = of_corpus.statistics.classes
-    found = suspects(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, options["min_log_odds"])
+    found = suspects(of_corpus.statistics, of_corpus.documents, of_corpus.settings, options["min_log_odds"])
     rows = zip(*(column[: options["limit"]].tolist() for column in found), strict=True)
     of_corpus.source.say_notices()
     write_suspects(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,7 @@ from nbtext.cli.options import (
     reading_options,
 )
 from nbtext.errors import UsageError
-from nbtext.settings import ANALYSIS, READING, TRAINING, checked
+from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +65,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     return say.finish()
 
 
-def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, dict[str, Any]]:
+def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, Reading]:
     from nbtext.cli.corpus import reading_of
     from nbtext.explain.word_walk import Tokens
     from nbtext.model import TextClassifier
@@ -76,14 +77,13 @@ def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) ->
     return Tokens.of_model(model), reading_of(model, paths, options)
 
 
-def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, dict[str, Any]]:
+def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, Reading]:
     from nbtext.corpus.reading import resolved
-    from nbtext.counts.counting import require_words
+    from nbtext.counts.counting import Analysis, require_words
     from nbtext.explain.word_walk import Tokens
-    from nbtext.text.stop_words import stop_words
 
-    analysis = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)
-    parameters = checked(analysis, given(analysis, options))
-    reading = resolved(checked(READING, given(READING, options)), paths, labelled=False)
-    require_words(parameters, reading)
-    return Tokens(parameters, stop_words(parameters["stop_words"], parameters["language"]), reading), reading
+    settings = Settings.of(given(tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS), options))
+    reading = resolved(Reading.of(given(READING, options)), paths, labelled=False)
+    settings = replace(settings, reading=reading)
+    require_words(settings)
+    return Tokens(Analysis.of(settings)), reading

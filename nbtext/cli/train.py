@@ -55,18 +55,18 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
     from nbtext.model.training import looked_up
-    from nbtext.settings import READING, TRAINING, checked
+    from nbtext.settings import READING, TRAINING, Reading
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()
     say = messages(options)
     scheduler = scheduler_of(options)
     corpus = corpus_paths(corpus, options)
-    reading = resolved(checked(READING, given(READING, options)), corpus, labelled=True)
+    reading = resolved(Reading.of(given(READING, options)), corpus, labelled=True)
     model = TextClassifier(**given(TRAINING, options))
     model.reading = reading
-    require_words(model.parameters, reading)
-    looked_up(model.parameters, model.stop_list, reading)  # raises now what it would raise when all is counted
+    require_words(model.settings)
+    looked_up(model.analysis)  # raises now what it would raise when all is counted
     check_replaceable(model_path)
     require_distinct(model_path, corpus)
     documents = Corpus(corpus, reading, say, labelled=True, on_error=on_error(options))

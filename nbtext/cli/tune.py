@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,10 +24,10 @@ from nbtext.cli.options import (
 )
 from nbtext.cli.writing import writing_options
 from nbtext.errors import UsageError
-from nbtext.settings import TRAINING, checked
+from nbtext.settings import TRAINING, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nbtext.cli.corpus import Corpus
     from nbtext.cli.jobs import Counted
@@ -44,7 +45,7 @@ class Setting(NamedTuple):
 
     texts: dict[str, str | None]
     """As given, by name of the parameter; None for a default that is nothing."""
-    parameters: dict[str, Any]
+    settings: Settings
 
 
 @click.command("tune", short_help="Try settings of training and write the best as a model.")
@@ -97,7 +98,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
     division = Division(options["folds"] or FOLDS, options["seed"] or 0)
     settings = _settings(tries, options)
     tried = {name for name in settings[0].texts if len({setting.texts[name] for setting in settings}) > 1}
-    require_comparable(criterion, tried, [setting.parameters for setting in settings])
+    require_comparable(criterion, tried, [setting.settings for setting in settings])
     paths = corpus_paths(corpus, options)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
@@ -132,7 +133,7 @@ def _settings(tries: Sequence[str], options: dict[str, Any]) -> list[Setting]:
     checked_values = {(name, text): _value(by_name[name], text) for name, texts in ranges.items() for text in texts}
     base = given(TRAINING, options)
     return [
-        Setting(texts, checked(TRAINING, {**base, **{name: checked_values[name, text] for name, text in texts.items()}}))
+        Setting(texts, Settings.of({**base, **{name: checked_values[name, text] for name, text in texts.items()}}))
         for texts in combinations(ranges)
     ]
 
@@ -159,7 +160,7 @@ def _search(
 
     alike: dict[tuple[Any, ...], list[int]] = {}
     for place, setting in enumerate(settings):
-        alike.setdefault(tuple(setting.parameters[name] for name in COUNTED_ALIKE), []).append(place)
+        alike.setdefault(tuple(setting.settings[name] for name in COUNTED_ALIKE), []).append(place)
     _require_readable(paths, len(alike))
     trials: list[Trial] = []
     kept: tuple[Counted, Corpus] | None = None
@@ -171,8 +172,9 @@ def _search(
             _warn_of_small_classes(of_corpus, by, division, say)
         subsets = Subsets(of_corpus.statistics, of_corpus.documents)
         for place in places:
-            parameters = looked_up(settings[place].parameters, of_corpus.stop_list, of_corpus.reading)
-            trials.append(_trial(place, settings[place], parameters, subsets, by, division))
+            tried = replace(settings[place].settings, reading=of_corpus.settings.reading)
+            looked = looked_up(replace(of_corpus.analysis, settings=tried))
+            trials.append(_trial(place, settings[place], looked, subsets, by, division))
         trials = best_first(by, trials)
         if trials[0].place in places:
             kept = of_corpus, kept[1]
@@ -181,12 +183,12 @@ def _search(
     return trials, *kept
 
 
-def _trial(place: int, setting: Setting, parameters: Mapping[str, Any], subsets: Subsets, by: str, division: Division) -> Trial:
-    """One setting judged, with its parameters as they are estimated by; an error says which setting it is."""
+def _trial(place: int, setting: Setting, settings: Settings, subsets: Subsets, by: str, division: Division) -> Trial:
+    """One setting judged, with its settings as `looked_up` returns them; an error says which setting it is."""
     from nbtext.evaluation.search import Trial, judge
 
     try:
-        return Trial(place, judge(by, subsets, parameters, division))
+        return Trial(place, judge(by, subsets, settings, division))
     except UsageError as problem:
         if setting.texts and problem.where is None:
             problem.where = "with " + " ".join(f"{_spelt(name)}={_shown(text)}" for name, text in setting.texts.items())
@@ -217,8 +219,8 @@ def _save(best: Setting, of_corpus: Counted, model_path: str, options: dict[str,
     from nbtext.cli.writing import write_anew
     from nbtext.model import TextClassifier
 
-    model = TextClassifier(**best.parameters)
-    model.reading = of_corpus.reading
+    model = TextClassifier(**best.settings)
+    model.reading = of_corpus.settings.reading
     model.fit_counted(of_corpus.statistics, of_corpus.documents)
     write_anew(lambda: model, model_path, options, say)
     for warning in model.warnings():

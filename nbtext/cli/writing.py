@@ -102,9 +102,9 @@ def corpus_for(model: TextClassifier, model_path: str, paths: Sequence[str], opt
     from nbtext.model.training import require_additive
     from nbtext.store import check_replaceable
 
-    require_additive(model.parameters)
+    require_additive(model.settings)
     reading = resolved(reading_of(model, paths, options), paths, labelled=True)
-    if reading["format"] != "svmlight" == model.reading["format"]:
+    if reading.format != "svmlight" == model.reading.format:
         raise UsageError("the model was trained on svmlight's counted features, not on texts", hint="give it features")
     check_replaceable(model_path)
     require_distinct(model_path, paths)
@@ -117,7 +117,7 @@ def other_stemmer(model: TextClassifier) -> str | None:
     """That the package which stemmed the model's words is of another version now, if it is: some stems may not be what they were."""
     from nbtext.model.text_classifier import versions
 
-    for package, version in versions(model.parameters).items():
+    for package, version in versions(model.settings).items():
         before = model.written_by.get(package, version)
         if package != "nbtext" and before != version:
             return f"the words of the model were stemmed by {package} {before}, these are by {version}; where stems differ, train again"
@@ -132,7 +132,7 @@ def require_counted_alike(counted_by: TextClassifier, now: TextClassifier, path:
     difference = counting_difference(counted_by, now)
     if difference is not None:
         raise ModelError(f"was replaced meanwhile by a model that counts otherwise, by {difference}", where=path, hint="run it again")
-    require_additive(now.parameters)
+    require_additive(now.settings)
 
 
 def say_changed(before: TextClassifier, after: TextClassifier, path: str, say: Messages) -> None:

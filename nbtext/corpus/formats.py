@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF8
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from nbtext.attributes import NO_TEXT, Attributes
 from nbtext.corpus.maildir import is_maildir
@@ -14,10 +15,11 @@ from nbtext.corpus.source import uncompressed
 from nbtext.errors import PathError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nbtext.corpus.document import RawDocument
     from nbtext.corpus.source import Source
+    from nbtext.settings import Reading
 
 READERS = {
     "dir": "directory",
@@ -76,12 +78,12 @@ def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = F
     return by_name or (_by_content(paths[0]) if can_be_read_twice else None) or "dir"
 
 
-def resolved(reading: Mapping[str, Any], paths: Sequence[str], *, labelled: bool) -> dict[str, Any]:
+def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
     """Reading settings with what ``auto`` means in its place, and with the kind of document that the format implies."""
-    file_format = resolve_format(paths, reading["format"], labelled=labelled)
-    document = "mail" if file_format in MESSAGES else "text" if file_format == "svmlight" else reading["document"]
-    text_column = reading["text_column"] or (NO_TEXT if Attributes.of(reading).names else None)
-    return {**reading, "format": file_format, "document": document, "text_column": text_column}
+    file_format = resolve_format(paths, reading.format, labelled=labelled)
+    document = "mail" if file_format in MESSAGES else "text" if file_format == "svmlight" else reading.document
+    text_column = reading.text_column or (NO_TEXT if Attributes.of(reading).names else None)
+    return replace(reading, format=file_format, document=document, text_column=text_column)
 
 
 def _by_content(path: str) -> str | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.attributes import Attributes
 from nbtext.corpus import directory, maildir
@@ -24,11 +24,12 @@ from nbtext.corpus.streams import named, parts, too_large
 from nbtext.errors import DocumentError, NbtextError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.corpus.directory import ListedFile
     from nbtext.corpus.document import Notices, RawDocument
     from nbtext.corpus.streams import Part
+    from nbtext.settings import Reading
 
     Decoder = Callable[[bytes, str], tuple[bytes, bool]]
 
@@ -123,7 +124,7 @@ __all__ = ["read_corpus", "read_shard", "resolve_format", "resolved", "source_of
 
 
 def read_corpus(
-    paths: Sequence[str], reading: Mapping[str, Any], notices: Notices, *, labelled: bool, columns: Sequence[str] = ()
+    paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = ()
 ) -> Iterator[Document]:
     """Documents in order, one for each that the paths hold; one that cannot be read comes with its problem.
 
@@ -146,7 +147,7 @@ def read_shard(shard: Shard, source: Source) -> Iterator[Document]:
     yield from _prepared(reader(source.reading["format"]).documents(shard.path, replace(source, part=shard.part)), source)
 
 
-def source_of(reading: Mapping[str, Any], notices: Notices, *, labelled: bool, columns: Sequence[str] = ()) -> Source:
+def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = ()) -> Source:
     """What to tell the readers: settings that are `resolved`, and the rest as in `read_corpus`; raises `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
     columns = (*attributes.names, *columns)
@@ -158,7 +159,7 @@ def source_of(reading: Mapping[str, Any], notices: Notices, *, labelled: bool, c
     return Source(reading, notices, labelled, columns, attributes)
 
 
-def _decoder(reading: Mapping[str, Any]) -> Decoder:
+def _decoder(reading: Reading) -> Decoder:
     """From the bytes of a document in some encoding to its text, and whether it had to be taken for Windows-1252."""
     if reading["document"] == "mail":
         from nbtext.corpus.mail import MailText, text_of_mail

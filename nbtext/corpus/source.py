@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.attributes import NO_ATTRIBUTES
 from nbtext.corpus.document import to_utf8
@@ -15,20 +15,20 @@ from nbtext.errors import UsageError
 from nbtext.settings import in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from contextlib import AbstractContextManager
     from io import BufferedReader
 
     from nbtext.attributes import Attributes
     from nbtext.corpus.document import Notices
     from nbtext.corpus.streams import Part
+    from nbtext.settings import Reading
 
 
 @dataclass(frozen=True)
 class Source:
     """How to read: the parameters of `nbtext.settings.READING`, whether classes are wanted, where to leave word, and which further columns to take."""
 
-    reading: Mapping[str, Any]
+    reading: Reading
     notices: Notices
     labelled: bool
     columns: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ import csv
 import io
 from contextlib import closing
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.attributes import NO_TEXT
 from nbtext.corpus.document import RawDocument, problem_of, to_utf8
@@ -18,11 +18,12 @@ from nbtext.corpus.streams import MAX_DOCUMENT_BYTES, lines, opened, too_large
 from nbtext.errors import DocumentError, PathError, UsageError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from io import BufferedReader, TextIOWrapper
 
     from nbtext.corpus.source import Source
     from nbtext.corpus.streams import Part
+    from nbtext.settings import Reading
 
 
 class RecordTooLarge(Exception):  # noqa: N818 - no failure: it tells the reader to begin again behind the record
@@ -139,7 +140,7 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
                 yield from _from_rows(path, rows, layout, limit, _LaterRows(source.part, beginning))
 
 
-def _has_header(reading: Mapping[str, Any], others: Sequence[str]) -> bool:
+def _has_header(reading: Reading, others: Sequence[str]) -> bool:
     """Whether tables begin with a header: as said, else if any column is called by name, whether it is needed now or not."""
     if reading["header"] is not None:
         return bool(reading["header"])

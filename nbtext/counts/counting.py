@@ -1,20 +1,16 @@
-"""Documents that are counted already, ``name:count name:count``: names are terms as they stand.
+"""From documents to counts: texts by an analyzer, features ``name:count`` as they stand, both with attributes beside them.
 
-Counts stay numbers, so a document takes as much memory as its line, whatever it counts.
-
-
-Documents with attributes as counts: categories are terms of the vocabulary, which no text can hold, and numbers stand beside the matrix.
-
-From texts to counts: the analyzer that some parameters describe, over a growing or a fixed vocabulary.
+`Analysis` holds all that this needs, `document_counter` makes the counter of it, over a growing or a fixed vocabulary.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from hashlib import sha256
 from os import getpid
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -25,7 +21,7 @@ from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.errors import UsageError
-from nbtext.settings import ANALYSIS, READING, TRAINING, checked
+from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, TermSequence, blocks, pieces
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.ngrams import with_ngrams
@@ -33,7 +29,7 @@ from nbtext.text.stemming import stemmer
 from nbtext.text.surfaces import SEPARATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,18 +40,92 @@ if TYPE_CHECKING:
 
 
 _SPACE = re.compile(rb"[ \t-\r]")
-"""At what `bytes.split` splits."""
+"""Where `bytes.split` splits."""
+
+OF_WORDS = (*ANALYSIS, "surface_forms")
+"""Parameters without effect on features that are counted already."""
+
+
+class TermIds(Protocol):
+    """A vocabulary, growing or fixed."""
+
+    def find(self, terms: Sequence[str]) -> list[int]:
+        """Return the id of each single term."""
+
+    def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the id of each n-gram, by its parts."""
+
+
+class DocumentCounter(Protocol):
+    """Documents to postings over a vocabulary."""
+
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Count some documents in valid UTF-8."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """How documents become counts: the settings, and the stop words that they name."""
+
+    settings: Settings = field(default_factory=Settings)
+    stop_list: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Analysis:
+        """Look up the stop words; raises `UsageError` or `PathError` if there are none of that name."""
+        from nbtext.text.stop_words import stop_words
+
+        return cls(settings, stop_words(settings.stop_words, settings.language))
+
+    def stemmer(self) -> Callable[[list[str]], list[str]]:
+        """Return the function that stems words."""
+        return stemmer(self.settings.stemmer, self.settings.language)
+
+    def words(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> Analyzer:
+        """Return the analyzer of the words of a text; ``term_ids`` gives ids to its terms."""
+        return Analyzer(self.stop_list, self.stemmer(), term_ids)
+
+
+def document_counter(analysis: Analysis, vocabulary: TermIds) -> DocumentCounter:
+    """Return the counter of documents as they are read: texts, features ``name:count name:count``, or texts with attributes."""
+    reading = analysis.settings.reading
+    if reading.is_counted:
+        return CountedTerms(vocabulary.find)
+    texts = AnalyzedTerms(analysis, vocabulary)
+    attributes = Attributes.of(reading)
+    return AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
+
+
+def analyzers(analysis: Analysis, vocabulary: TermIds) -> list[Analyzer]:
+    """Return what finds the terms of a text: its words, and if asked for their character n-grams. No two find the same term."""
+    found = [analysis.words(vocabulary.find)]
+    if analysis.settings.char_ngrams is not None:
+        from nbtext.text.ngrams import CharNgramAnalyzer, sizes_of
+
+        found.append(CharNgramAnalyzer(analysis.stop_list, sizes_of(analysis.settings.char_ngrams), vocabulary.find))
+    return found
+
+
+def require_words(settings: Settings) -> None:
+    """Raise `UsageError` if documents are features that are counted already, and settings ask for an analysis of words."""
+    if not settings.reading.is_counted:
+        return
+    for parameter in TRAINING:
+        value = settings[parameter.name]
+        if parameter.name in OF_WORDS and value not in (parameter.default, "none"):
+            setting = parameter.option if value is True else f"{parameter.option} {value}"
+            raise UsageError(f"svmlight's features are counted already, so {setting} would change nothing", hint="leave it out")
 
 
 class CountedTerms:
-    """From counted documents to postings over the vocabulary whose ids ``term_ids`` gives."""
+    """Counts features, over the vocabulary whose ids ``term_ids`` gives. A count stays a number, so memory does not grow with it."""
 
     def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> None:
         self._term_ids = term_ids
         self._known: dict[bytes, int] = {}
 
     def count(self, texts: Sequence[bytes]) -> Postings:
-        """Counts of some documents in valid UTF-8, in the order of the documents. What is not ``name:count`` is a term that occurs once."""
+        """Count some documents in valid UTF-8; what is not ``name:count`` is a term that occurs once."""
         parts = [self._count(piece, len(texts)) for piece in pieces(texts, _SPACE)]
         if len(parts) == 1:
             return parts[0]
@@ -87,26 +157,19 @@ def _summed(terms: NDArray[np.int64], documents: NDArray[np.int64], counts: NDAr
 
 
 def name_and_count(item: bytes) -> tuple[bytes, int]:
-    """What `name:count` says; a thing that is not of that form is a name that occurs once."""
+    """Split ``name:count``; what is not of that form is a name that occurs once."""
     name, _, count = item.rpartition(b":")
     return (name, int(count)) if name and count.isdigit() and len(count) < 18 else (item, 1)
 
 
-class TextCounter(Protocol):
-    """Texts to postings."""
-
-    def count(self, texts: Sequence[bytes]) -> Postings:
-        """Counts of some texts."""
-
-
 class AttributedTexts:
-    """Counts the terms of documents as `Attributes.document` makes them, and takes their values along."""
+    """Counts the terms of documents as `Attributes.document` makes them: categories are terms that no text can hold, numbers stand beside."""
 
-    def __init__(self, texts: TextCounter, attributes: Attributes, term_ids: Callable[[list[str]], Sequence[int]]) -> None:
+    def __init__(self, texts: DocumentCounter, attributes: Attributes, term_ids: Callable[[list[str]], Sequence[int]]) -> None:
         self._texts, self._attributes, self._term_ids = texts, attributes, term_ids
 
     def count(self, texts: Sequence[bytes]) -> Postings:
-        """Counts of some documents with their numbers. A category that is not known is as a missing one."""
+        """Count some documents, with their numbers; an unknown category counts as missing."""
         parts = [parted(text) for text in texts]
         missing = [""] * len(self._attributes.names)
         rows = [values if len(values) == len(missing) else missing for _, values in parts]
@@ -128,35 +191,10 @@ class AttributedTexts:
         return Postings(terms, documents, np.ones_like(terms), np.zeros(len(rows), np.int64))
 
 
-DEFAULT_READING = checked(READING, {})
-
-
-OF_WORDS = (*ANALYSIS, "surface_forms")
-"""Parameters that say nothing of features that are counted already."""
-
-
-class TermIds(Protocol):
-    """A vocabulary, growing or fixed."""
-
-    def find(self, terms: Sequence[str]) -> list[int]:
-        """The id of each single term."""
-
-    def find_pairs(self, left: NDArray[Any], last: NDArray[Any]) -> NDArray[Any]:
-        """The id of each n-gram, by its parts."""
-
-
-class DocumentCounter(Protocol):
-    """Texts to postings over a vocabulary."""
-
-    def count(self, texts: Sequence[bytes]) -> Postings:
-        """Counts of some documents in valid UTF-8."""
-
-
 class InTurn:
-    """A counter that threads may share: it writes down what it meets while it counts, so they take turns.
+    """A counter that threads may share: counting writes to its tables, so they take turns.
 
-    Where a process forks while one of its threads counts, the other process has a lock that nobody will release, and tables that are half
-    written; there it begins anew.
+    If a process forks while one of its threads counts, the child has a lock that nobody releases and half-written tables; it makes a new counter.
     """
 
     def __init__(self, make: Callable[[], DocumentCounter]) -> None:
@@ -165,7 +203,7 @@ class InTurn:
         self._process = getpid()
 
     def count(self, texts: Sequence[bytes]) -> Postings:
-        """Counts of some documents in valid UTF-8."""
+        """Count some documents in valid UTF-8."""
         if self._process != getpid():
             if self._turn[0].locked():
                 self._turn = Lock(), self._make()
@@ -176,15 +214,15 @@ class InTurn:
 
 
 class AnalyzedTerms:
-    """Counts the terms that analyzers find in texts, and the n-grams of words."""
+    """Counts the terms of texts, and the n-grams of words."""
 
-    def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> None:
-        self._words, *self._char_ngrams = analyzers(parameters, stop_list, vocabulary)
-        self._order = parameters["ngrams"]
+    def __init__(self, analysis: Analysis, vocabulary: TermIds) -> None:
+        self._words, *self._char_ngrams = analyzers(analysis, vocabulary)
+        self._order = analysis.settings.ngrams
         self._vocabulary = vocabulary
 
     def count(self, texts: Sequence[bytes]) -> Postings:
-        """Counts of some documents in valid UTF-8."""
+        """Count some documents in valid UTF-8."""
         postings = count_terms(self._words, texts, self._vocabulary.find_pairs, self._order)
         for char_ngrams in self._char_ngrams:
             postings = postings.beside(count_terms(char_ngrams, texts, self._vocabulary.find_pairs))
@@ -212,71 +250,29 @@ def _sequences(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, or
         carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
 
 
-def analyzers(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> list[Analyzer]:
-    """What finds the terms of a text: its words, and if asked for their character n-grams. No two find the same term."""
-    found = [Analyzer(stop_list, stemmer(parameters["stemmer"], parameters["language"]), vocabulary.find)]
-    if parameters["char_ngrams"] is not None:
-        from nbtext.text.ngrams import CharNgramAnalyzer, sizes_of
-
-        found.append(CharNgramAnalyzer(stop_list, sizes_of(parameters["char_ngrams"]), vocabulary.find))
-    return found
-
-
-def document_counter(
-    parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds, reading: Mapping[str, Any] = DEFAULT_READING
-) -> DocumentCounter:
-    """The counter of documents as they come when read so: texts, features ``name:count name:count``, or texts with attributes."""
-    if reading["format"] == "svmlight":
-        return CountedTerms(vocabulary.find)
-    texts = AnalyzedTerms(parameters, stop_list, vocabulary)
-    attributes = Attributes.of(reading)
-    return AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
-
-
-def require_words(parameters: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
-    """Raise `UsageError` if parameters ask for an analysis of words, and documents are features that are counted already."""
-    if reading["format"] != "svmlight":
-        return
-    for parameter in TRAINING:
-        name, value = parameter.name, parameters.get(parameter.name, parameter.default)
-        if name in OF_WORDS and value not in (parameter.default, "none"):
-            setting = parameter.option if value is True else f"{parameter.option} {value}"
-            raise UsageError(f"svmlight's features are counted already, so {setting} would change nothing", hint="leave it out")
-
-
-def count_corpus(
-    labelled: Iterable[tuple[str, bytes]],
-    parameters: Mapping[str, Any],
-    stop_list: Sequence[str],
-    reading: Mapping[str, Any] = DEFAULT_READING,
-) -> CorpusCounts:
-    """The statistics and the sample of a stream of (label, document), documents as `document_counter` takes them.
+def count_corpus(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> CorpusCounts:
+    """Count a stream of (label, document), documents as `document_counter` takes them; return statistics and sample.
 
     Raises `UsageError` if there is not one document.
     """
-    stretches, most = _stretches(labelled, parameters, stop_list, reading), parameters["max_terms"]
+    stretches, most = _stretches(labelled, analysis), analysis.settings.max_terms
     counts = next(stretches, None) if most is None else bounded(stretches, most)
     if counts is None:
         raise UsageError("the corpus has no documents that can be read")
     return counts
 
 
-def count_documents(
-    labelled: Iterable[tuple[str, bytes]],
-    parameters: Mapping[str, Any],
-    stop_list: Sequence[str],
-    reading: Mapping[str, Any] = DEFAULT_READING,
-) -> tuple[ClassStatistics, CountedDocuments]:
-    """As `count_corpus`, with all documents, in their order, in place of a sample."""
+def count_documents(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:
+    """Count as `count_corpus` does; return all documents, in their order, in place of a sample."""
     collector = DocumentCollector(None)
-    counted = _count(_blocks(labelled), parameters, stop_list, reading, collector, None)
+    counted = _count(_blocks(labelled), analysis, collector, None)
     if counted is None:
         raise UsageError("the corpus has no documents that can be read")
     return counted.statistics, collector.documents(counted.numbers)
 
 
 def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
-    """64 bits of the SHA-256 of each text, shape (n_docs,)."""
+    """Return 64 bits of the SHA-256 of each text, shape (n_docs,)."""
     return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
 
 
@@ -284,31 +280,24 @@ def _blocks(labelled: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, b
     return blocks(labelled, lambda document: len(document[1]))
 
 
-def _stretches(
-    labelled: Iterable[tuple[str, bytes]], parameters: Mapping[str, Any], stop_list: Sequence[str], reading: Mapping[str, Any]
-) -> Iterator[CorpusCounts]:
-    """The counts of the corpus, or of one stretch after the other, each ended by the block in which it comes to more terms than are to be kept."""
+def _stretches(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> Iterator[CorpusCounts]:
+    """Yield the counts of the corpus, or of one stretch after the other: a stretch ends with the block that brings it above --max-terms."""
     remaining = _blocks(labelled)
     while True:
-        collector = DocumentCollector(parameters["sample"])
-        counted = _count(remaining, parameters, stop_list, reading, collector, parameters["max_terms"])
+        collector = DocumentCollector(analysis.settings.sample)
+        counted = _count(remaining, analysis, collector, analysis.settings.max_terms)
         if counted is None:
             return
         yield CorpusCounts(counted.statistics, collector.sample(counted.numbers))
 
 
 def _count(
-    remaining: Iterator[list[tuple[str, bytes]]],
-    parameters: Mapping[str, Any],
-    stop_list: Sequence[str],
-    reading: Mapping[str, Any],
-    collector: DocumentCollector,
-    most: int | None,
+    remaining: Iterator[list[tuple[str, bytes]]], analysis: Analysis, collector: DocumentCollector, most: int | None
 ) -> Frozen | None:
-    """What the next blocks hold: all that remain, or as many as bring more than ``most`` terms; None if none remains."""
-    builder = StatisticsBuilder(Attributes.of(reading))
-    counter = document_counter(parameters, stop_list, builder.vocabulary, reading)
-    inflected = _inflected(parameters, stop_list, builder.vocabulary) if parameters["surface_forms"] else None
+    """Count the blocks that remain, or as many as bring more than ``most`` terms; return None if none remains."""
+    builder = StatisticsBuilder(Attributes.of(analysis.settings.reading))
+    counter = document_counter(analysis, builder.vocabulary)
+    inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     empty = True
     for block in remaining:
         empty = False
@@ -328,11 +317,10 @@ def _count(
     return builder.freeze()
 
 
-def _inflected(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabulary: TermIds) -> Analyzer:
+def _inflected(analysis: Analysis, vocabulary: TermIds) -> Analyzer:
     from nbtext.text.stemming import InflectedWords
 
-    stem = stemmer(parameters["stemmer"], parameters["language"])
-    return InflectedWords(stop_list, stem, lambda words: vocabulary.find([category(FORMS, word) for word in words]))
+    return InflectedWords(analysis.stop_list, analysis.stemmer(), lambda words: vocabulary.find([category(FORMS, word) for word in words]))
 
 
 def check_label(label: object) -> None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.metrics.outcomes import Judged
     from nbtext.model.training import Learnt
+    from nbtext.settings import Settings
 
     Whole = NDArray[np.int64]
     Mask = NDArray[np.bool_]
@@ -224,7 +225,7 @@ class HeldOut:
         return [self._classes[k] for k in classes.tolist()]
 
 
-def left_out(statistics: ClassStatistics, documents: CountedDocuments, parameters: Mapping[str, Any]) -> Iterator[HeldOutBlock]:
+def left_out(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
     """All documents of a corpus, in order, a block at a time. Raises `UsageError` if the parameters leave no term or no class possible."""
     needed = documents if needs_documents(parameters) else None
     learnt = learn(CorpusCounts(statistics, DocumentSample.of(documents, parameters["sample"])), parameters, needed)
@@ -239,7 +240,7 @@ def left_out(statistics: ClassStatistics, documents: CountedDocuments, parameter
 def leave_one_out(
     statistics: ClassStatistics,
     documents: CountedDocuments,
-    parameters: Mapping[str, Any],
+    parameters: Settings,
     rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
 ) -> HeldOut:
     """Judge every document by the model of all others; raises as `left_out`."""
@@ -293,7 +294,7 @@ class CrossValidation:
 
 def cross_validate(
     subsets: Subsets,
-    parameters: Mapping[str, Any],
+    parameters: Settings,
     folds_of_repeats: Sequence[Folds],
     rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
 ) -> CrossValidation:
@@ -318,7 +319,7 @@ def cross_validate(
     return CrossValidation(pooled, repeats, figures)
 
 
-def train_and_score(subsets: Subsets, parameters: Mapping[str, Any], training: Mask, test: Mask) -> tuple[Learnt, Iterator[HeldOutBlock]]:
+def train_and_score(subsets: Subsets, parameters: Settings, training: Mask, test: Mask) -> tuple[Learnt, Iterator[HeldOutBlock]]:
     """What is learnt from some documents alone, and what that says of others, a block at a time; both masks of shape (n_docs,).
 
     The same as training a model on those documents and nothing else. Raises `UsageError` if that does.
@@ -329,9 +330,7 @@ def train_and_score(subsets: Subsets, parameters: Mapping[str, Any], training: M
     return learnt, _scored(subsets, counts.statistics, learnt, parameters, test)
 
 
-def _scored(
-    subsets: Subsets, statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any], test: Mask
-) -> Iterator[HeldOutBlock]:
+def _scored(subsets: Subsets, statistics: ClassStatistics, learnt: Learnt, parameters: Settings, test: Mask) -> Iterator[HeldOutBlock]:
     fitted = classifier(statistics, learnt, parameters)
     for rows in blocks_of_rows(np.flatnonzero(test), statistics.n_classes):
         documents = subsets.documents.rows(rows)

@@ -14,13 +14,14 @@ from nbtext.evaluation.cross_validation import left_out, stratified_folds, train
 from nbtext.model.training import class_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.cross_validation import HeldOutBlock
+    from nbtext.settings import Settings
 
 
 FOLDS = 10
@@ -46,9 +47,7 @@ class Suspects(NamedTuple):
         return Suspects(rows[places], labels[places], suggested[places], log_odds[places], probabilities[places])
 
 
-def suspects(
-    statistics: ClassStatistics, documents: CountedDocuments, parameters: Mapping[str, Any], min_log_odds: float = 0.0
-) -> Suspects:
+def suspects(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, min_log_odds: float = 0.0) -> Suspects:
     """The documents whose log odds are more than ``min_log_odds``.
 
     The only document of its class is none, for there is no model of the class without it. The odds are calibrated: raw ones grow with the
@@ -71,7 +70,7 @@ def suspects(
     return everything.at(np.lexsort((everything.rows, -everything.log_odds)))
 
 
-def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Mapping[str, Any]) -> Iterator[HeldOutBlock]:
+def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
     """All documents, each scored by a model without it: of all others, or for a classifier that cannot do that by folds."""
     if class_for(statistics, parameters).leaves_one_out(parameters):
         yield from left_out(statistics, documents, parameters)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.counting import content_hashes, document_counter
+from nbtext.counts.counting import Analysis, content_hashes, document_counter
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.matrix import stacked
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
@@ -67,8 +68,8 @@ class LeakCheck:
     """
 
     def __init__(self, model: TextClassifier) -> None:
-        parameters = {**model.parameters, "stemmer": "none", "ngrams": 1, "char_ngrams": None}
-        self._counter = document_counter(parameters, [], GrowingVocabulary(), model.reading)
+        settings = replace(model.settings, stemmer="none", ngrams=1, char_ngrams=None)
+        self._counter = document_counter(Analysis(settings), GrowingVocabulary())
         self._ids: tuple[list[str], list[str]] = ([], [])
         self._matrices: tuple[list[DocumentTermMatrix], list[DocumentTermMatrix]] = ([], [])
 

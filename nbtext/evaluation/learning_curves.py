@@ -12,6 +12,7 @@ those of the part. Calibration is left out: it changes how probable the most pro
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,12 +24,13 @@ from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, 
 from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.metrics.intervals import Interval
+    from nbtext.settings import Settings
 
     Mask = NDArray[np.bool_]
     Whole = NDArray[np.int64]
@@ -222,7 +224,7 @@ class Resampling(NamedTuple):
 
 def learning_curve(
     subsets: Subsets,
-    parameters: Mapping[str, Any],
+    parameters: Settings,
     resampling: Resampling = Resampling(),  # noqa: B008 - immutable
 ) -> LearningCurve:
     """The curve of a corpus for models with some parameters of training.
@@ -281,9 +283,9 @@ def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]
             yield test, rest[stratified_order(classes[rest], generator)]
 
 
-def _figures(subsets: Subsets, parameters: Mapping[str, Any], training: Mask, test: Mask) -> tuple[float, float]:
+def _figures(subsets: Subsets, parameters: Settings, training: Mask, test: Mask) -> tuple[float, float]:
     """Accuracy and macro F1 on some documents of a model that learns from others."""
-    _, blocks = train_and_score(subsets, {**parameters, "calibration": "none"}, training, test)
+    _, blocks = train_and_score(subsets, replace(parameters, calibration="none"), training, test)
     answers = [minimum_error(block.log_posterior) for block in blocks]
     truth = subsets.documents.classes[test]
     table = outcomes(Cells(truth, np.concatenate(answers), np.ones(truth.size, np.int64)), subsets.statistics.n_classes)

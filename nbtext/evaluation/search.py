@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nbtext.counts.corpus_counts import Subsets
+    from nbtext.settings import Settings
 
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
@@ -75,7 +76,7 @@ def combinations(ranges: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(ranges, values, strict=True)) for values in product(*ranges.values())]
 
 
-def require_comparable(by: str, tried: Iterable[str], settings: Iterable[Mapping[str, Any]]) -> None:
+def require_comparable(by: str, tried: Iterable[str], settings: Iterable[Settings]) -> None:
     """Raise `UsageError` unless the criterion can compare settings that differ in the parameters ``tried``, and judge each of them.
 
     Evidence, AIC and BIC say how probable the counts are; of other counts that is another question. Leave-one-out takes the terms that were
@@ -117,7 +118,7 @@ def _require_shared_counts(by: str, name: str) -> None:
     raise UsageError(f"--by {by} cannot compare {option}: {reason}", hint="use --by cross-validation")
 
 
-def judge(by: str, subsets: Subsets, parameters: Mapping[str, Any], division: Division) -> dict[str, float | None]:
+def judge(by: str, subsets: Subsets, parameters: Settings, division: Division) -> dict[str, float | None]:
     """The figures of one setting over the whole corpus; raises `UsageError` as training does, or if there is no such figure."""
     if by in OF_THE_SAME_COUNTS:
         return _of_counts(by, subsets, parameters)
@@ -131,7 +132,7 @@ def judge(by: str, subsets: Subsets, parameters: Mapping[str, Any], division: Di
     return {**{name: summary[name] for name in ("accuracy", "macro_f1", "log_loss")}, **spread}
 
 
-def _of_counts(by: str, subsets: Subsets, parameters: Mapping[str, Any]) -> dict[str, float | None]:
+def _of_counts(by: str, subsets: Subsets, parameters: Settings) -> dict[str, float | None]:
     sample = DocumentSample.of(subsets.documents, parameters["sample"])
     learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), parameters)
     figures = criteria(language_models(subsets.statistics, learnt, parameters), parameters)

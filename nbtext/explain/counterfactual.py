@@ -208,7 +208,7 @@ class ChangedTexts:
     def matrix(self) -> DocumentTermMatrix:
         """The counts of the document alone."""
         model = self.model
-        counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading)
+        counter = document_counter(model.analysis, model.statistics.vocabulary)
         return counter.count([self.without([])]).matrix()
 
     @cached_property

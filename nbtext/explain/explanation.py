@@ -173,7 +173,7 @@ class Explainer:
         if len(self._classes) < 2:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
-        self._counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading)
+        self._counter = document_counter(model.analysis, model.statistics.vocabulary)
         self._locator = WordLocator(model)
 
     def explain(self, documents: Iterable[Document]) -> Iterator[Explained]:

@@ -5,12 +5,13 @@ Documents with the wrong answer, and the terms that tipped it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import KINDS, parted
+from nbtext.attributes import parted
 from nbtext.counts.counting import document_counter
 from nbtext.explain.contributions import shared_out, term_contributions
 from nbtext.explain.word_walk import WordLocator
@@ -34,10 +35,6 @@ class Piece(NamedTuple):
     nats: float = 0.0
 
 
-NO_VALUES = dict.fromkeys(KINDS)
-"""How texts are read whose values have been taken away."""
-
-
 LONGEST = 420
 """Bytes of an excerpt, about."""
 
@@ -56,7 +53,8 @@ class Excerpts:
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
         self._attributes = model.statistics.attributes.names
-        self._counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, {**model.reading, **NO_VALUES})
+        settings = replace(model.settings, reading=replace(model.reading, categorical=None, count=None, numeric=None))  # of the text alone
+        self._counter = document_counter(replace(model.analysis, settings=settings), model.statistics.vocabulary)
         self._locator = WordLocator(model)
 
     def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[Piece, ...]:
@@ -141,7 +139,7 @@ class MistakeFinder:
         self._model = model
         self._classes = model.classes_
         self._number = {label: number for number, label in enumerate(self._classes)}
-        self._counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading)
+        self._counter = document_counter(model.analysis, model.statistics.vocabulary)
 
     def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Mistake]:
         """The documents whose answer is not their label, in order; one without an answer is no mistake. They are counted once more."""

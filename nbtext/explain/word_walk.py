@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,14 +22,14 @@ from nbtext.counts.categories import category, shown
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.ngrams import with_ngrams
-from nbtext.text.stemming import stemmer
 from nbtext.text.words import MAX_BYTES, MIN_CHARACTERS, candidates, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from nbtext.counts.counting import Analysis
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.text.ngrams import PairIds
@@ -120,12 +120,12 @@ class WordLocator:
 
     def __init__(self, model: TextClassifier) -> None:
         self._vocabulary = model.statistics.vocabulary
-        self._order = model.parameters["ngrams"]
+        self._order = model.settings.ngrams
         self._selected = model.learnt.selected.tobytes()
         self._stop_words = frozenset(model.stop_list)
-        self._counted = model.reading["format"] == "svmlight"
-        self._stem = stemmer(model.parameters["stemmer"], model.parameters["language"])
-        self._sizes = model.parameters["char_ngrams"]
+        self._counted = model.reading.is_counted
+        self._stem = model.analysis.stemmer()
+        self._sizes = model.settings.char_ngrams
         self._known: dict[bytes, tuple[Step, ...]] = {}
 
     def locate(self, text: bytes) -> LocatedWords:
@@ -302,13 +302,14 @@ class _Word(NamedTuple):
 class Tokens:
     """From documents to their tokens: analysed as training documents were, or without a model as parameters say."""
 
-    def __init__(self, parameters: Mapping[str, Any], stop_list: Sequence[str], reading: Mapping[str, Any]) -> None:
-        self._stop_words = frozenset(stop_list)
-        self._stem = stemmer(parameters["stemmer"], parameters["language"])
-        self._order: int = parameters["ngrams"]
-        self._char_ngrams = _pieces(parameters["char_ngrams"])
-        self._attributes = Attributes.of(reading)
-        self._counted = reading["format"] == "svmlight"
+    def __init__(self, analysis: Analysis) -> None:
+        settings = analysis.settings
+        self._stop_words = frozenset(analysis.stop_list)
+        self._stem = analysis.stemmer()
+        self._order = settings.ngrams
+        self._char_ngrams = _pieces(settings.char_ngrams)
+        self._attributes = Attributes.of(settings.reading)
+        self._counted = settings.reading.is_counted
         self._vocabulary: Vocabulary | None = None
         self._selected: NDArray[np.bool_] = np.empty(0, np.bool_)
         self._known: dict[bytes, tuple[_Word, ...]] = {}
@@ -316,7 +317,7 @@ class Tokens:
     @classmethod
     def of_model(cls, model: TextClassifier) -> Tokens:
         """With the numbers of a model's terms, and with those marked that it does not know or that do not count."""
-        tokens = cls(model.parameters, model.stop_list, model.reading)
+        tokens = cls(model.analysis)
         tokens._vocabulary, tokens._selected = model.statistics.vocabulary, model.learnt.selected
         return tokens
 

@@ -142,7 +142,7 @@ def _same(old: TextClassifier, new: TextClassifier) -> bool:
 
 
 def _plain(model: TextClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    return to_plain(State(model.parameters, model.reading, model.stop_list, model.counts, model.learnt, model.written_by))
+    return to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, model.written_by))
 
 
 def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext import __version__
-from nbtext.counts.counting import document_counter
+from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import LockedError, ModelError, NbtextError, PathError, reason
 from nbtext.inspection.verification import verify
-from nbtext.settings import TRAINING, checked
 from nbtext.store import check_replaceable, read_model_file
 from nbtext.store.lock import SUFFIX, locked
 
@@ -53,7 +52,7 @@ def megabytes_per_second() -> float:
     The best of a few passes, for others may be using the machine. About a tenth of a second.
     """
     texts = _texts()
-    counter = document_counter(checked(TRAINING, {}), [], GrowingVocabulary())
+    counter = document_counter(Analysis(), GrowingVocabulary())
     seconds = []
     for _ in range(1 + PASSES):
         begin = perf_counter()

@@ -31,27 +31,28 @@ from nbtext.model.training import calibration_method
 from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.settings import Settings
 
 
-def require_criteria(parameters: Mapping[str, Any]) -> None:
+def require_criteria(settings: Settings) -> None:
     """Raise `UsageError` for a model of which evidence, AIC and BIC are not defined here."""
     for name, wanted in (("classifier", "multinomial"), ("weighting", "counts")):
-        if parameters.get(name, wanted) != wanted:
+        if settings[name] != wanted:
             raise UsageError(f"evidence, AIC and BIC are those of --{name} {wanted}", hint="cross-validate others")
 
 
-def criteria(models: LanguageModels, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def criteria(models: LanguageModels, settings: Settings) -> dict[str, Any]:
     """The evidence of each class's counts, of the labels and of both together, and AIC and BIC with what they are made of, in nats.
 
     ``evidence`` is without the labels where the class prior is empirical: it is maximum likelihood and gives none. A figure that is not
     defined, or infinite, is None. Raises `UsageError` for a model that has none of it.
     """
-    require_criteria(parameters)
-    statistics, kind = models.statistics, parameters["class_prior"]
+    require_criteria(settings)
+    statistics, kind = models.statistics, settings.class_prior
     prior = class_prior(kind, statistics)
     of_classes = log_evidence_of_classes(models)
     by_class = None if of_classes is None else dict(zip(statistics.classes, map(_finite, of_classes.tolist()), strict=True))
@@ -81,7 +82,7 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
     the perplexity of no tokens. Raises `UsageError` if there is no document of a class of the model.
     """
     number = {label: place for place, label in enumerate(model.classes_)}
-    counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading)
+    counter = document_counter(model.analysis, model.statistics.vocabulary)
     sums, others = HeldOut.empty(len(number)), Counter[str]()
     for block in blocks(labelled, lambda document: len(document[1])):
         others.update(label for label, _ in block if label not in number)
@@ -158,8 +159,8 @@ def overview(model: TextClassifier, top: int) -> dict[str, Any]:
         "boundary": _boundary(model),
         "attributes": attributes_overview(model),
         "sample": {"documents": len(model.counts.sample.documents), "complete": model.counts.sample.is_complete},
-        "training": model.parameters,
-        "reading": model.reading,
+        "training": dict(model.settings),
+        "reading": dict(model.reading),
         "stop_words": len(model.stop_list),
         "written_by": model.written_by,
         "classes": {

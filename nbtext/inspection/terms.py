@@ -18,13 +18,11 @@ import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
 from nbtext.counts.categories import FORMS, category, is_category_of, shown
-from nbtext.counts.counting import analyzers
 from nbtext.errors import UsageError
 from nbtext.selection import CELLS_AT_ONCE, Ranking, mutual_information, rank
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import unpair
 from nbtext.text.ngrams import ANYTHING, with_ngrams
-from nbtext.text.stemming import stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,7 +141,7 @@ def surface_forms(model: TextClassifier) -> dict[int, Forms]:
     vocabulary, counts = statistics.vocabulary, statistics.term_counts
     numbers = np.flatnonzero(is_category_of(vocabulary, FORMS)).tolist()
     words = [vocabulary.term(number).removeprefix(category(FORMS, "")) for number in numbers]
-    terms = vocabulary.find(stemmer(model.parameters["stemmer"], model.parameters["language"])(words))
+    terms = vocabulary.find(model.analysis.stemmer()(words))
     found: dict[int, Forms] = defaultdict(list)
     for number, word, term in zip(numbers, words, terms, strict=True):
         if term >= 0:  # a pruned model may keep an inflection of a term that is gone
@@ -257,7 +255,7 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
 
 def _sequence(model: TextClassifier, text: str, vocabulary: TermIds) -> list[int]:
     """Words and their n-grams in order. Both vocabularies give as many, for an unknown n-gram has its place."""
-    words = analyzers(model.parameters, model.stop_list, vocabulary)[0].sequence([text.encode()])
+    words = model.analysis.words(vocabulary.find).sequence([text.encode()])
     terms: list[int] = with_ngrams(words, model.parameters["ngrams"], vocabulary.find_pairs).terms.tolist()
     return terms
 

@@ -89,7 +89,7 @@ def merged(models: Sequence[TextClassifier], names: Sequence[str]) -> TextClassi
             hint = f"train both with the same {difference}"
             raise UsageError(f"cannot be added to {names[0]}: they do not count alike, by {difference}", where=name, hint=hint)
         try:
-            require_additive(model.parameters)
+            require_additive(model.settings)
         except UsageError as problem:
             problem.where = name
             raise
@@ -101,7 +101,7 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
 
     So do their weights, where the class prior was given. Raises `UsageError` if there is no class of the old label, or the new one is none.
     """
-    require_additive(model.parameters)
+    require_additive(model.settings)
     classes = model.classes_
     if old not in classes:
         from difflib import get_close_matches
@@ -110,10 +110,10 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
         raise UsageError(f"there is no class {old!r}", hint=f"there {'are' if len(similar) > 1 else 'is'} {', '.join(similar)}")
     check_label(new)
     counts = model.counts.relabelled([new if label == old else label for label in classes])
-    prior = model.parameters["class_prior"]
+    prior = model.settings.class_prior
     if not isinstance(prior, str) and old != new:
-        prior = {label: weight for label, weight in prior.items() if label != old}
-        prior[new] = prior.get(new, 0.0) * (new in classes) + model.parameters["class_prior"][old]
+        others = {label: weight for label, weight in prior.items() if label != old}
+        prior = {**others, new: others.get(new, 0.0) * (new in classes) + prior[old]}
     return copy(model).learn(counts, class_prior=prior)
 
 
@@ -123,7 +123,7 @@ def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     What n-grams that stay are made of stays too. What is learnt later is counted over the terms that are left: with other terms back in, a
     document from before could not be taken away again. Raises `UsageError` if no term would be left.
     """
-    require_additive(model.parameters)
+    require_additive(model.settings)
     statistics = model.statistics
     documents = statistics.term_documents
     kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
@@ -133,14 +133,14 @@ def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
 
 
 def counting_difference(one: TextClassifier, other: TextClassifier) -> str | None:
-    """The option by which two models do not count alike, if there is one."""
+    """Return the option by which two models do not count alike, if there is one."""
     for name in COUNTING:
-        if name != "stop_words" and one.parameters[name] != other.parameters[name]:
+        if name != "stop_words" and one.settings[name] != other.settings[name]:
             return "--" + name.replace("_", "-")
     for kind in KINDS:
         if one.reading[kind] != other.reading[kind]:
             return f"--{kind}"
-    if (one.reading["format"] == "svmlight") != (other.reading["format"] == "svmlight"):
+    if one.reading.is_counted != other.reading.is_counted:
         return "--format svmlight"
     return None if one.stop_list == other.stop_list else "--stop-words"
 

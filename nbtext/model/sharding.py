@@ -34,13 +34,15 @@ from nbtext.model.scoring import ScoredBlock, scored
 from nbtext.parallel.processes import Pace, Share, Shares, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.corpus.document import Document
     from nbtext.corpus.reading import Shard
+    from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.parallel.cluster import Cluster
+    from nbtext.settings import Reading
 
 
 SHOWN = 10
@@ -51,9 +53,9 @@ class Counting(NamedTuple):
     """A labelled corpus in shards, and how it is read and counted."""
 
     shards: Sequence[Shard]
-    parameters: Mapping[str, Any]
-    stop_list: Sequence[str]
-    reading: Mapping[str, Any]
+    analysis: Analysis
+    reading: Reading
+    """As resolved for these documents."""
     columns: Sequence[str] = ()
     fail: bool = False
     """Whether a document that cannot be read ends everything."""
@@ -106,8 +108,8 @@ def count_shards(of: Counting, share: Share) -> Piece:
         if first is None:
             return Piece(None, None, outcomes)
         if of.note is not None:
-            return Piece(*count_documents(chain([first], labelled), of.parameters, of.stop_list, of.reading), outcomes)
-        counts = count_corpus(chain([first], labelled), of.parameters, of.stop_list, of.reading)
+            return Piece(*count_documents(chain([first], labelled), of.analysis), outcomes)
+        counts = count_corpus(chain([first], labelled), of.analysis)
         return Piece(counts.statistics, counts, outcomes)
     except (NbtextError, MemoryError) as problem:
         share.withdraw()
@@ -280,7 +282,7 @@ class Scoring(NamedTuple):
     """A model, and how the documents are read that it scores."""
 
     model: TextClassifier
-    reading: Mapping[str, Any]
+    reading: Reading
     labelled: bool
     columns: Sequence[str] = ()
     on_error: str = "record"

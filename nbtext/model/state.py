@@ -1,12 +1,6 @@
-"""Arrays as a model file has them, and what must hold of arrays that come from one.
+"""A model as plain settings and arrays, as a model file has them, and back.
 
-The numbers beside the texts as arrays of a model file, and back. What comes from a file is checked for meaning.
-
-What was learnt on top of the counts as settings and arrays of a model file, and back. What comes from a file is checked for meaning.
-
-A corpus's counts as the arrays of a model file, and back. What comes from a file is checked for meaning.
-
-A model as plain settings and arrays, and back. What comes from a file is checked here for meaning, after `nbtext.store` checked its form.
+`nbtext.store` checks the form of what comes from a file. Here its meaning is checked: `ModelError` unless training could have made it.
 """
 
 from __future__ import annotations
@@ -16,7 +10,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +19,7 @@ from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, Attributes
 from nbtext.calibration import Calibration
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import LARGEST_HASH, MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.moments import Moments
@@ -33,7 +28,7 @@ from nbtext.counts.vocabulary import Vocabulary
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.training import Learnt, classifier, is_possible_smoothing, looked_up, own_pseudo_counts
 from nbtext.ragged import offsets
-from nbtext.settings import READING, TRAINING, checked
+from nbtext.settings import Declared, Reading, Settings
 from nbtext.text.hashing import unpair
 from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 
@@ -42,8 +37,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.settings import Parameter
 
+Kind = TypeVar("Kind", bound=Declared)
 
 MOST = 2**53
 """Counts stay below this, so that sums are exact in int64 and in float64."""
@@ -178,7 +173,7 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[A
 
 
 def learnt_from_plain(
-    settings: Mapping[str, Any], part: Mapping[str, NDArray[Any]], training: Mapping[str, Any], n_terms: int, n_classes: int
+    settings: Mapping[str, Any], part: Mapping[str, NDArray[Any]], training: Settings, n_terms: int, n_classes: int
 ) -> Learnt:
     """What all of `LEARNT_SETTINGS` and `LEARNT_ARRAYS` describe; raises `ModelError` unless ``training``, the options, could have made it."""
     require(_is_number(settings["smoothing"], 0, MOST), "its smoothing is no number from 0")
@@ -411,8 +406,7 @@ ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | {"stop_words"}
 class State(NamedTuple):
     """Everything a model is."""
 
-    training: dict[str, Any]
-    reading: dict[str, Any]
+    settings: Settings
     stop_list: list[str]
     counts: CorpusCounts
     learnt: Learnt
@@ -420,11 +414,11 @@ class State(NamedTuple):
 
 
 def to_plain(state: State) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it."""
+    """Return settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it."""
     learnt, arrays = learnt_to_plain(state.learnt)
     settings = {
-        "training": state.training,
-        "reading": state.reading,
+        "training": dict(state.settings),
+        "reading": dict(state.settings.reading),
         "written_by": state.written_by,
         "sample_bound": state.counts.sample.bound,
         **learnt,
@@ -434,39 +428,40 @@ def to_plain(state: State) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return settings, {**counts_to_plain(state.counts), **arrays, "stop_words": stop_words}
 
 
-def from_plain(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> State:
-    """The state that settings and arrays describe; raises `ModelError` unless they describe one that training could have made."""
+def from_plain(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> State:
+    """Return the state that plain settings and arrays describe; raises `ModelError` unless training could have made it."""
     others = set(arrays) - ARRAYS
     require(
-        set(settings) - {CLOSED} == SETTINGS and all(name.startswith(FITTED) for name in others),
+        set(plain) - {CLOSED} == SETTINGS and all(name.startswith(FITTED) for name in others),
         "it has not the parts of a model",
     )
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS | others}
-    written_by = settings["written_by"]
+    written_by = plain["written_by"]
     require(isinstance(written_by, dict) and all(isinstance(value, str) for value in written_by.values()), "its versions are not text")
-    training, reading = _parameters(settings, TRAINING, "training"), _parameters(settings, READING, "reading")
-    bound = settings["sample_bound"]
+    settings = _declared(Settings, plain["training"])
+    settings = replace(settings, reading=_declared(Reading, plain["reading"]))
+    bound = plain["sample_bound"]
     require(type(bound) is int and 0 <= bound <= LARGEST_HASH, "its sample has no bound")
-    counts = counts_from_plain(part, training["sample"], bound, Attributes.of(reading))
-    if CLOSED in settings:
-        require(settings[CLOSED] is True, "its vocabulary is neither open nor closed")
+    counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading))
+    if CLOSED in plain:
+        require(plain[CLOSED] is True, "its vocabulary is neither open nor closed")
         counts = replace(counts, is_closed=True)
     stop_list = utf8(part["stop_words"]).split()
     try:
-        class_prior(training["class_prior"], counts.statistics)
-        learnt = learnt_from_plain(settings, part, training, counts.statistics.n_terms, counts.statistics.n_classes)
-        learnt = replace(learnt, own=own_pseudo_counts(counts.statistics, looked_up(training, stop_list, reading)))
-        classifier(counts.statistics, learnt, training)  # raises if what was fitted does not fit
+        class_prior(settings.class_prior, counts.statistics)
+        learnt = learnt_from_plain(plain, part, settings, counts.statistics.n_terms, counts.statistics.n_classes)
+        learnt = replace(learnt, own=own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list))))
+        classifier(counts.statistics, learnt, settings)  # raises if what was fitted does not fit
     except UsageError as problem:
         raise ModelError(f"the model is malformed: {str(problem)[:200]}") from None
-    require(longest_ngram(counts.statistics.vocabulary) <= training["ngrams"], "its n-grams are longer than its settings say")
-    return State(training, reading, stop_list, counts, learnt, written_by)
+    require(longest_ngram(counts.statistics.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")
+    return State(settings, stop_list, counts, learnt, written_by)
 
 
-def _parameters(settings: Mapping[str, Any], table: tuple[Parameter, ...], name: str) -> dict[str, Any]:
-    """The settings called ``name``, canonical; text is UTF-8 or, as in names of files and columns, bytes that Python carries as such."""
+def _declared(kind: type[Kind], plain: Mapping[str, Any]) -> Kind:
+    """Return plain settings, checked; text is UTF-8 or, as in names of files and columns, bytes that Python carries as such."""
     try:
-        json.dumps(settings[name], ensure_ascii=False).encode("utf-8", "surrogateescape")
-        return checked(table, settings[name])
+        json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        return kind.of(plain)
     except (UsageError, AttributeError, TypeError, OverflowError, UnicodeEncodeError) as problem:
         raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None

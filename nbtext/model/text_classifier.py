@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,14 +29,14 @@ from nbtext.attributes import KINDS, Attributes
 from nbtext.classifiers.base import LinearClassifier, class_prior
 from nbtext.counts.categories import is_category_of
 from nbtext.counts.corpus_counts import CorpusCounts, settled, without
-from nbtext.counts.counting import DocumentCounter, InTurn, count_corpus, count_documents, document_counter
+from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import CELLS_AT_ONCE
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import DocumentError, ModelError, UsageError, counted
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.training import Learnt, classifier, language_models, learn, looked_up, needs_documents, require_additive
-from nbtext.settings import COUNTING, NLTK_STEMMERS, READING, TRAINING, checked
+from nbtext.settings import COUNTING, NLTK_STEMMERS, TRAINING, Reading, Settings
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
     )
 
 
-def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> list[str]:
+def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> list[str]:
     """List what makes a model less useful than its user may think."""
     found = []
     if statistics.n_classes == 1:
@@ -94,10 +95,9 @@ def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt
         found.append("the documents hold no terms; every answer will be the same")
     if similar := alike(statistics.classes):
         found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
-    chosen = parameters["classifier"]
-    idle = [each.option for each in TRAINING if each.only_for not in (None, chosen) and parameters[each.name] != each.default]
+    idle = [each.option for each in TRAINING if each.only_for not in (None, settings.classifier) and settings[each.name] != each.default]
     if idle:
-        found.append(f"--classifier {chosen} makes no use of {', '.join(idle)}")
+        found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
     return [*found, *classifier.warnings()]
 
 
@@ -176,11 +176,11 @@ class ScoredTexts(NamedTuple):
     """Other tokens: of terms that the model does not know or that do not count."""
 
 
-def versions(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """What wrote a model: nbtext, and the stemming package whose stems the model's terms are."""
-    if parameters["stemmer"] == "none":
+def versions(settings: Settings) -> dict[str, str]:
+    """Return the versions that write a model: of nbtext, and of the stemming package whose stems the model's terms are."""
+    if settings.stemmer == "none":
         return {"nbtext": __version__}
-    if parameters["stemmer"] in NLTK_STEMMERS:
+    if settings.stemmer in NLTK_STEMMERS:
         from importlib.metadata import version
 
         return {"nbtext": __version__, "nltk": version("nltk")}
@@ -244,26 +244,21 @@ class TextClassifier(ForScikitLearn):
     """
 
     def __init__(self, **parameters: object) -> None:
-        attributes = {kind: parameters.pop(kind) for kind in KINDS if kind in parameters}
-        self.parameters = checked(TRAINING, parameters)
-        self.reading = checked(READING, attributes)
+        self.settings = _changed(Settings(), parameters)
         self._counts: CorpusCounts | None = None
         self._learnt: Learnt | None = None
         self._stop_list: list[str] | None = None
         self.written_by: dict[str, str] = {}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
-        """The parameters by name."""
+        """Return the parameters by name."""
         del deep
-        return {**self.parameters, **{kind: self.reading[kind] for kind in KINDS}}
+        return {**dict(self.settings), **{kind: self.reading[kind] for kind in KINDS}}
 
     def set_params(self, **parameters: object) -> TextClassifier:
-        """Change parameters. Counts stay and are estimated from anew, unless other parameters would have counted otherwise."""
-        before = self.get_params()
-        reading = checked(READING, {**self.reading, **{kind: parameters.pop(kind) for kind in KINDS if kind in parameters}})
-        after = checked(TRAINING, {**self.parameters, **parameters})
-        counted_alike = all(before[name] == {**reading, **after}[name] for name in (*COUNTING, *KINDS))
-        self.reading = reading
+        """Change parameters. Counts stay and are estimated from again, unless documents would be counted otherwise."""
+        before, after = self.settings, _changed(self.settings, parameters)
+        counted_alike = before.reading == after.reading and all(before[name] == after[name] for name in COUNTING)
         if self._counts is not None and counted_alike and not needs_documents(after):
             return self._estimate(self._counts, after)
         self._stop_list = None
@@ -275,39 +270,39 @@ class TextClassifier(ForScikitLearn):
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
-        looked_up(self.parameters, self.stop_list, self.reading)  # raises now what it would raise when all is counted
+        looked_up(self.analysis)  # raises now what it would raise when all is counted
         if not self._needs_documents:
-            return self._estimate(count_corpus(labelled, self.parameters, self.stop_list, self.reading), self.parameters)
-        return self.fit_counted(*count_documents(labelled, self.parameters, self.stop_list, self.reading))
+            return self._estimate(count_corpus(labelled, self.analysis), self.settings)
+        return self.fit_counted(*count_documents(labelled, self.analysis))
 
     def fit_counted(self, statistics: ClassStatistics, documents: CountedDocuments) -> TextClassifier:
-        """Learn from a whole corpus as `nbtext.counts.counting.count_documents` counts it under these parameters."""
-        counts = CorpusCounts(statistics, DocumentSample.of(documents, self.parameters["sample"]))
-        return self._estimate(counts, self.parameters, documents if self._needs_documents else None)
+        """Learn from a whole corpus as `nbtext.counts.counting.count_documents` counts it under these settings."""
+        counts = CorpusCounts(statistics, DocumentSample.of(documents, self.settings.sample))
+        return self._estimate(counts, self.settings, documents if self._needs_documents else None)
 
     def partial_fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Learn from more texts; new classes and terms are welcome. The result is that of one `fit` with all of them.
 
         Raises `UsageError` for a classifier that needs all documents at once.
         """
-        require_additive(self.parameters)
-        more = count_corpus(labelled_texts(texts, labels, self._attributes), self.parameters, self.stop_list, self.reading)
+        require_additive(self.settings)
+        more = count_corpus(labelled_texts(texts, labels, self._attributes), self.analysis)
         return self.learn(more if self._counts is None else self._counts + more)
 
     def forget(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Take texts away; the statistics are as if they had never been learnt. Raises `UsageError` if one was not, and takes none away."""
-        require_additive(self.parameters)
+        require_additive(self.settings)
         labelled = labelled_texts(texts, labels, self._attributes)
-        return self.learn(without(self.counts, *count_documents(labelled, self.parameters, self.stop_list, self.reading)))
+        return self.learn(without(self.counts, *count_documents(labelled, self.analysis)))
 
     def learn(self, counts: CorpusCounts, **changes: object) -> TextClassifier:
         """Make of other counts, or with parameters changed that do not count otherwise, what training makes of them.
 
         Raises `UsageError` for a classifier that needs all documents, or if anything is wrong, and leaves the model as it was.
         """
-        parameters = checked(TRAINING, {**self.parameters, **changes})
-        require_additive(parameters)
-        return self._estimate(counts, parameters)
+        settings = _changed(self.settings, changes)
+        require_additive(settings)
+        return self._estimate(counts, settings)
 
     def predict(self, texts: Iterable[Text]) -> list[str | None]:
         """The most probable class of each text, the first in order of equals; None where maximum likelihood rules out every class."""
@@ -365,7 +360,7 @@ class TextClassifier(ForScikitLearn):
         """
         from nbtext.store import write_model_file
 
-        settings, arrays = to_plain(State(self.parameters, self.reading, self.stop_list, self.counts, self.learnt, self.written_by))
+        settings, arrays = to_plain(State(self.settings, self.stop_list, self.counts, self.learnt, self.written_by))
         try:
             from_plain(settings, {name: array for name, array in arrays.items() if array.size})  # a file leaves empty arrays out
         except ModelError as problem:
@@ -384,7 +379,7 @@ class TextClassifier(ForScikitLearn):
             problem.where = path
             raise
         model = cls()
-        model.parameters, model.reading, model._stop_list, model._counts, model._learnt, model.written_by = state
+        model.settings, model._stop_list, model._counts, model._learnt, model.written_by = state
         return model
 
     def describe(self) -> str:
@@ -393,7 +388,7 @@ class TextClassifier(ForScikitLearn):
 
     def warnings(self) -> list[str]:
         """What makes the model less useful than one may think."""
-        return warnings(self.classifier, self.statistics, self.learnt, self.parameters)
+        return warnings(self.classifier, self.statistics, self.learnt, self.settings)
 
     @property
     def documents_at_once(self) -> int:
@@ -425,18 +420,35 @@ class TextClassifier(ForScikitLearn):
         return self._learnt
 
     @property
+    def parameters(self) -> Settings:
+        """The settings: ``parameters["ngrams"]`` is ``settings.ngrams``."""
+        return self.settings
+
+    @property
+    def reading(self) -> Reading:
+        """How documents are read; `save` writes it with the model."""
+        return self.settings.reading
+
+    @reading.setter
+    def reading(self, reading: Reading) -> None:
+        self.settings = replace(self.settings, reading=reading)
+
+    @property
     def stop_list(self) -> list[str]:
         """The stop words, sorted; raises `UsageError` or `PathError` if there are none of that name."""
         if self._stop_list is None:
-            from nbtext.text.stop_words import stop_words
-
-            self._stop_list = stop_words(self.parameters["stop_words"], self.parameters["language"])
+            self._stop_list = list(Analysis.of(self.settings).stop_list)
         return self._stop_list
+
+    @property
+    def analysis(self) -> Analysis:
+        """How documents are counted; raises as `stop_list` does."""
+        return Analysis(self.settings, self.stop_list)
 
     @cached_property
     def classifier(self) -> Classifier:
         """The estimated model."""
-        return classifier(self.statistics, self.learnt, self.parameters)
+        return classifier(self.statistics, self.learnt, self.settings)
 
     @property
     def linear(self) -> LinearClassifier | None:
@@ -447,16 +459,16 @@ class TextClassifier(ForScikitLearn):
     @cached_property
     def language_models(self) -> LanguageModels:
         """The language models of the classes, whatever the classifier."""
-        return language_models(self.statistics, self.learnt, self.parameters)
+        return language_models(self.statistics, self.learnt, self.settings)
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
         """π_k, shape (n_classes,)."""
-        return class_prior(self.parameters["class_prior"], self.statistics)
+        return class_prior(self.settings.class_prior, self.statistics)
 
     @cached_property
     def _counter(self) -> DocumentCounter:
-        return InTurn(partial(document_counter, self.parameters, self.stop_list, self.statistics.vocabulary, self.reading))
+        return InTurn(partial(document_counter, self.analysis, self.statistics.vocabulary))
 
     @property
     def _attributes(self) -> Attributes:
@@ -468,18 +480,18 @@ class TextClassifier(ForScikitLearn):
 
     @property
     def _needs_documents(self) -> bool:
-        return needs_documents(self.parameters)
+        return needs_documents(self.settings)
 
-    def _estimate(self, counts: CorpusCounts, parameters: dict[str, Any], documents: CountedDocuments | None = None) -> TextClassifier:
+    def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave it as it was."""
-        counts = settled(counts, parameters["max_terms"])
-        class_prior(parameters["class_prior"], counts.statistics)  # raises now what it would raise at the first question
-        self._replace(parameters, counts, learn(counts, looked_up(parameters, self.stop_list, self.reading), documents))
-        self.written_by = versions(parameters)
+        counts = settled(counts, settings.max_terms)
+        class_prior(settings.class_prior, counts.statistics)  # raises now what it would raise at the first question
+        self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents))
+        self.written_by = versions(settings)
         return self
 
-    def _replace(self, parameters: dict[str, Any], counts: CorpusCounts | None, learnt: Learnt | None) -> TextClassifier:
-        self.parameters, self._counts, self._learnt = parameters, counts, learnt
+    def _replace(self, settings: Settings, counts: CorpusCounts | None, learnt: Learnt | None) -> TextClassifier:
+        self.settings, self._counts, self._learnt = settings, counts, learnt
         for made_of_them in MADE_OF_COUNTS:
             self.__dict__.pop(made_of_them, None)
         return self
@@ -487,3 +499,11 @@ class TextClassifier(ForScikitLearn):
     def __getstate__(self) -> dict[str, Any]:
         """What makes the model, for pickle and copy: what is made of it is made again, and a stemmer cannot be pickled."""
         return {name: value for name, value in self.__dict__.items() if name not in MADE_OF_COUNTS}
+
+
+def _changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
+    """Return settings with some parameters changed, by the names of `TextClassifier.get_params`; raises `UsageError`."""
+    attributes = {kind: changes[kind] for kind in KINDS if kind in changes}
+    others = {name: value for name, value in changes.items() if name not in KINDS}
+    reading = Reading.of({**settings.reading, **attributes})
+    return replace(Settings.of({**settings, **others}), reading=reading)

@@ -1,10 +1,7 @@
-"""Pseudo-counts given word by word: how they are read, and which terms of a model the words are.
+"""From statistics to a classifier: which terms count, how strongly counts are smoothed, how probabilities are calibrated.
 
-A word becomes a term as it would in a document, so the line of "printers" is that of the term "printer"; one of several words is that of
-the n-gram. A name of counted features, or of a character n-gram such as "un*", is the term as it stands.
-
-
-From statistics to a classifier: which terms count, how strongly counts are smoothed, how probabilities are calibrated.
+Pseudo-counts given by word are for terms: a word becomes a term as it would in a document, so the line of "printers" is for the term "printer",
+and several words are an n-gram. The name of a counted feature, or of a character n-gram such as "un*", is the term as it stands.
 """
 
 from __future__ import annotations
@@ -23,35 +20,35 @@ from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, counted
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
-from nbtext.settings import ALL_OTHERS
-from nbtext.text.analyzer import UNKNOWN, Analyzer
+from nbtext.settings import ALL_OTHERS, GivenSmoothing
+from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import ANYTHING
-from nbtext.text.stemming import stemmer
 from nbtext.text.words import words
 from nbtext.typicality import Profile, Typicality
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from nbtext.classifiers.base import Classifier, Unseen
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.counts.vocabulary import Vocabulary
+    from nbtext.settings import Settings
 
 
 Term = tuple[str, ...]
 """A single term, or the terms of an n-gram."""
 
 
-def read_smoothing(value: str | None) -> Any:  # noqa: ANN401 - what the parameter table takes
-    """What an option says: a name or a number as it is, or the pseudo-counts by word of a file with lines of a word, a tab and a number.
+def read_smoothing(value: str) -> str | dict[str, float]:
+    """Return the value of an option: a name or a number as it is, or the pseudo-counts by word of a file with lines of a word, a tab and a number.
 
-    Raises `UsageError` if there is no such name or file, `PathError` for a file that cannot be read or does not say what all others have.
+    Raises `UsageError` if there is no such name or file, `PathError` for a file that cannot be read or has no number for all others.
     """
-    if value is None or value in ("auto", "leave-one-out") or _is_number(value):
+    if value in ("auto", "leave-one-out") or _is_number(value):
         return value
     numbers = read_named_numbers(value, "a term")
     if numbers is None:
@@ -61,75 +58,55 @@ def read_smoothing(value: str | None) -> Any:  # noqa: ANN401 - what the paramet
     return numbers
 
 
-@dataclass(frozen=True)
-class GivenSmoothing:
-    """Pseudo-counts of some terms, whether a vocabulary holds them or not, and that of all others."""
-
-    others: float
-    own: Mapping[Term, float]
-
-    def over(self, vocabulary: Vocabulary) -> OwnPseudoCounts:
-        """Those of the terms that there are."""
-        return OwnPseudoCounts.of_terms(
-            {
-                number: pseudo_count
-                for number, pseudo_count in zip(vocabulary.find_terms(list(self.own)).tolist(), self.own.values(), strict=True)
-                if number != UNKNOWN
-            },
-            self.others,
-        )
-
-
-def looked_up(parameters: Mapping[str, Any], stop_list: Sequence[str], reading: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters as `nbtext.model.training` takes them: with a `GivenSmoothing` where they have pseudo-counts by word.
+def looked_up(analysis: Analysis) -> Settings:
+    """Return the settings with a `GivenSmoothing` in place of pseudo-counts by word, as `learn` takes them.
 
     Raises `UsageError` for a word that is no term, for two that are the same one and have different numbers, and for a classifier or a shape of
     the prior that does not go with them.
     """
-    numbers = parameters["smoothing"]
+    settings = analysis.settings
+    numbers = settings.smoothing
     if not isinstance(numbers, dict):
-        return parameters
-    if not classifier_class(parameters["classifier"]).TAKES_OWN_PSEUDO_COUNTS:
-        hint = "give --smoothing one number"
-        raise UsageError(f"--classifier {parameters['classifier']} does not take pseudo-counts by term", hint=hint)
-    if parameters["prior_shape"] != "symmetric":
-        setting = f"--prior-shape {parameters['prior_shape']}"
+        return settings
+    if not classifier_class(settings.classifier).TAKES_OWN_PSEUDO_COUNTS:
+        raise UsageError(f"--classifier {settings.classifier} does not take pseudo-counts by term", hint="give --smoothing one number")
+    if settings.prior_shape != "symmetric":
+        setting = f"--prior-shape {settings.prior_shape}"
         raise UsageError(f"{setting} and pseudo-counts by term exclude each other", hint="the numbers themselves are the shape")
     named = [word for word in numbers if word != ALL_OTHERS]
     own: dict[Term, float] = {}
     first: dict[Term, str] = {}
-    for word, term in zip(named, _terms(named, parameters, stop_list, reading), strict=True):
+    for word, term in zip(named, _terms(named, analysis), strict=True):
         if own.setdefault(term, numbers[word]) != numbers[word]:
             hint = "give one of them, or both the same"
             raise UsageError(f"--smoothing has two numbers for {' '.join(term)!r}, by {first[term]!r} and {word!r}", hint=hint)
         first.setdefault(term, word)
-    return {**parameters, "smoothing": GivenSmoothing(numbers[ALL_OTHERS], own)}
+    return replace(settings, smoothing=GivenSmoothing(numbers[ALL_OTHERS], own))
 
 
-def _terms(named: list[str], parameters: Mapping[str, Any], stop_list: Sequence[str], reading: Mapping[str, Any]) -> list[Term]:
-    if reading["format"] == "svmlight":
+def _terms(named: list[str], analysis: Analysis) -> list[Term]:
+    if analysis.settings.reading.is_counted:
         return [(word,) for word in named]
     known: dict[str, int] = {}
-    stem = stemmer(parameters["stemmer"], parameters["language"])
-    analyzer = Analyzer(stop_list, stem, lambda terms: [known.setdefault(term, len(known)) for term in terms])
+    analyzer = analysis.words(lambda terms: [known.setdefault(term, len(known)) for term in terms])
     sequence = analyzer.sequence([word.encode() for word in named])
     names = list(known)
     found: list[list[str]] = [[] for _ in named]
     for place, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
         found[place].append(names[term])
-    return [_checked(word, tuple(terms), parameters) for word, terms in zip(named, found, strict=True)]
+    return [_checked(word, tuple(terms), analysis.settings) for word, terms in zip(named, found, strict=True)]
 
 
-def _checked(word: str, term: Term, parameters: Mapping[str, Any]) -> Term:
-    """The term of a word; raises `UsageError` if no document could hold it."""
+def _checked(word: str, term: Term, settings: Settings) -> Term:
+    """Return the term of a word; raise `UsageError` if no document could hold it."""
     if ANYTHING in word:
-        if parameters["char_ngrams"] is None:
+        if settings.char_ngrams is None:
             raise UsageError(f"--smoothing names {word!r}, and no term has an asterisk", hint="only * alone stands for all other terms")
         return (word,)
     if not term:
         why = "it is a stop word" if words(word) else "there is no word in it"
         raise UsageError(f"--smoothing names {word!r}, which is no term: {why}", hint="leave it out")
-    if len(term) > parameters["ngrams"]:
+    if len(term) > settings.ngrams:
         hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
         raise UsageError(f"--smoothing names {word!r}, which is {counted(len(term), 'term')}", hint=hint)
     return term
@@ -144,43 +121,43 @@ def _is_number(value: str) -> bool:
 
 
 MOST_SCORES = 1 << 22
-"""Scores of left-out documents by class that are calibrated from at most: 32 MiB. With very many classes that is less than the sample."""
+"""Most scores of held-out documents by class to calibrate from, 32 MiB; with very many classes that is less than the sample."""
 
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """What estimation chose on top of the counts."""
+    """What was estimated from the counts."""
 
     selected: NDArray[np.bool_]
     """The terms that count, shape (n_terms,)."""
     smoothing: float
     calibration: Calibration = UNCALIBRATED
     judgement: Mapping[str, Any] | None = None
-    """How good the posteriors of left-out documents of the sample were: `documents`, and `before` and `after` calibration log loss, Brier
-    score and calibration error; None where it was not calibrated."""
+    """Quality of the posteriors of held-out documents of the sample: `documents`, and log loss, Brier score and calibration error `before` and
+    `after` calibration; None without calibration."""
     typicality: Typicality | None = None
     profile: Profile | None = None
-    """What left-out documents of the sample looked like; None where it was not calibrated."""
+    """Figures of held-out documents of the sample; None without calibration."""
     fitted: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """What the classifier keeps beside the statistics, by name."""
+    """The arrays that the classifier keeps beside the statistics, by name."""
     own: OwnPseudoCounts = NO_OWN
-    """The pseudo-counts of terms that do not have ``smoothing``, as they were given."""
+    """The pseudo-counts of terms that were given their own instead of ``smoothing``."""
 
 
-def learn(counts: CorpusCounts, parameters: Mapping[str, Any], documents: CountedDocuments | None = None) -> Learnt:
+def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Learnt:
     """Choose terms, smoothing and calibration, and fit what the statistics alone do not give.
 
-    The parameters are as `nbtext.model.training.looked_up` gives them. ``documents`` are all there are, for a classifier that needs
+    The settings are as `looked_up` returns them. ``documents`` are all there are, for a classifier that needs
     them. Raises `UsageError` if the limits leave no term of those there are.
     """
-    learnt = terms_and_smoothing(counts, parameters)
-    choose = _chooser(counts.statistics, learnt, parameters)
+    learnt = terms_and_smoothing(counts, settings)
+    choose = _chooser(counts.statistics, learnt, settings)
     training = Training(
-        counts.statistics, learnt.selected, learnt.smoothing, parameters, documents, counts.sample.documents, learnt.own, choose
+        counts.statistics, learnt.selected, learnt.smoothing, settings, documents, counts.sample.documents, learnt.own, choose
     )
-    fitted = class_for(counts.statistics, parameters).estimate(training)
+    fitted = class_for(counts.statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays())
-    method = calibration_method(parameters)
+    method = calibration_method(settings)
     sample = counts.sample.documents
     sample = sample.rows(np.arange(min(len(sample), max(MOST_SCORES // counts.statistics.n_classes, 1))))
     if method == "none" or not len(sample):
@@ -193,7 +170,7 @@ def learn(counts: CorpusCounts, parameters: Mapping[str, Any], documents: Counte
 
 
 def _with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
-    """With what documents look like to the model that it did not learn."""
+    """Add the figures of held-out documents."""
     per_token = fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown)
     tokens, answers = unseen.lengths + unseen.unknown, minimum_error(log_posterior(unseen.scores))
     profile = Profile.of(tokens, unseen.unknown, None if per_token is None else per_token[0], answers, unseen.scores.shape[1])
@@ -224,101 +201,100 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays())
 
 
-def needs_documents(parameters: Mapping[str, Any]) -> bool:
-    """Whether the classifier needs all documents; raises `UsageError` if it does not take the weighting, the shape of the prior or a class prior."""
-    chosen = classifier_class(parameters["classifier"])
+def needs_documents(settings: Settings) -> bool:
+    """Return whether the classifier needs all documents; raise `UsageError` if it does not take the weighting, the shape of the prior or a class prior."""
+    chosen = classifier_class(settings.classifier)
     for name, taken in (("weighting", chosen.WEIGHTINGS), ("prior_shape", chosen.PRIOR_SHAPES)):
-        if parameters[name] not in taken:
-            setting = f"--{name.replace('_', '-')} {parameters[name]}"
-            raise UsageError(f"--classifier {parameters['classifier']} does not take {setting}", hint=f"it takes {', '.join(taken)}")
-    if not chosen.HAS_CLASS_PRIOR and parameters["class_prior"] not in ("empirical", "uniform"):
-        message = f"--classifier {parameters['classifier']} has no class prior, so --class-prior would change nothing"
+        if settings[name] not in taken:
+            setting = f"--{name.replace('_', '-')} {settings[name]}"
+            raise UsageError(f"--classifier {settings.classifier} does not take {setting}", hint=f"it takes {', '.join(taken)}")
+    if not chosen.HAS_CLASS_PRIOR and settings.class_prior not in ("empirical", "uniform"):
+        message = f"--classifier {settings.classifier} has no class prior, so --class-prior would change nothing"
         raise UsageError(message, hint="leave it out, or take another classifier")
-    if parameters["max_terms"] is not None and parameters["surface_forms"]:
+    if settings.max_terms is not None and settings.surface_forms:
         raise UsageError("--max-terms and --surface-forms exclude each other", hint="inflected words are without bound")
-    if parameters["max_terms"] is not None and chosen.needs_documents(parameters):
-        raise UsageError(
-            "--max-terms is for models of counts alone", hint=f"use --top or --min-df with --classifier {parameters['classifier']}"
-        )
-    return chosen.needs_documents(parameters)
+    if settings.max_terms is not None and chosen.needs_documents(settings):
+        raise UsageError("--max-terms is for models of counts alone", hint=f"use --top or --min-df with --classifier {settings.classifier}")
+    return chosen.needs_documents(settings)
 
 
-def require_additive(parameters: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for a classifier that needs all documents at once: counts of its documents are not all that it was made from."""
-    if needs_documents(parameters):
-        kind = "--classifier {classifier} --weighting {weighting}".format_map(parameters)
+def require_additive(settings: Settings) -> None:
+    """Raise `UsageError` for a classifier that needs all documents at once, and so cannot be changed through its counts."""
+    if needs_documents(settings):
+        kind = f"--classifier {settings.classifier} --weighting {settings.weighting}"
         raise UsageError(f"a model of {kind} cannot be changed exactly", hint="train it again on all documents")
 
 
-def needs_sample(parameters: Mapping[str, Any]) -> bool:
-    """Whether anything is learnt from the sample."""
-    from_sample = classifier_class(parameters["classifier"]).LEARNS_FROM_SAMPLE or parameters["smoothing"] == "leave-one-out"
-    return from_sample or calibration_method(parameters) != "none"
+def needs_sample(settings: Settings) -> bool:
+    """Return whether anything is estimated from the sample."""
+    from_sample = classifier_class(settings.classifier).LEARNS_FROM_SAMPLE or settings.smoothing == "leave-one-out"
+    return from_sample or calibration_method(settings) != "none"
 
 
-def calibration_method(parameters: Mapping[str, Any]) -> str:
-    """A name of `nbtext.calibration.METHODS`, or ``none``."""
-    if parameters["calibration"] != "auto":
-        return str(parameters["calibration"])
-    return "none" if parameters["estimate"] == "ml" else "length"
+def calibration_method(settings: Settings) -> str:
+    """Return a name of `nbtext.calibration.METHODS`, or ``none``."""
+    if settings.calibration != "auto":
+        return settings.calibration
+    return "none" if settings.estimate == "ml" else "length"
 
 
-def terms_and_smoothing(counts: CorpusCounts, parameters: Mapping[str, Any]) -> Learnt:
-    """What is chosen before anything is fitted; raises as `learn` does."""
+def terms_and_smoothing(counts: CorpusCounts, settings: Settings) -> Learnt:
+    """Choose terms and smoothing, before anything is fitted; raises as `learn` does."""
     statistics = counts.statistics
-    selected = _within_document_limits(statistics, parameters["min_df"], parameters["max_df"])
-    smoothing, own = _smoothing(counts, selected, parameters), own_pseudo_counts(statistics, parameters)
-    if parameters["top"] is not None:
-        selected = _top(statistics, Learnt(selected, smoothing, own=own), parameters)
-        smoothing = _smoothing(counts, selected, parameters)
+    selected = _within_document_limits(statistics, settings.min_df, settings.max_df)
+    smoothing, own = _smoothing(counts, selected, settings), own_pseudo_counts(statistics, settings)
+    if settings.top is not None:
+        selected = _top(statistics, Learnt(selected, smoothing, own=own), settings)
+        smoothing = _smoothing(counts, selected, settings)
     return Learnt(selected, smoothing, own=own)
 
 
-def _top(statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> NDArray[np.bool_]:
+def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> NDArray[np.bool_]:
     from nbtext.selection import rank
 
-    models = language_models(statistics, learnt, parameters)
-    best = rank(models, class_prior(parameters["class_prior"], statistics), parameters["by"], parameters["top"]).terms
+    models = language_models(statistics, learnt, settings)
+    best = rank(models, class_prior(settings.class_prior, statistics), settings.by, settings.top).terms
     selected = np.zeros_like(learnt.selected)
     selected[best] = True
     return selected
 
 
-def _chooser(
-    statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]
-) -> Callable[[ClassStatistics], NDArray[np.bool_]] | None:
-    """Selects terms as training does, from fewer documents with the same limits and smoothing; None where labels have no part in it."""
-    if parameters["top"] is None:
+def _chooser(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Callable[[ClassStatistics], NDArray[np.bool_]] | None:
+    """Return how training selects terms, from fewer documents with the same limits and smoothing; None where labels have no part in it."""
+    if settings.top is None:
         return None
-    within = _within_document_limits(statistics, parameters["min_df"], parameters["max_df"])
+    within = _within_document_limits(statistics, settings.min_df, settings.max_df)
 
     def choose(fewer: ClassStatistics) -> NDArray[np.bool_]:
-        return _top(fewer, replace(learnt, selected=within & (np.diff(fewer.term_offsets) > 0)), parameters)
+        return _top(fewer, replace(learnt, selected=within & (np.diff(fewer.term_offsets) > 0)), settings)
 
     return choose
 
 
-def own_pseudo_counts(statistics: ClassStatistics, parameters: Mapping[str, Any]) -> OwnPseudoCounts:
-    """Those of terms of the vocabulary that were given them; parameters as `learn` takes them."""
-    given = parameters["smoothing"]
-    return given.over(statistics.vocabulary) if isinstance(given, GivenSmoothing) and parameters["estimate"] != "ml" else NO_OWN
+def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPseudoCounts:
+    """Return the given pseudo-counts of the terms in the vocabulary; settings as `learn` takes them."""
+    given = settings.smoothing
+    if not isinstance(given, GivenSmoothing) or settings.estimate == "ml":
+        return NO_OWN
+    places = zip(statistics.vocabulary.find_terms(list(given.own)).tolist(), given.own.values(), strict=True)
+    return OwnPseudoCounts.of_terms({number: pseudo_count for number, pseudo_count in places if number != UNKNOWN}, given.others)
 
 
-def language_models(statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> LanguageModels:
-    """The class language models that follow."""
-    return LanguageModels(statistics, learnt.selected, learnt.smoothing, parameters["prior_shape"], parameters["estimate"], learnt.own)
+def language_models(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> LanguageModels:
+    """Return the class language models."""
+    return LanguageModels(statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
 
 
-def classifier(statistics: ClassStatistics, learnt: Learnt, parameters: Mapping[str, Any]) -> Classifier:
-    """The classifier that follows; raises `ModelError` if what was fitted cannot be its."""
-    training = Training(statistics, learnt.selected, learnt.smoothing, parameters, own=learnt.own)
-    return class_for(statistics, parameters).restored(training, learnt.fitted)
+def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Classifier:
+    """Return the classifier; raise `ModelError` if its fitted arrays cannot be its own."""
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, own=learnt.own)
+    return class_for(statistics, settings).restored(training, learnt.fitted)
 
 
-def class_for(statistics: ClassStatistics, parameters: Mapping[str, Any]) -> type[Classifier]:
-    """The kind of classifier for such documents: that of the parameters, or with attributes one around it."""
+def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
+    """Return the class of the classifier: that of the settings, or with attributes one around it."""
     if not statistics.attributes.names:
-        return classifier_class(parameters["classifier"])
+        return classifier_class(settings.classifier)
     from nbtext.classifiers.attributed import AttributedClassifier
 
     return AttributedClassifier
@@ -339,30 +315,30 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     return selected
 
 
-def is_possible_smoothing(smoothing: float, n_terms: int, parameters: Mapping[str, Any]) -> bool:
-    """Return whether training with these parameters, as a model file has them, can make this pseudo-count."""
-    given = parameters["smoothing"]
-    if parameters["estimate"] == "ml":
+def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) -> bool:
+    """Return whether training with these settings, as a model file has them, can make this pseudo-count."""
+    given = settings.smoothing
+    if settings.estimate == "ml":
         return smoothing == 0
     if isinstance(given, str):
         return could_be_chosen(smoothing, n_terms)
     return bool(smoothing == (given[ALL_OTHERS] if isinstance(given, dict) else given))
 
 
-def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
-    statistics, sample = counts.statistics, counts.sample.documents
-    if parameters["estimate"] == "ml":
+def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], settings: Settings) -> float:
+    given, statistics, sample = settings.smoothing, counts.statistics, counts.sample.documents
+    if settings.estimate == "ml":
         return 0.0
-    if parameters["smoothing"] == "leave-one-out":
+    if given == "leave-one-out":
         from nbtext.language_model.smoothing import smoothing_by_leave_one_out
 
-        if parameters["classifier"] != "multinomial" or parameters["weighting"] != "counts":
+        if settings.classifier != "multinomial" or settings.weighting != "counts":
             raise UsageError("--smoothing leave-one-out is for --classifier multinomial on counts only", hint="use auto or a number")
         if not len(sample):
             raise UsageError("--smoothing leave-one-out needs documents, and the model keeps none", hint="train with a --sample above 0")
-        return smoothing_by_leave_one_out(statistics, selected, parameters["prior_shape"], sample)
-    if isinstance(parameters["smoothing"], GivenSmoothing):
-        return parameters["smoothing"].others
-    if parameters["smoothing"] != "auto":
-        return float(parameters["smoothing"])
-    return classifier_class(parameters["classifier"]).smoothing(statistics, selected, parameters)
+        return smoothing_by_leave_one_out(statistics, selected, settings.prior_shape, sample)
+    if isinstance(given, GivenSmoothing):
+        return given.others
+    if isinstance(given, (int, float)):
+        return float(given)
+    return classifier_class(settings.classifier).smoothing(statistics, selected, settings)

@@ -18,7 +18,7 @@ from nbtext.errors import DocumentError, ModelError, PathError, UsageError
 from nbtext.inspection.verification import verify
 from nbtext.model import TextClassifier
 from nbtext.model.state import State, from_plain, to_plain
-from nbtext.settings import READING, checked
+from nbtext.settings import Reading
 from nbtext.store.index import decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
 from tests.test_corpus_reading import in_shards, whole
@@ -70,7 +70,7 @@ def reader(content: bytes, reading: dict[str, Any]) -> None:
     FILE.write_bytes(content)
     for labelled in (True, False):
         try:
-            documents = list(read_corpus([str(FILE)], checked(READING, reading), Notices(), labelled=labelled))
+            documents = list(read_corpus([str(FILE)], Reading.of(reading), Notices(), labelled=labelled))
         except (PathError, UsageError) as problem:
             _readable(str(problem))
             continue
@@ -98,9 +98,9 @@ def _well_formed(document: Document, *, labelled: bool) -> None:
 def train(documents: list[Document], reading: dict[str, Any]) -> None:
     """Documents that were read can be learnt from, and what was learnt becomes settings and arrays and comes back."""
     model = TextClassifier(smoothing=1, calibration="none")
-    model.reading = checked(READING, reading)
+    model.reading = Reading.of(reading)
     model.fit_stream((document.label or "", document.text) for document in documents)
-    plain = to_plain(State(model.parameters, model.reading, model.stop_list, model.counts, model.learnt, model.written_by))
+    plain = to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, model.written_by))
     state = from_plain(*plain)
     assert state.counts.statistics == model.statistics
     assert list(state.counts.statistics.classes) == sorted({document.label for document in documents if document.label})
@@ -161,7 +161,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 def of_file(content: bytes, reading: dict[str, Any]) -> None:
     """One file that is one document."""
     FILE.write_bytes(content)
-    (document,) = read_corpus([str(FILE)], checked(READING, {"format": "dir", **reading}), Notices(), labelled=False)
+    (document,) = read_corpus([str(FILE)], Reading.of({"format": "dir", **reading}), Notices(), labelled=False)
     _well_formed(document, labelled=False)
     if document.problem is None:
         train([document._replace(label="a")], {})
