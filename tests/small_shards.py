@@ -12,10 +12,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.cli import jobs
 from nbtext.cli.main import main
 from nbtext.corpus import reading
-from nbtext.model import sharding as sharded_scores
+from nbtext.model import corpus_flow, sharding
 from nbtext.parallel import processes
 
 if TYPE_CHECKING:
@@ -46,12 +45,12 @@ def refuse(self: object) -> None:
 if __name__ == "__main__":
     size_given, *changes = sys.argv.pop(1).split(":")
     size_of_shards = int(size_given)
-    jobs.shards = small_shards  # type: ignore[attr-defined]
-    jobs.WORTH_A_PROCESS = 1
+    corpus_flow.shards = small_shards  # type: ignore[attr-defined]
+    corpus_flow.WORTH_A_PROCESS = 1
     if "spawn" in changes:
         processes.forks = lambda: False
     if "stall" in changes:
-        sharded_scores._scored_shard = stall  # type: ignore[assignment]
+        sharding._score_shard = stall  # type: ignore[assignment]
     if "alone" in changes:
         import multiprocessing.process
 

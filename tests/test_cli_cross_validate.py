@@ -1,6 +1,6 @@
 """`nbtext cross-validate`: models of a corpus judged on documents left out of training, as a process.
 
-Also tests `cli/jobs.py`, `report/evaluations.py` and `report/answers.py`.
+Also tests `report/evaluations.py` and `report/answers.py`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.cli.progress import Picture, count_documents, size_of_files, watched
+from nbtext.cli.progress import Picture, count_documents, size_of_files
+from nbtext.model.sharding import paced
 from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def drawn(share: float | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         monkeypatch.setenv(name, value)
     picture = Picture([], "lines")
     monkeypatch.setattr(picture, "_share", lambda _: share)
-    picture.show(1500, 3.0)
+    picture.show(1500, 3.0, 0)
     return capsys.readouterr().err.removeprefix(ERASED)
 
 
@@ -179,5 +180,5 @@ def test_watching_passes_everything_on_and_costs_next_to_nothing() -> None:
     assert sum(1 for _ in iter(items)) == 1_000_000
     plain = time.process_time() - begin
     begin = time.process_time()
-    assert sum(watched(items, [], "dir")) == sum(items)
+    assert sum(paced(items, lambda *_: None)) == sum(items)
     assert time.process_time() - begin < plain + 1.0  # a microsecond for each

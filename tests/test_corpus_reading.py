@@ -18,8 +18,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from nbtext.corpus.document import Notices, is_wide
-from nbtext.corpus.reading import FILES, Names, read_corpus, read_shard, resolved, shards, source_of
-from nbtext.corpus.streams import Part, compression, named, parts
+from nbtext.corpus.reading import FILES, read_corpus, read_shard, resolved, shards, source_of
+from nbtext.corpus.streams import compression, parts
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import Reading
 from tests.budget import examples
@@ -55,12 +55,10 @@ def in_shards(paths: Sequence[str], size: int, *, labelled: bool, **given: Any) 
     for shard in reversed(cut):
         of_shard = Notices()
         read.append((list(read_shard(shard, source_of(reading, of_shard, labelled=labelled))), of_shard))
-    names, found = Names(), []
-    for shard, (documents, of_shard) in zip(cut, reversed(read), strict=True):
-        names.begin(shard)
-        found += [plain(document._replace(id=names.of(document.id))) for document in documents]
-        names.end(of_shard.line_ends)
-        notices.transcoded += of_shard.transcoded
+    found = []
+    for documents, of_shard in reversed(read):
+        found += [plain(document) for document in documents]
+        notices.add(of_shard)
     return found, notices, len(cut)
 
 
@@ -115,7 +113,7 @@ def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file")
         path.write_bytes(content)
-        cut = parts(str(path), size)
+        cut = [part for part in parts(str(path), size) if part is not None]
     if cut:
         assert cut[0].start == 0
         assert cut[-1].end is None
@@ -125,16 +123,17 @@ def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size
         assert 2 <= len(pieces) <= -(-len(content) // size)
         assert all(len(piece) <= size + max(map(len, lines)) for piece in pieces)
         assert b"".join(pieces) == content
+        assert [part.lines_before for part in cut] == [content[: part.start].count(b"\n") for part in cut]
         assert pieces[-1]
 
 
 def test_a_part_is_as_small_as_lines_allow(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"123\n" * 100)
-    assert len(parts(str(path), 4)) == 100
-    assert len(parts(str(path), 40)) == 10
-    assert parts(str(path), 400) == []
-    assert parts(str(path), 399) == []  # no line end behind the cut but the last
+    assert len(list(parts(str(path), 4))) == 100
+    assert len(list(parts(str(path), 40))) == 10
+    assert list(parts(str(path), 400)) == [None]
+    assert list(parts(str(path), 399)) == [None]  # no line end behind the cut but the last
 
 
 def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
@@ -142,7 +141,7 @@ def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "packed").write_bytes(gzip.compress(lines))
     (tmp_path / "wide").write_bytes(lines.decode().encode("utf-16"))
     os.mkfifo(tmp_path / "pipe")
-    assert [parts(str(tmp_path / name), 10) for name in ("packed", "wide", "pipe", "missing", "a\0b")] == [[]] * 5
+    assert [list(parts(str(tmp_path / name), 10)) for name in ("packed", "wide", "pipe", "missing", "a\0b")] == [[None]] * 5
     assert len(in_shards([str(tmp_path / "packed")], 10, labelled=True, format="tsv")[0]) == 50
     with pytest.raises(PathError, match="UTF-16"):
         in_shards([str(tmp_path / "wide")], 10, labelled=True, format="tsv")
@@ -198,10 +197,3 @@ def test_what_cannot_be_listed_fails_as_it_does_without_shards(tmp_path: Path, g
     with pytest.raises((PathError, UsageError)) as found:
         in_shards(places, 1, labelled=True, **given)
     assert str(found.value) == str(expected.value)
-
-
-def test_a_name_that_looks_like_a_line_of_the_file_is_left_alone() -> None:
-    later = Part(9, None)
-    assert named(f"{later.marked('a.tsv')}:2", 41) == "a.tsv:42"
-    assert named("a.tsv:2", 41) == "a.tsv:2"
-    assert Part(0, 9).marked("a.tsv") == "a.tsv"

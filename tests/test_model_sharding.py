@@ -1,9 +1,10 @@
-"""A corpus counted and scored in shards is the corpus: `model/sharding.py` too, and the sum that `model/sharding.py` makes."""
+"""A corpus counted and scored in shards is the corpus."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from operator import add
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,28 +17,30 @@ from nbtext.corpus.reading import read_corpus, resolved, shards, source_of
 from nbtext.counts.counting import Analysis, count_corpus, count_documents
 from nbtext.errors import DocumentError, PathError
 from nbtext.model.sharding import (
+    NAMED_PER_SHARD,
     RUNS_PER_THREAD,
-    SHOWN,
     Counting,
     Scoring,
     count_run,
     count_shards,
-    in_order,
     joined_counts,
     joined_documents,
+    outcomes_in_order,
     runs,
-    scored_in_shards,
+    score_shards,
+    tree_sum,
 )
-from nbtext.model.sharding import SumOfCounts as Total
 from nbtext.parallel.processes import Share, Shares, Tally
 from nbtext.settings import Reading, Settings
 from tests.process import PETS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from nbtext.corpus.reading import Shard
-    from nbtext.model.sharding import Piece
+    from nbtext.model.scoring import ScoredBlock
+    from nbtext.model.sharding import Outcome, PartialCounts
 
 PARAMETERS = Settings.of({"sample": 7})
 LABELLED = [(name.partition("/")[0], f"{text} {number}") for number in range(8) for name, text in PETS.items()]
@@ -55,7 +58,7 @@ def cut(path: Path, size: int, *, labelled: bool = True) -> tuple[Reading, list[
     return reading, list(shards([str(path)], source_of(reading, Notices(), labelled=labelled), size))
 
 
-def counted(of: Counting, processes: int) -> list[Piece]:
+def counted(of: Counting, processes: int) -> list[PartialCounts]:
     """As processes do it whose tasks are dealt out."""
     tally = Tally(processes, seen_by_all=False)
     return [count_shards(of, Share(Shares(len(of.shards), processes), tally, process)) for process in range(processes)]
@@ -71,7 +74,7 @@ def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tm
     assert found is not None
     assert found.statistics == whole.statistics
     assert found.sample.documents.hashes.tolist() == whole.sample.documents.hashes.tolist()
-    assert sum(outcome.documents for outcome in in_order(pieces, of_corpus, Notices())) == len(LABELLED)
+    assert sum(outcome.documents for outcome in outcomes_in_order(pieces)) == len(LABELLED)
     assert sum(outcome.read for piece in pieces for outcome in piece.outcomes) == (tmp_path / "t.jsonl").stat().st_size
 
 
@@ -81,7 +84,7 @@ def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes:
     (tmp_path / "t.jsonl").write_text(lines())
     reading, of_corpus = cut(tmp_path / "t.jsonl", size)
     pieces = counted(Counting(of_corpus, Analysis(PARAMETERS, ["the"]), reading, note=lambda document: document.text), processes)
-    outcomes = list(in_order(pieces, of_corpus, Notices()))
+    outcomes = list(outcomes_in_order(pieces))
     assert [note.decode() for outcome in outcomes for note in outcome.notes] == [text for _, text in LABELLED]
     assert [name for outcome in outcomes for name in outcome.names] == [f"{tmp_path}/t.jsonl:{n + 1}" for n in range(len(LABELLED))]
     found, whole = (
@@ -96,15 +99,15 @@ def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes:
 @SIZES
 def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(size: int, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_text(lines(*["{"] * (SHOWN + 3)))
+    path.write_text(lines(*["{"] * (NAMED_PER_SHARD + 3)))
     reading, of_corpus = cut(path, size)
-    outcomes = list(in_order(counted(Counting(of_corpus, Analysis(PARAMETERS), reading), 2), of_corpus, Notices()))
+    outcomes = list(outcomes_in_order(counted(Counting(of_corpus, Analysis(PARAMETERS, []), reading), 2)))
     named = [name for outcome in outcomes for name, _ in outcome.problems]
-    assert sum(outcome.failed for outcome in outcomes) == SHOWN + 3
+    assert sum(len(outcome.problems) + outcome.notices.unnamed for outcome in outcomes) == NAMED_PER_SHARD + 3
     assert named == [f"{path}:{number}" for number in range(4, 4 + len(named))]
-    assert len(named) >= SHOWN
+    assert len(named) >= NAMED_PER_SHARD
     with pytest.raises(DocumentError, match=r"t\.jsonl:4: "):
-        list(in_order(counted(Counting(of_corpus, Analysis(PARAMETERS), reading, fail=True), 2), of_corpus, Notices()))
+        list(outcomes_in_order(counted(Counting(of_corpus, Analysis(PARAMETERS, []), reading, fail=True), 2)))
 
 
 def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
@@ -125,10 +128,8 @@ def test_scores_in_shards_are_those_of_the_documents_in_their_order(size: int, m
     path.write_text(lines("{"))
     reading, of_corpus = cut(path, size)
     heard: list[tuple[int, int]] = []
-    found = list(
-        scored_in_shards(Scoring(model, reading, labelled=True), of_corpus, Notices(), 1, lambda seen, read: heard.append((seen, read)))
-    )
-    blocks = [one.block for one in found if one.block is not None]
+    scoring = Scoring(model, reading, labelled=True)
+    blocks = list(score_shards(scoring, of_corpus, 1, lambda _: None, lambda seen, read: heard.append((seen, read))))
     read = [document for block in blocks for document in block.documents]
     wanted = list(read_corpus([str(path)], reading, Notices(), labelled=True))
     assert [(document.id, document.text, document.problem is None) for document in read] == [
@@ -143,37 +144,36 @@ def test_what_cannot_be_read_is_left_out_or_ends_the_scores(model: TextClassifie
     path = tmp_path / "t.jsonl"
     path.write_text(lines("{"))
     reading, of_corpus = cut(path, 150)
-    skipped = list(scored_in_shards(Scoring(model, reading, labelled=True, on_error="skip"), of_corpus, Notices(), 1))
-    assert sum(len(one.block.documents) for one in skipped if one.block is not None) == len(LABELLED)
-    assert [name for one in skipped for name, _ in one.outcome.problems] == [f"{path}:4"]
-    failed = list(scored_in_shards(Scoring(model, reading, labelled=True, on_error="fail"), of_corpus, Notices(), 1))
-    assert [one.failure for one in failed[:-1]] == [None] * (len(failed) - 1)
-    assert isinstance(failed[-1].failure, DocumentError)
-    assert failed[-1].failure.where == f"{path}:4"
+    outcomes: list[Outcome] = []
+
+    def scored(on_error: str) -> Iterator[ScoredBlock]:
+        return score_shards(Scoring(model, reading, labelled=True, on_error=on_error), of_corpus, 1, outcomes.append)
+
+    assert sum(len(block.documents) for block in scored("skip")) == len(LABELLED)
+    assert [name for outcome in outcomes for name, _ in outcome.problems] == [f"{path}:4"]
+    before: list[ScoredBlock] = []
+    with pytest.raises(DocumentError, match=r"t\.jsonl:4: "):
+        before.extend(scored("fail"))
+    assert sum(len(block.documents) for block in before) == 3
     path.unlink()
-    *_, last = scored_in_shards(Scoring(model, reading, labelled=True), of_corpus, Notices(), 1)
-    assert isinstance(last.failure, PathError)
+    with pytest.raises(PathError):
+        list(scored("record"))
 
 
 @given(st.lists(st.integers(0, 5), max_size=20))
 def test_a_sum_as_a_tree_is_the_sum(numbers: list[int]) -> None:
-    total: Any = Total()  # of whatever can be added
-    for number in numbers:
-        total.add(number)
-    assert total.sum() == (sum(numbers) if numbers else None)
+    assert tree_sum(numbers, add) == (sum(numbers) if numbers else None)
+    assert tree_sum(map(str, numbers), add) == ("".join(map(str, numbers)) if numbers else None)
 
 
 def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
     reading, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    of, total = Counting(of_corpus, Analysis(PARAMETERS, ["the"]), reading), Total()
-    cut_up = list(runs(of, 2))
-    assert [shard for run in cut_up for shard in run.of.shards] == of_corpus
+    cut_up = list(runs(Counting(of_corpus, Analysis(PARAMETERS, ["the"]), reading), 2))
+    assert [shard for run in cut_up for shard in run.counting.shards] == of_corpus
     assert len(cut_up) == 2 * RUNS_PER_THREAD
     pieces = [count_run(run) for run in cut_up]
-    for piece in pieces:
-        total.add(piece.counts)  # type: ignore[arg-type]
-    found = total.sum()
+    found = joined_counts(pieces)
     assert found is not None
     assert found.statistics == count_corpus(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])).statistics
-    assert [outcome.number for outcome in in_order(pieces, of_corpus, Notices())] == list(range(len(of_corpus)))
+    assert [outcome.number for outcome in outcomes_in_order(pieces)] == list(range(len(of_corpus)))

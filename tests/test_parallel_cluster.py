@@ -1,6 +1,6 @@
 """Counting on other machines: a real Dask scheduler and two workers on the loopback, one of which is killed in the middle.
 
-Also tests `cli/jobs.py`.
+Also tests `model/sharding.py`.
 """
 
 from __future__ import annotations

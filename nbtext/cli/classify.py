@@ -28,11 +28,11 @@ from nbtext.cli.options import (
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     from nbtext.evaluation.drift_log import DriftWatch
     from nbtext.model import TextClassifier
-    from nbtext.model.scoring import Answer, ScoredBlock
+    from nbtext.model.scoring import Answer
     from nbtext.report.answers import AnswerForm
 
 
@@ -81,9 +81,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext classify messages.txt --format lines --output jsonl --drift drift.log
       tail -f log | nbtext classify --lines
     """
-    from nbtext.cli.corpus import Corpus, on_error, reading_of
+    from nbtext.cli.corpus import CommandCorpus, on_error, reading_of
     from nbtext.model import TextClassifier
-    from nbtext.model.scoring import answers_to, scored
+    from nbtext.model.corpus_flow import answer_corpus
     from nbtext.report.answers import write_answers
     from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
@@ -94,35 +94,24 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     reading = reading_of(model, paths, options)
     if options["lines"]:
         reading = replace(reading, format="lines")
-    documents = Corpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=_leaves_room_for_progress(form))
+    documents = CommandCorpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=_leaves_room_for_progress(form))
     rule = decision_rule(options, model.classes_, say)
-    top_k = min(form.top_k, len(model.classes_))
+    drift = None if options["drift"] is None else _drift_watch(model, model_path)
     abstained, without_terms = 0, 0
 
-    how = {"min_typicality": options["min_typicality"], "top_k": top_k}
-
-    def of_blocks() -> Iterable[ScoredBlock]:
-        if at_once == 1:
-            return scored(model, documents, at_once)
-        from nbtext.cli.jobs import scored_documents
-
-        return scored_documents(model, documents, options["jobs"])
-
-    drift = _drift_watch(model, model_path, options["drift"])
-
-    def answered() -> Iterable[Answer]:
-        return answers_to(of_blocks() if drift is None else drift.watched(of_blocks()), model, rule, **how)
-
-    def noticed() -> Iterable[Answer]:
+    def counted_answers() -> Iterator[Answer]:
         nonlocal abstained, without_terms
-        for answer in answered():
+        form_of_scores = {"min_typicality": options["min_typicality"], "top_k": form.top_k}
+        watch = iter if drift is None else drift.watched
+        for answer in say.reported(
+            answer_corpus(model, documents, rule, **form_of_scores, jobs=options["jobs"], at_once=at_once, watch=watch)
+        ):
             abstained += answer.abstained is not None
             without_terms += answer.notice is not None
-            if answer.problem is not None:
-                say.document_failed(answer.id, answer.problem)
             yield answer
 
-    write_answers(noticed(), form._replace(top_k=top_k))
+    form = form._replace(top_k=min(form.top_k, len(model.classes_)))
+    write_answers(counted_answers(), form)
     if drift is not None:
         _append_to_log(drift, options["drift"])
     documents.say_notices()
@@ -131,9 +120,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     return say.finish() or (options["exit_status_abstained"] or 0 if abstained else 0)
 
 
-def _drift_watch(model: TextClassifier, model_path: str, log: str | None) -> DriftWatch | None:
-    if log is None:
-        return None
+def _drift_watch(model: TextClassifier, model_path: str) -> DriftWatch:
     from nbtext.evaluation.drift_log import DriftWatch
 
     return DriftWatch(model, model_path)

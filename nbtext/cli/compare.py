@@ -66,7 +66,7 @@ def command(
       nbtext compare nbtext.joblib pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
     """
-    from nbtext.cli.corpus import Corpus, check_output_file, corpus_paths, on_error
+    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, on_error
     from nbtext.evaluation.comparison import compare
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.model import TextClassifier
@@ -79,7 +79,7 @@ def command(
     reading = _reading(a, b, paths, options, say)
     if changed is not None:
         check_output_file(changed, "--changed", (model_a, model_b, *paths))
-    documents = Corpus(paths, reading, say, labelled=True, on_error=on_error(options))
+    documents = CommandCorpus(paths, reading, say, labelled=True, on_error=on_error(options))
     comparison = compare(a, b, documents.readable(), keep_changed=changed is not None)
     documents.say_notices()
     if changed is not None:

@@ -1,117 +1,70 @@
-"""What the commands that read a corpus share: the reading settings that hold, and what to say of what was noticed."""
+"""A corpus as a command reads it: paths and options in; messages and progress out."""
 
 from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from nbtext.attributes import KINDS, Attributes
 from nbtext.cli.options import given
-from nbtext.cli.progress import is_wanted, watched
+from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.corpus.directory import listed_paths
-from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, resolve_format
-from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, counted
-from nbtext.settings import INPUT, READING
+from nbtext.corpus.reading import resolved
+from nbtext.errors import UsageError, counted
+from nbtext.model.corpus_flow import Corpus, CountedCorpus, count_each, no_documents, reading_like
+from nbtext.settings import INPUT, READING, TRAINING, Reading
 from nbtext.store.atomic import check_replaceable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from nbtext.cli.messages import Messages
-    from nbtext.corpus.document import Document
+    from nbtext.counts.counting import Analysis
     from nbtext.model import TextClassifier
-    from nbtext.settings import Reading
+    from nbtext.settings import Settings
 
 
-class Corpus:
-    """Documents of the given paths, read once; `say_notices` afterwards tells what was noticed."""
+class CommandCorpus(Corpus):
+    """Documents of the given paths, read once; `say_notices` afterwards says what was noticed."""
 
     def __init__(
         self,
         paths: Sequence[str],
         reading: Reading,
-        messages: Messages,
+        say: Messages,
         *,
         labelled: bool,
         columns: Sequence[str] = (),
         on_error: str = "record",
         progress: bool = True,
     ) -> None:
-        self.paths, self.reading, self.labelled, self.columns = paths, reading, labelled, columns
-        self.notices = self._notices = Notices()
-        self.messages = self._messages = messages
-        self.on_error = self._on_error = on_error
-        self._broken_off: NbtextError | None = None
         if not paths:
-            messages.warn("the list of files is empty")
+            say.warn("the list of files is empty")
         typed = "-" in paths and sys.stdin is not None and sys.stdin.isatty()
         if typed:
-            messages.notice("reading standard input; Ctrl-D ends it")
-        self._documents = read_corpus(paths, reading, self._notices, labelled=labelled, columns=columns)
-        self.shows_progress = progress and not typed and is_wanted(quiet=messages.quiet)
-        if self.shows_progress:
-            self._documents = watched(self._documents, paths, resolve_format(paths, reading.format))
-
-    def __iter__(self) -> Iterator[Document]:
-        """Every document, those with a problem included, or as ``on_error`` says.
-
-        Where a file breaks off (damaged, or a document that makes all fail) the documents end; what was read before is to be answered, so
-        `say_notices` raises the reason, unless there was no document before.
-        """
-        begun = False
-        try:
-            for document in self._documents:
-                if document.problem is not None and self._on_error == "fail":
-                    raise _fatal(document.id, document.problem)
-                if document.problem is not None and self._on_error == "skip":
-                    self._messages.document_failed(document.id, document.problem)
-                    continue
-                begun = True
-                yield document
-        except (DocumentError, PathError) as problem:
-            self.break_off(problem, begun=begun)
-
-    def readable(self) -> Iterator[Document]:
-        """The documents without a problem; the others are reported."""
-        for document in self._documents:
-            if document.problem is None:
-                yield document
-            elif self._on_error == "fail":
-                raise _fatal(document.id, document.problem)
-            else:
-                self._messages.document_failed(document.id, document.problem)
-
-    def break_off(self, problem: NbtextError, *, begun: bool) -> None:
-        """Have `say_notices` raise what ended the reading early, or raise it now if no document was answered."""
-        if not begun:
-            raise problem
-        self._broken_off = problem
+            say.notice("reading standard input; Ctrl-D ends it")
+        shown = progress and not typed and is_wanted(quiet=say.quiet)
+        bar = ProgressBar(paths, reading.format) if shown else None
+        super().__init__(paths, reading, labelled, columns, on_error, say.document_failed, bar)
+        self._say = say
 
     def say_notices(self) -> None:
-        """Tell what was noticed while reading; raise what made it end early."""
-        if self._broken_off is not None:
-            raise self._broken_off
-        for warning in self._notices.warnings:
-            self._messages.warn(warning)
-        if self._notices.transcoded:
-            self._messages.notice(f"not valid UTF-8 and read as Windows-1252: {counted(self._notices.transcoded, 'document')}")
-        if self._notices.unlabelled:
-            files = self._notices.unlabelled
-            self._messages.notice(f"{files[0]}{' and others' if len(files) > 1 else ''}: in no class directory, left out")
-
-
-def _fatal(identity: str, problem: DocumentError) -> DocumentError:
-    return DocumentError(problem.message, where=identity, hint=problem.hint)
+        """Say what was noticed while reading; raise what made it end early."""
+        self.finish()
+        for warning in self.notices.warnings:
+            self._say.warn(warning)
+        if self.notices.transcoded:
+            self._say.notice(f"not valid UTF-8 and read as Windows-1252: {counted(self.notices.transcoded, 'document')}")
+        if files := self.notices.unlabelled:
+            self._say.notice(f"{files[0]}{' and others' if len(files) > 1 else ''}: in no class directory, left out")
+        self._say.failed += self.notices.unnamed
 
 
 def corpus_paths(corpus: Sequence[str], options: dict[str, Any]) -> tuple[str, ...]:
-    """The CORPUS arguments and then what ``--files-from`` lists; raises `UsageError` if there is neither."""
+    """Return the CORPUS arguments and then what ``--files-from`` lists; raise `UsageError` if there is neither."""
     source, null = options["files_from"], options["null"]
     if source is None:
         if null:
@@ -124,26 +77,51 @@ def corpus_paths(corpus: Sequence[str], options: dict[str, Any]) -> tuple[str, .
     return (*corpus, *listed_paths(source, null=null))
 
 
+class Counted(NamedTuple):
+    """A labelled corpus as counts, and the settings by which it was counted."""
+
+    corpus: CountedCorpus
+    settings: Settings
+    """As `nbtext.model.training.learn` takes them."""
+    analysis: Analysis
+    source: CommandCorpus
+    """Says what was noticed, when the results are there."""
+
+
+def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> Counted:
+    """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
+    from nbtext.classifiers.base import class_prior
+
+    model, settings = untrained(paths, options)
+    source = CommandCorpus(paths, model.reading, say, labelled=True, columns=columns, on_error=on_error(options))
+    corpus = count_each(model.analysis, source, options.get("jobs", 1))
+    if corpus is None:
+        raise no_documents()
+    class_prior(settings.class_prior, corpus.statistics)  # raises now what it would raise in every fold
+    return Counted(corpus, settings, model.analysis, source)
+
+
+def untrained(paths: Sequence[str], options: dict[str, Any]) -> tuple[TextClassifier, Settings]:
+    """Return a model as options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
+    from nbtext.counts.counting import require_words
+    from nbtext.model import TextClassifier
+    from nbtext.model.training import looked_up
+
+    reading = resolved(Reading.of(given(READING, options)), paths, labelled=True)
+    model = TextClassifier(**given(TRAINING, options))
+    model.reading = reading
+    require_words(model.settings)
+    return model, looked_up(model.analysis)
+
+
 def on_error(options: dict[str, Any]) -> str:
-    """What to do with documents that cannot be read."""
+    """Return what to do with documents that cannot be read."""
     return str(given(INPUT, {**options}).get("on_error", "record"))
 
 
 def reading_of(model: TextClassifier, paths: Sequence[str], options: dict[str, Any]) -> Reading:
-    """How documents are read: as the model's training documents were, but for what the options say.
-
-    Raises `UsageError` where counted features would meet a model of texts, and for other attributes than the model has.
-    """
-    reading = replace(model.reading, **given(READING, options))
-    learnt, read = Attributes.of(model.reading), Attributes.of(reading)
-    for kind, names, others in zip(KINDS, learnt, read, strict=True):
-        if len(names) != len(others):
-            raise UsageError(
-                f"--{kind} names {counted(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
-            )
-    if resolve_format(paths, reading.format) == "svmlight" != model.reading.format:
-        raise UsageError("the model was trained on texts, not on svmlight's counted features", hint="train one on features")
-    return reading
+    """Return how documents are read: as the model's training documents were, but for what the options say; raises as `reading_like` does."""
+    return reading_like(model.reading, paths, given(READING, options))
 
 
 def require_distinct(output: str, inputs: Sequence[str]) -> None:

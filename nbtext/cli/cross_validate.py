@@ -22,10 +22,12 @@ from nbtext.cli.options import (
     suggest_files,
     training_options,
 )
-from nbtext.errors import counted
+from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
-    from nbtext.cli.jobs import Counted
+    from collections.abc import Sequence
+
+    from nbtext.cli.corpus import Counted
     from nbtext.cli.messages import Messages
     from nbtext.decision import DecisionRule
     from nbtext.evaluation.cross_validation import Folds, HeldOut
@@ -80,16 +82,15 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
       nbtext cross-validate corpora/service-desk/train --leave-one-out --fail-under accuracy=0.5
       nbtext cross-validate messages.csv --label-column topic --text-column body --group-column sender --folds 2
     """
-    from nbtext.cli.corpus import check_output_file, corpus_paths
-    from nbtext.cli.jobs import counted_corpus, refuse_together
+    from nbtext.cli.corpus import check_output_file, corpus_paths, counted_corpus
 
     say = messages(options)
     if options["leave_one_out"]:
-        refuse_together(options, "leave_one_out", OF_FOLDS)
+        _refuse_together(options, "leave_one_out", OF_FOLDS)
         if options["top"] is not None:
             say.warn("--leave-one-out judges terms that --top chose with all labels in sight, so figures may be far too good; use folds")
     if options["time_column"] is not None:
-        refuse_together(options, "time_column", ("group_column", "repeats", "seed"))
+        _refuse_together(options, "time_column", ("group_column", "repeats", "seed"))
     with_costs, predictions = options["costs"] is not None, options["predictions"]
     gates(options, n_classes=ANY_CLASSES, with_costs=with_costs)  # most of what may be wrong with them, said before the corpus is read
     paths = corpus_paths(corpus, options)
@@ -97,7 +98,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
         check_output_file(predictions, "--predictions", [*paths, *([options["costs"]] if with_costs else [])])
     columns = [column for column in (options["group_column"], options["time_column"]) if column is not None]
     of_corpus = counted_corpus(paths, options, say, columns)
-    classes = list(of_corpus.statistics.classes)
+    classes = list(of_corpus.corpus.statistics.classes)
     asked = gates(options, n_classes=len(classes), with_costs=with_costs)
     summary, judged = _judge(of_corpus, options, say, decision_rule(options, classes, say))
     if predictions is not None:
@@ -114,11 +115,11 @@ def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: Dec
     from nbtext.evaluation.cross_validation import cross_validate, leave_one_out
 
     if options["leave_one_out"]:
-        held_out = leave_one_out(of_corpus.statistics, of_corpus.documents, of_corpus.settings, rule)
+        held_out = leave_one_out(of_corpus.corpus.statistics, of_corpus.corpus.documents, of_corpus.settings, rule)
         summary = held_out.summary()
         return {**summary, "folds": {"method": "leave-one-out", "n": summary["n"], "repeats": 1}}, [held_out]
     folds, division = _folds(of_corpus, options, say)
-    validation = cross_validate(Subsets(of_corpus.statistics, of_corpus.documents), of_corpus.settings, folds, rule)
+    validation = cross_validate(Subsets(of_corpus.corpus.statistics, of_corpus.corpus.documents), of_corpus.settings, folds, rule)
     summary = validation.summary()
     return {**summary, "folds": {**division, **summary["folds"]}}, validation.repeats
 
@@ -128,7 +129,9 @@ def _write_predictions(path: str, judged: list[HeldOut], of_corpus: Counted) -> 
     from nbtext.store.atomic import replace_file
 
     predictions = (prediction for repeat in judged for prediction in repeat.predictions())
-    replace_file(path, lambda file: file.writelines(prediction_lines(predictions, of_corpus.names, of_corpus.statistics.classes)))
+    replace_file(
+        path, lambda file: file.writelines(prediction_lines(predictions, of_corpus.corpus.names, of_corpus.corpus.statistics.classes))
+    )
 
 
 def _warn_of_unknown(summary: dict[str, Any], say: Messages) -> None:
@@ -147,16 +150,16 @@ def _folds(of_corpus: Counted, options: dict[str, Any], say: Messages) -> tuple[
     from nbtext.evaluation.cross_validation import grouped_folds, ordered_folds, ranks, stratified_folds, times_of
 
     n_folds, seed = options["folds"] or FOLDS, options["seed"] or 0
-    values = [of_document[0] for of_document in of_corpus.columns if of_document]
+    values = [of_document[0] for of_document in of_corpus.corpus.notes if of_document]
     if options["time_column"] is not None:
-        return [ordered_folds(times_of(values, of_corpus.names), n_folds)], {"method": "time", "column": options["time_column"]}
+        return [ordered_folds(times_of(values, of_corpus.corpus.names), n_folds)], {"method": "time", "column": options["time_column"]}
     generators = np.random.default_rng(seed).spawn(options["repeats"] or 1)
     if options["group_column"] is not None:
         groups = ranks(values)
         made = [grouped_folds(groups, n_folds, generator) for generator in generators]
         return made, {"method": "grouped", "column": options["group_column"], "seed": seed}
-    made = [stratified_folds(of_corpus.documents.classes, n_folds, generator) for generator in generators]
-    statistics = of_corpus.statistics
+    made = [stratified_folds(of_corpus.corpus.documents.classes, n_folds, generator) for generator in generators]
+    statistics = of_corpus.corpus.statistics
     small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < n_folds]
     if small:
         names = f"{', '.join(small[:SHOWN])}{' and others' if len(small) > SHOWN else ''}"
@@ -174,3 +177,10 @@ def _print(summary: dict[str, Any], output: str | None) -> None:
 
         print_evaluation(summary)
         print_folds(summary["folds"])
+
+
+def _refuse_together(options: dict[str, Any], asked: str, others: Sequence[str]) -> None:
+    """Raise `UsageError` if options were given that the option asked for has no use for; names as in the program."""
+    for other in others:
+        if options[other] is not None:
+            raise UsageError(f"--{asked.replace('_', '-')} and --{other.replace('_', '-')} exclude each other")

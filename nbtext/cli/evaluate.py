@@ -74,10 +74,10 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6 --fail-over log_loss=2
       nbtext evaluate corpora/service-desk/test --training corpora/service-desk/train
     """
-    from nbtext.cli.corpus import Corpus, corpus_paths, on_error, reading_of
-    from nbtext.cli.jobs import scored_documents
+    from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error, reading_of
     from nbtext.evaluation.judging import judge_scored
     from nbtext.model import TextClassifier
+    from nbtext.model.corpus_flow import score_corpus
 
     say = messages(options)
     model = TextClassifier.load(model_path)
@@ -87,8 +87,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     with _error_file(options, (model_path, *paths, *options["training"])) as mistakes:
         reading = reading_of(model, paths, options)
         leaks = LeakWatch(model, options["training"], paths, say, on_error(options))
-        documents = Corpus(paths, reading, say, labelled=True, columns=by, on_error=on_error(options))
-        scored = leaks.watched_scored(scored_documents(model, documents, options["jobs"]))
+        documents = CommandCorpus(paths, reading, say, labelled=True, columns=by, on_error=on_error(options))
+        scored = leaks.watched_scored(score_corpus(model, documents, options["jobs"]))
         evaluation = judge_scored(scored, model, rule, by=by, look=None if mistakes is None else _collector(model, mistakes))
         if mistakes is not None:
             mistakes.write()

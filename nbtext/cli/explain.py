@@ -55,7 +55,7 @@ def command(
       nbtext explain letter.txt --against taxes-and-fees --output jsonl
       nbtext explain inbox/ --html explained.html
     """
-    from nbtext.cli.corpus import Corpus, check_output_file, corpus_paths, on_error, reading_of
+    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, on_error, reading_of
     from nbtext.explain.explanation import Explainer
     from nbtext.model import TextClassifier
 
@@ -67,7 +67,9 @@ def command(
         check_output_file(html, "--html", [model_path, *paths])
     model = TextClassifier.load(model_path)
     explainer = Explainer(model, against)
-    documents = Corpus(paths, reading_of(model, paths, options), say, labelled=False, on_error=on_error(options), progress=html is not None)
+    documents = CommandCorpus(
+        paths, reading_of(model, paths, options), say, labelled=False, on_error=on_error(options), progress=html is not None
+    )
     explained = say.reported(explainer.explain(documents))
     if html is not None:
         from nbtext.report.page.explained import write_explanations_page

@@ -132,11 +132,11 @@ def _parts(model: TextClassifier, top: int, options: dict[str, Any], say: Messag
 
 
 def _perplexities(model: TextClassifier, options: dict[str, Any], say: Messages) -> dict[str, Any]:
-    from nbtext.cli.corpus import Corpus, reading_of
+    from nbtext.cli.corpus import CommandCorpus, reading_of
     from nbtext.inspection.overview import perplexities
 
     paths = options["held_out"]
-    documents = Corpus(paths, reading_of(model, paths, options), say, labelled=True)
+    documents = CommandCorpus(paths, reading_of(model, paths, options), say, labelled=True)
     found = perplexities(model, ((document.label or "", document.text) for document in documents.readable()))
     documents.say_notices()
     if unknown := list(found["unknown_labels"]):

@@ -39,7 +39,7 @@ class LeakWatch:
 
     def __init__(self, model: TextClassifier, training: Sequence[str], test: Sequence[str], say: Messages, on_error: str) -> None:
         """Read the training corpus; raises what reading raises, and `UsageError` if it and the test corpus are both standard input."""
-        from nbtext.cli.corpus import Corpus
+        from nbtext.cli.corpus import CommandCorpus
         from nbtext.evaluation.leakage import LeakCheck, SampledLeakCheck
 
         self._check: LeakCheck | SampledLeakCheck | None = None
@@ -49,7 +49,7 @@ class LeakWatch:
             if "-" in training and "-" in test:
                 raise UsageError("standard input cannot be both the test and the training corpus")
             self._check = LeakCheck(model)
-            documents = Corpus(training, model.reading, say, labelled=True, on_error=on_error)
+            documents = CommandCorpus(training, model.reading, say, labelled=True, on_error=on_error)
             self._check.count_training(documents.readable())
             documents.say_notices()
 

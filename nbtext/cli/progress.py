@@ -7,18 +7,18 @@ import os
 import stat
 import sys
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from nbtext.cli.messages import clear_progress, log_is_json, set_progress, standard_error_is_terminal
-from nbtext.corpus.streams import bytes_read
+from nbtext.corpus.reading import resolve_format
 from nbtext.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
-Item = TypeVar("Item")
+    from nbtext.model.corpus_flow import Progress
 
 WAIT = 1.0
 """Seconds before anything is shown."""
@@ -39,44 +39,20 @@ def is_wanted(*, quiet: bool) -> bool:
     return not quiet and not log_is_json() and standard_error_is_terminal() and os.environ.get("TERM", "") not in _NO_TERMINAL
 
 
-def watched(items: Iterable[Item], paths: Sequence[str], file_format: str) -> Iterator[Item]:
-    """The items as they come, with the progress shown; they are those of the paths, read in the format."""
-    picture = Picture(paths, file_format)
-    due = stride = 1
-    before = begin = time.monotonic()
-    try:
-        for seen, item in enumerate(items, 1):
-            yield item
-            if seen < due:
-                continue
-            now = time.monotonic()
-            if now - begin > WAIT:
-                picture.show(seen, now - begin)
-            stride = min(stride * 2, 1024) if now - before < INTERVAL / 4 else max(stride // 2, 1)
-            due, before = seen + stride, now
-    finally:
-        clear_progress()
-        set_progress(None)
+class ProgressBar:
+    """Shows the progress of reading the paths, and in the end takes it off the screen."""
 
+    def __init__(self, paths: Sequence[str], file_format: str) -> None:
+        self._picture = Picture(paths, resolve_format(paths, file_format))
+        self._begin = time.monotonic()
 
-@contextlib.contextmanager
-def tallied(paths: Sequence[str], file_format: str, *, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """What is to be told how many documents and bytes of the paths have been read, by whomever, and shows it; None if it is not wanted."""
-    if not wanted:
-        yield None
-        return
-    picture, begin = Picture(paths, file_format), time.monotonic()
-
-    def show(documents: int, read: int) -> None:
-        seconds = time.monotonic() - begin
-        if seconds > WAIT:
-            picture.show(documents, seconds, read)
-
-    try:
-        yield show
-    finally:
-        clear_progress()
-        set_progress(None)
+    def __call__(self, progress: Progress) -> None:
+        """Show how far it is."""
+        if progress.is_done:
+            clear_progress()
+            set_progress(None)
+        elif (seconds := time.monotonic() - self._begin) > WAIT:
+            self._picture.show(progress.documents, seconds, progress.bytes)
 
 
 class Picture:
@@ -84,22 +60,21 @@ class Picture:
 
     def __init__(self, paths: Sequence[str], file_format: str) -> None:
         self._paths, self._format = paths, file_format
-        self._bytes_before = bytes_read()
         self._read = 0
         self._console: Console | None = None
         self._total_documents: int | None = None
         self._total_bytes: int | None = None
         self._shown = 0.0
 
-    def show(self, documents: int, seconds: float, read: int | None = None) -> None:
-        """Draw it over the last one, if that is not too fresh; ``read`` bytes, by default those read by this process."""
+    def show(self, documents: int, seconds: float, read: int) -> None:
+        """Draw it over the last one, if that is not too fresh."""
         if 0 <= seconds - self._shown < INTERVAL:
             return
         self._shown = seconds
         if self._console is None:
             self._begin()
         set_progress(erase)
-        self._read = bytes_read() - self._bytes_before if read is None else read
+        self._read = read
         share = self._share(documents)
         text = f"{counted(documents, 'document')}, {documents / seconds:,.0f} per second"
         if share:

@@ -57,7 +57,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
       nbtext report corpora/service-desk/test --training corpora/service-desk/train
       nbtext report test.csv --model topics.joblib --output topics.html --title "Topics of messages"
     """
-    from nbtext.cli.corpus import Corpus, check_output_file, corpus_paths, on_error, reading_of
+    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, on_error, reading_of
     from nbtext.evaluation.gathering import gather, how_made
     from nbtext.model import TextClassifier
     from nbtext.report.page.page import write_page
@@ -70,7 +70,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
     if "-" in options["training"]:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
     leaks = LeakWatch(model, options["training"], paths, say, on_error(options))
-    documents = Corpus(paths, reading_of(model, paths, options), say, labelled=True, on_error=on_error(options))
+    documents = CommandCorpus(paths, reading_of(model, paths, options), say, labelled=True, on_error=on_error(options))
     made = how_made(model, model_path, corpus=corpus, command=shlex.join(["nbtext", *sys.argv[1:]]))
     data = gather(
         model,
@@ -91,16 +91,15 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
 
 def _learning_curve(model: TextClassifier, training: Sequence[str], say: Messages) -> dict[str, Any] | None:
     """Of a corpus that was read before, so that there is nothing new to say of it; None, with a warning, if it is too small."""
-    from nbtext.cli.corpus import Corpus
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.counts.counting import count_documents
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
+    from nbtext.model.corpus_flow import Corpus
     from nbtext.model.training import looked_up
 
-    documents = Corpus(training, model.reading, Messages(quiet=True), labelled=True, progress=False)
-    labelled = ((document.label or "", document.text) for document in documents if document.problem is None)
+    documents = Corpus(training, model.reading, labelled=True)
     try:
-        subsets = Subsets(*count_documents(labelled, model.analysis))
+        subsets = Subsets(*count_documents(documents.labelled_texts(), model.analysis))
         return learning_curve(subsets, looked_up(model.analysis), Resampling(repeats=1)).summary()
     except UsageError as problem:
         say.warn(f"no learning curve: {problem.message}")

@@ -54,8 +54,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
       nbtext suspects corpora/service-desk/train --min-log-odds 2.3 --paths
       nbtext suspects corpora/service-desk/train --limit 5 --print0 | xargs -0 head
     """
-    from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.jobs import counted_corpus
+    from nbtext.cli.corpus import corpus_paths, counted_corpus
     from nbtext.evaluation.label_errors import suspects
     from nbtext.report.comparisons import Suspect, write_suspects
 
@@ -66,15 +65,15 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
         raise UsageError(f"--{'print0' if options['print0'] else 'paths'} and --output exclude each other")
     form = "print0" if options["print0"] else "paths" if options["paths"] else output or ("table" if sys.stdout.isatty() else "tsv")
     safe = require_csv(options, form)
-    of_corpus = counted_corpus(corpus_paths(corpus, options), options, say)
-    classes = of_corpus.statistics.classes
-    found = suspects(of_corpus.statistics, of_corpus.documents, of_corpus.settings, options["min_log_odds"])
+    (statistics, documents, names, _), settings, _, source = counted_corpus(corpus_paths(corpus, options), options, say)
+    classes = statistics.classes
+    found = suspects(statistics, documents, settings, options["min_log_odds"])
     rows = zip(*(column[: options["limit"]].tolist() for column in found), strict=True)
-    of_corpus.source.say_notices()
+    source.say_notices()
     write_suspects(
-        (Suspect(of_corpus.names[row], classes[label], classes[other], odds, p) for row, label, other, odds, p in rows),
+        (Suspect(names[row], classes[label], classes[other], odds, p) for row, label, other, odds, p in rows),
         form,
         safe_cells=safe,
     )
-    say.notice(f"more probable in another class than in their own: {counted(found.rows.size, 'document')} of {len(of_corpus.names):,}")
+    say.notice(f"more probable in another class than in their own: {counted(found.rows.size, 'document')} of {len(names):,}")
     return say.finish()

@@ -52,13 +52,13 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext tokens letter.txt
       nbtext tokens --no-model --ngrams 2 --output jsonl - < letter.txt
     """
-    from nbtext.cli.corpus import Corpus, corpus_paths, on_error
+    from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error
     from nbtext.report.explanations import write_tokens
 
     say = messages(options)
     paths = corpus_paths(corpus, options)
     tokens, reading = _without_model(paths, options) if options["no_model"] else _of_model(model_path, paths, options)
-    documents = Corpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=False)
+    documents = CommandCorpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=False)
     output = output or ("table" if sys.stdout.isatty() else "tsv")
     write_tokens(((document.id, tokens.of(document.text)) for document in documents.readable()), output)
     documents.say_notices()

@@ -10,7 +10,6 @@ import click
 from nbtext.cli.options import (
     cluster_options,
     corpus_argument,
-    given,
     input_options,
     jobs_option,
     messages,
@@ -48,31 +47,21 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext train corpora/service-desk/train
       nbtext train messages.csv --label-column topic --text-column body --model topics.joblib
     """
-    from nbtext.cli.corpus import Corpus, corpus_paths, on_error, require_distinct
-    from nbtext.cli.jobs import learn
+    from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error, require_distinct, untrained
     from nbtext.cli.writing import train_once, write_anew
-    from nbtext.corpus.reading import resolved
-    from nbtext.counts.counting import require_words
-    from nbtext.model import TextClassifier
-    from nbtext.model.training import looked_up
-    from nbtext.settings import READING, TRAINING, Reading
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()
     say = messages(options)
     scheduler = scheduler_of(options)
-    corpus = corpus_paths(corpus, options)
-    reading = resolved(Reading.of(given(READING, options)), corpus, labelled=True)
-    model = TextClassifier(**given(TRAINING, options))
-    model.reading = reading
-    require_words(model.settings)
-    looked_up(model.analysis)  # raises now what it would raise when all is counted
+    paths = corpus_paths(corpus, options)
+    model, _ = untrained(paths, options)
     check_replaceable(model_path)
-    require_distinct(model_path, corpus)
-    documents = Corpus(corpus, reading, say, labelled=True, on_error=on_error(options))
+    require_distinct(model_path, paths)
+    documents = CommandCorpus(paths, model.reading, say, labelled=True, on_error=on_error(options))
     ledger = train_once(model, documents, options["jobs"]) if options["once"] else None
     if ledger is None:
-        learn(model, documents, options["jobs"], scheduler)
+        model.learn_corpus(documents, options["jobs"], scheduler)
     write_anew(lambda: model, model_path, options, say, ledger)
     documents.say_notices()
     if missed := model.counts.missed:

@@ -29,8 +29,7 @@ from nbtext.settings import TRAINING, Settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.cli.corpus import Corpus
-    from nbtext.cli.jobs import Counted
+    from nbtext.cli.corpus import CommandCorpus, Counted
     from nbtext.cli.messages import Messages
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.search import Division, Trial
@@ -148,12 +147,12 @@ def _value(parameter: Parameter, text: str | None) -> object:
 
 def _search(
     settings: list[Setting], paths: Sequence[str], options: dict[str, Any], say: Messages, by: str, division: Division
-) -> tuple[list[Trial], Counted, Corpus]:
+) -> tuple[list[Trial], Counted, CommandCorpus]:
     """The trials, best first, the corpus as the best setting counts it, and the corpus as it was read first, with what was noticed.
 
     Settings that count alike share the counts.
     """
-    from nbtext.cli.jobs import counted_corpus
+    from nbtext.cli.corpus import counted_corpus
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.search import COUNTED_ALIKE, best_first
     from nbtext.model.training import looked_up
@@ -163,14 +162,14 @@ def _search(
         alike.setdefault(tuple(setting.settings[name] for name in COUNTED_ALIKE), []).append(place)
     _require_readable(paths, len(alike))
     trials: list[Trial] = []
-    kept: tuple[Counted, Corpus] | None = None
+    kept: tuple[Counted, CommandCorpus] | None = None
     for places in alike.values():
         of_options = {**options, **{name: text for name, text in settings[places[0]].texts.items() if name in COUNTED_ALIKE}}
         of_corpus = counted_corpus(paths, of_options, say if kept is None else say.nothing_again())
         if kept is None:
             kept = of_corpus, of_corpus.source
             _warn_of_small_classes(of_corpus, by, division, say)
-        subsets = Subsets(of_corpus.statistics, of_corpus.documents)
+        subsets = Subsets(of_corpus.corpus.statistics, of_corpus.corpus.documents)
         for place in places:
             tried = replace(settings[place].settings, reading=of_corpus.settings.reading)
             looked = looked_up(replace(of_corpus.analysis, settings=tried))
@@ -205,7 +204,7 @@ def _require_readable(paths: Sequence[str], times: int) -> None:
 
 
 def _warn_of_small_classes(of_corpus: Counted, by: str, division: Division, say: Messages) -> None:
-    statistics = of_corpus.statistics
+    statistics = of_corpus.corpus.statistics
     sizes = zip(statistics.classes, statistics.class_documents.tolist(), strict=True)
     small = [label for label, size in sizes if size < division.folds]
     if small and by == "cross-validation":
@@ -221,7 +220,7 @@ def _save(best: Setting, of_corpus: Counted, model_path: str, options: dict[str,
 
     model = TextClassifier(**best.settings)
     model.reading = of_corpus.settings.reading
-    model.fit_counted(of_corpus.statistics, of_corpus.documents)
+    model.fit_counted(of_corpus.corpus.statistics, of_corpus.corpus.documents)
     write_anew(lambda: model, model_path, options, say)
     for warning in model.warnings():
         say.warn(warning)
@@ -236,7 +235,7 @@ def _summary(
         {"rank": rank, "setting": {_spelt(name): _shown(text) for name, text in settings[trial.place].texts.items()}, **trial.figures}
         for rank, trial in enumerate(trials, 1)
     ]
-    return {"by": by, **divided, "documents": len(of_corpus.documents), "model": model_path, "best": ranked[0], "settings": ranked}
+    return {"by": by, **divided, "documents": len(of_corpus.corpus.documents), "model": model_path, "best": ranked[0], "settings": ranked}
 
 
 def _spelt(name: str) -> str:

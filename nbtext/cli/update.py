@@ -59,9 +59,9 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
       nbtext update corpora/service-desk/test --once --backup
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.jobs import corpus_counted
     from nbtext.cli.writing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
     from nbtext.model import TextClassifier
+    from nbtext.model.corpus_flow import count_in_total
 
     say = messages(options)
     scheduler = scheduler_of({**options, "once": once})
@@ -69,7 +69,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     model = TextClassifier.load(model_path)
     source = corpus_for(model, model_path, paths, options, say)
     batch = batch_of(model, source, options["jobs"]) if once else None
-    counts = None if once else corpus_counted(model, source, options["jobs"], scheduler)
+    counts = None if once else count_in_total(model.analysis, source, options["jobs"], scheduler)
     if batch is None and counts is None:
         say.notice("there is nothing to learn")
     else:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from nbtext.cli.corpus import Corpus
+    from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.messages import Messages
     from nbtext.cli.options import Command
     from nbtext.corpus.document import Document
@@ -68,12 +68,12 @@ def say_left_ledger(path: str, say: Messages) -> bool:
     return True
 
 
-def batch_of(model: TextClassifier, source: Corpus, jobs: int) -> tuple[Batch, list[str]] | None:
+def batch_of(model: TextClassifier, source: CommandCorpus, jobs: int) -> tuple[Batch, list[str]] | None:
     """The documents of a corpus as a model of these parameters counts them, with fingerprints, and their names; None if there are none."""
-    from nbtext.cli.jobs import documents_counted
     from nbtext.model.changing import Batch
+    from nbtext.model.corpus_flow import count_each
 
-    counted = documents_counted(model, source, jobs, _fingerprint)
+    counted = count_each(model.analysis, source, jobs, _fingerprint)
     return counted and (Batch.of((counted.statistics, counted.documents), counted.notes), counted.names)
 
 
@@ -83,21 +83,23 @@ def _fingerprint(document: Document) -> bytes:
     return fingerprint(document.text)
 
 
-def train_once(model: TextClassifier, source: Corpus, jobs: int) -> Ledger:
+def train_once(model: TextClassifier, source: CommandCorpus, jobs: int) -> Ledger:
     """Train a model on the different documents of a corpus, for --once; all of them are kept as counts until it is done."""
-    from nbtext.cli.jobs import no_documents
     from nbtext.model.changing import trained_once
+    from nbtext.model.corpus_flow import no_documents
 
-    batch, _ = batch_of(model, source, jobs) or no_documents()
-    return trained_once(model, batch)
+    found = batch_of(model, source, jobs)
+    if found is None:
+        raise no_documents()
+    return trained_once(model, found[0])
 
 
-def corpus_for(model: TextClassifier, model_path: str, paths: Sequence[str], options: dict[str, Any], say: Messages) -> Corpus:
+def corpus_for(model: TextClassifier, model_path: str, paths: Sequence[str], options: dict[str, Any], say: Messages) -> CommandCorpus:
     """Labelled documents to change a model by, read as its training documents were but for what the options say.
 
     Raises `UsageError` for a model that cannot be changed exactly, or for documents that it cannot have learnt.
     """
-    from nbtext.cli.corpus import Corpus, on_error, reading_of, require_distinct
+    from nbtext.cli.corpus import CommandCorpus, on_error, reading_of, require_distinct
     from nbtext.corpus.reading import resolved
     from nbtext.model.training import require_additive
     from nbtext.store import check_replaceable
@@ -110,7 +112,7 @@ def corpus_for(model: TextClassifier, model_path: str, paths: Sequence[str], opt
     require_distinct(model_path, paths)
     if changed := other_stemmer(model):
         say.warn(changed)
-    return Corpus(paths, reading, say, labelled=True, on_error=on_error(options))
+    return CommandCorpus(paths, reading, say, labelled=True, on_error=on_error(options))
 
 
 def other_stemmer(model: TextClassifier) -> str | None:

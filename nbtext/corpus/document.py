@@ -45,8 +45,15 @@ class Notices:
     unlabelled: list[str] = field(default_factory=list)
     """Files that lie in no class directory and were left out of training."""
     warnings: list[str] = field(default_factory=list)
-    line_ends: int = 0
-    """Lines that ended in the part of a file that was read, if it was a part."""
+    unnamed: int = 0
+    """Documents that could not be read and are not named, because many of the same shard are."""
+
+    def add(self, other: Notices) -> None:
+        """Add what was noticed of a later shard."""
+        self.transcoded += other.transcoded
+        self.unlabelled += other.unlabelled
+        self.warnings += other.warnings
+        self.unnamed += other.unnamed
 
 
 def problem_of(raised: Exception) -> DocumentError:

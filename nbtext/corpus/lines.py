@@ -28,10 +28,10 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
 
 def each_line(path: str, source: Source, document: Callable[[str, bytes], RawDocument | None]) -> Iterator[RawDocument]:
     """What ``document`` makes of the name ``path:line`` and of each line, ended by LF alone; what it raises becomes the line's problem."""
-    limit, shown = source.limit, source.shown(path)
+    limit = source.limit
     with source.opened(path) as stream:
         for number, line in lines(stream, limit):
-            name = f"{shown}:{number}"
+            name = f"{path}:{number}"
             if line is None:
                 yield RawDocument(name, None, b"", too_large(limit))
                 continue

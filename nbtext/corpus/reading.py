@@ -20,7 +20,7 @@ from nbtext.corpus.directory import document
 from nbtext.corpus.document import Document, by_mark, is_ascii_compatible, problem_of, to_utf8
 from nbtext.corpus.formats import WITH_COLUMNS, reader, resolve_format, resolved
 from nbtext.corpus.source import Source
-from nbtext.corpus.streams import named, parts, too_large
+from nbtext.corpus.streams import parts, too_large
 from nbtext.errors import DocumentError, NbtextError, UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def shards(paths: Sequence[str], source: Source, size: int = BYTES) -> Iterator[
     file_format = source.reading["format"]
     for path in paths:
         if file_format in OF_LINES and path != "-":
-            yield from [Shard(path, part) for part in parts(path, size)] or [Shard(path)]
+            yield from (Shard(path, part) for part in parts(path, size))
         elif file_format in ("dir", "maildir"):
             listed = directory.files if file_format == "dir" else maildir.files
             try:
@@ -100,26 +100,6 @@ def _size(path: str) -> int:
         return SMALL_FILE
 
 
-class Names:
-    """Puts right the names of documents of consecutive shards, in which lines are counted from the start of a part."""
-
-    def __init__(self) -> None:
-        self._lines_before = 0
-
-    def begin(self, shard: Shard) -> None:
-        """The names that follow are from this shard."""
-        if shard.part is None or not shard.part.start:
-            self._lines_before = 0
-
-    def of(self, name: str) -> str:
-        """The name as it is without shards."""
-        return named(name, self._lines_before)
-
-    def end(self, line_ends: int) -> None:
-        """That shard had so many lines."""
-        self._lines_before += line_ends
-
-
 __all__ = ["read_corpus", "read_shard", "resolve_format", "resolved", "source_of"]
 
 
@@ -140,7 +120,7 @@ def read_corpus(
 
 
 def read_shard(shard: Shard, source: Source) -> Iterator[Document]:
-    """The documents of a shard of a corpus, as `read_corpus` has them, but for names in a part of a file: see `nbtext.corpus.streams.named`."""
+    """The documents of a shard of a corpus, as `read_corpus` has them."""
     if shard.files is not None:
         yield from _prepared((document(*file, source) for file in shard.files), source)
         return

@@ -44,11 +44,7 @@ class Source:
 
     def opened(self, path: str) -> AbstractContextManager[BufferedReader]:
         """The bytes of a file of documents, or of the part of it that is to be read."""
-        return opened(path, self.unpacked_limit) if self.part is None else opened_part(path, self.part, self.notices)
-
-    def shown(self, path: str) -> str:
-        """How the name of a document in a file of lines begins."""
-        return path if self.part is None else self.part.marked(path)
+        return opened(path, self.unpacked_limit) if self.part is None else opened_part(path, self.part)
 
     @cached_property
     def unpacked_limit(self) -> int:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from io import BufferedReader, TextIOWrapper
 
     from nbtext.corpus.source import Source
-    from nbtext.corpus.streams import Part
     from nbtext.settings import Reading
 
 
@@ -137,7 +136,7 @@ def documents(path: str, source: Source) -> Iterator[RawDocument]:
                 yield from _from_rows(path, rows, layout, limit)
                 return
             with opened(path) as whole, closing(rows_of_tsv(whole, delimiter or "\t", limit)) as beginning:
-                yield from _from_rows(path, rows, layout, limit, _LaterRows(source.part, beginning))
+                yield from _from_rows(path, rows, layout, limit, _LaterRows(beginning))
 
 
 def _has_header(reading: Reading, others: Sequence[str]) -> bool:
@@ -149,9 +148,8 @@ def _has_header(reading: Reading, others: Sequence[str]) -> bool:
 
 
 class _LaterRows(NamedTuple):
-    """What to know of rows that are not the first of their table: the part they are in, and the rows from the beginning of the table on."""
+    """The rows from the beginning of a table on, for rows that are not the first of it."""
 
-    part: Part
     beginning: Iterator[Row]
 
     def width(self, last: int) -> int:
@@ -160,7 +158,7 @@ class _LaterRows(NamedTuple):
 
 
 def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int, later: _LaterRows | None = None) -> Iterator[RawDocument]:
-    first, shown = (rows, path) if later is None else (later.beginning, later.part.marked(path))
+    first = rows if later is None else later.beginning
     header = [_name(field, layout.encoding) for field in next(first, (0, []))[1] or []] if layout.header else []
     places = (None if name is None else _position(name, header, path, layout) for name in (layout.text, layout.label, layout.id))
     text, label, identity = places
@@ -171,7 +169,7 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int, later
     width = len(header) or (0 if later is None else later.width(last))
     label_of = lru_cache(1 << 10)(_decoded)
     for number, fields in rows:
-        name = f"{shown}:{number}"
+        name = f"{path}:{number}"
         if fields is None:
             yield RawDocument(name, None, b"", too_large(limit))
             continue

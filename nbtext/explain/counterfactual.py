@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
     from nbtext.errors import DocumentError
-    from nbtext.model.scoring import ScoredBlock
-    from nbtext.model.text_classifier import ScoredTexts, TextClassifier
+    from nbtext.model.scoring import ScoredBlock, ScoredTexts
+    from nbtext.model.text_classifier import TextClassifier
 
     Gaps = Callable[[Sequence[tuple[int, ...]]], NDArray[np.float64]]
     Floats = NDArray[np.float64]

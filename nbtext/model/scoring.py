@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -10,13 +10,12 @@ from nbtext.decision import NO_ANSWER, DecisionRule, log_odds
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
     from nbtext.errors import DocumentError
-    from nbtext.model.text_classifier import TextClassifier
 
 
 # Why there is no answer, or (the second and third) why it is the one that every document without known terms gets.
@@ -63,8 +62,39 @@ class Answer(NamedTuple):
     """The most probable classes, as many as were asked for."""
 
 
+class ScoredTexts(NamedTuple):
+    """What the model says of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
+
+    scores: NDArray[np.float64]
+    """log p(d, C_k), in nats."""
+    log_posterior: NDArray[np.float64]
+    """log p(C_k | d), calibrated, in nats."""
+    lengths: NDArray[np.int64]
+    """Tokens of terms that count."""
+    unknown: NDArray[np.int64]
+    """Other tokens: of terms that the model does not know or that do not count."""
+
+
+class ScoringModel(Protocol):
+    """What scoring needs of a `nbtext.TextClassifier`."""
+
+    @property
+    def classes_(self) -> list[str]:
+        """The classes, in the order of the columns of all scores."""
+
+    @property
+    def documents_at_once(self) -> int:
+        """As many documents as may be scored together."""
+
+    def score_block(self, texts: Sequence[bytes]) -> ScoredTexts:
+        """Score some texts."""
+
+    def typicality(self, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the share of training documents that are less likely than each scored text, shape (n_docs,)."""
+
+
 class ScoredBlock(NamedTuple):
-    """Consecutive documents with what the model says of them, as `nbtext.model.text_classifier.ScoredTexts` has it."""
+    """Consecutive documents with what the model says of them, as `ScoredTexts` has it."""
 
     documents: list[Document]
     scores: NDArray[np.float64]
@@ -73,14 +103,14 @@ class ScoredBlock(NamedTuple):
     unknown: NDArray[np.int64]
 
 
-def scored(model: TextClassifier, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
+def scored(model: ScoringModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
     """Posteriors of a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
     for block in blocks(documents, lambda document: len(document.text), min(at_once, model.documents_at_once)):
         yield ScoredBlock(block, *model.score_block([document.text for document in block]))
 
 
 def answers(
-    model: TextClassifier,
+    model: ScoringModel,
     documents: Iterable[Document],
     rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
     *,
@@ -97,7 +127,7 @@ def answers(
 
 
 def answers_to(
-    scored_blocks: Iterable[ScoredBlock], model: TextClassifier, rule: DecisionRule, *, min_typicality: float = 0.0, top_k: int = 0
+    scored_blocks: Iterable[ScoredBlock], model: ScoringModel, rule: DecisionRule, *, min_typicality: float = 0.0, top_k: int = 0
 ) -> Iterator[Answer]:
     """As `answers`, to documents that the model has scored."""
     classes = model.classes_

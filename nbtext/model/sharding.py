@@ -1,16 +1,8 @@
-"""Counting a corpus in shards, as several processes do it: what each gets, what it gives back, and how that becomes one whole.
+"""A corpus in shards: counted and scored by several processes, or counted on a cluster, with the results and messages of a single process.
 
-Counts add exactly, so who counted what does not show in the sum. What is said of single documents is put back into the order of the shards.
-
-
-Counting a corpus on a cluster: runs of shards travel there as names, statistics come back and are added up as they come.
-
-Sums of equally many runs are added to each other, so that each run's counts go through few sums and few sums are in memory at once.
-
-Scoring a corpus in shards, by this process or several: the documents in their order with what the model says of them.
-
-In the last bits a score may depend on which documents are scored with it. Shards are cut without regard to the number of processes, and no
-block goes beyond a shard, so that results do not depend on it.
+Counts add exactly, so the sum does not depend on who counted what. What is reported of single documents is put back into the order of the shards.
+In the last bits a score may depend on which documents are scored with it: shards are cut without regard to the number of processes, and no block
+of documents goes beyond a shard.
 """
 
 from __future__ import annotations
@@ -19,19 +11,19 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import Names, read_shard, source_of
+from nbtext.corpus.reading import read_shard, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.model.scoring import ScoredBlock, scored
-from nbtext.parallel.processes import Pace, Share, Shares, Tally
+from nbtext.parallel.processes import Pace, Share, Shares, Tally, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,13 +32,66 @@ if TYPE_CHECKING:
     from nbtext.corpus.reading import Shard
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.scoring import ScoringModel
     from nbtext.parallel.cluster import Cluster
     from nbtext.settings import Reading
 
+    Heard = Callable[[int, int], object]
+    """Is told the documents and the bytes read so far."""
 
-SHOWN = 10
-"""Documents of a shard of which it is kept why they could not be read; of the others, how many they are."""
+Item = TypeVar("Item")
+
+NAMED_PER_SHARD = 10
+"""Documents of a shard that could not be read are named up to this many, with the reason; the others are counted."""
+
+RUNS_PER_THREAD = 4
+"""Runs of shards for each thread of a cluster, so that the last one to finish is not waited for long."""
+
+MOST_SHARDS = 256
+"""Shards in a run: about a gigabyte of text."""
+
+
+@dataclass
+class Outcome:
+    """What there is to report of a shard, or of some consecutive documents of it, beside counts and scores."""
+
+    number: int = 0
+    """The place of the shard in the corpus."""
+    notices: Notices = field(default_factory=Notices)
+    documents: int = 0
+    """Those that could be read."""
+    read: int = 0
+    """Bytes read for them, if they were read from a file of lines."""
+    problems: list[tuple[str, DocumentError]] = field(default_factory=list)
+    """The first documents that could not be read."""
+    names: list[str] = field(default_factory=list)
+    notes: list[Any] = field(default_factory=list)
+    """Of each document that could be read; empty unless asked for."""
+
+    def fail(self, name: str, problem: DocumentError, *, at_once: bool) -> None:
+        """Record that a document could not be read, or with ``at_once`` raise why."""
+        if at_once:
+            raise fatal(name, problem)
+        if len(self.problems) < NAMED_PER_SHARD:
+            self.problems.append((name, problem))
+        else:
+            self.notices.unnamed += 1
+
+
+def fatal(name: str, problem: DocumentError) -> DocumentError:
+    """Return the problem of a document as the reason for which everything ends."""
+    return DocumentError(problem.message, where=name, hint=problem.hint)
+
+
+def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
+    """Yield the documents; tell from time to time, and in the end, how many documents and bytes have been read."""
+    seen, begin, pace = 0, bytes_read(), Pace()
+    for seen, document in enumerate(documents, 1):
+        yield document
+        if seen >= pace.due:
+            heard(seen, bytes_read() - begin)
+            pace.reported()
+    heard(seen, bytes_read() - begin)
 
 
 class Counting(NamedTuple):
@@ -58,38 +103,12 @@ class Counting(NamedTuple):
     """As resolved for these documents."""
     columns: Sequence[str] = ()
     fail: bool = False
-    """Whether a document that cannot be read ends everything."""
+    """Let a document that cannot be read end everything."""
     note: Callable[[Document], Any] | None = None
-    """What is to be noted of each document, if all are to be kept as counts, with their names, and not a sample."""
+    """Returns what is to be kept of each document, if all are to be kept as counts, with their names, and not a sample."""
 
 
-@dataclass
-class Outcome:
-    """What there is to tell of a shard beside its counts; names as `nbtext.corpus.reading.Names` puts right."""
-
-    number: int
-    notices: Notices = field(default_factory=Notices)
-    documents: int = 0
-    """Those that could be read."""
-    read: int = 0
-    """Bytes read for them, if they were read from a file of lines."""
-    failed: int = 0
-    problems: list[tuple[str, DocumentError]] = field(default_factory=list)
-    """Of the first that could not."""
-    names: list[str] = field(default_factory=list)
-    notes: list[Any] = field(default_factory=list)
-    """Of each document that could be read; empty unless asked for."""
-
-    def fail(self, name: str, problem: DocumentError, *, at_once: bool) -> None:
-        """Note that a document could not be read; raises its problem if that is to be done."""
-        if at_once:
-            raise DocumentError(problem.message, where=name, hint=problem.hint)
-        self.failed += 1
-        if len(self.problems) < SHOWN:
-            self.problems.append((name, problem))
-
-
-class Piece(NamedTuple):
+class PartialCounts(NamedTuple):
     """What one process counted: nothing if there was no document or if it failed, and why it did."""
 
     statistics: ClassStatistics | None
@@ -99,90 +118,62 @@ class Piece(NamedTuple):
     """Of the last of the outcomes."""
 
 
-def count_shards(of: Counting, share: Share) -> Piece:
+def count_shards(counting: Counting, share: Share) -> PartialCounts:
     """Count the shards with the numbers in a share, one after the other."""
     outcomes: list[Outcome] = []
-    labelled = _labelled(of, share, outcomes)
+    labelled = ((document.label or "", document.text) for document in paced(_readable(counting, share, outcomes), share.report))
     try:
         first = next(labelled, None)
         if first is None:
-            return Piece(None, None, outcomes)
-        if of.note is not None:
-            return Piece(*count_documents(chain([first], labelled), of.analysis), outcomes)
-        counts = count_corpus(chain([first], labelled), of.analysis)
-        return Piece(counts.statistics, counts, outcomes)
+            return PartialCounts(None, None, outcomes)
+        if counting.note is not None:
+            whole = count_documents(chain([first], labelled), counting.analysis)
+            return PartialCounts(*whole, outcomes)
+        counts = count_corpus(chain([first], labelled), counting.analysis)
+        return PartialCounts(counts.statistics, counts, outcomes)
     except (NbtextError, MemoryError) as problem:
         share.withdraw()
-        return Piece(None, None, outcomes, problem)
+        return PartialCounts(None, None, outcomes, problem)
 
 
-def _labelled(of: Counting, share: Share, outcomes: list[Outcome]) -> Iterator[tuple[str, bytes]]:
-    begin, seen, pace = bytes_read(), 0, Pace()
+def _readable(counting: Counting, share: Share, outcomes: list[Outcome]) -> Iterator[Document]:
     for number in share:
         outcome = Outcome(number)
         outcomes.append(outcome)
         before = bytes_read()
-        source = source_of(of.reading, outcome.notices, labelled=True, columns=of.columns)
-        for document in read_shard(of.shards[number], source):
+        source = source_of(counting.reading, outcome.notices, labelled=True, columns=counting.columns)
+        for document in read_shard(counting.shards[number], source):
             if document.problem is not None:
-                outcome.fail(document.id, document.problem, at_once=of.fail)
+                outcome.fail(document.id, document.problem, at_once=counting.fail)
                 continue
             outcome.documents += 1
-            if of.note is not None:
+            if counting.note is not None:
                 outcome.names.append(document.id)
-                outcome.notes.append(of.note(document))
-            seen += 1
-            if seen >= pace.due:
-                share.report(seen, bytes_read() - begin)
-                pace.reported()
-            yield document.label or "", document.text
+                outcome.notes.append(counting.note(document))
+            yield document
         outcome.read = bytes_read() - before
-        share.report(seen, bytes_read() - begin)
 
 
-def in_order(pieces: Sequence[Piece], shards: Sequence[Shard], notices: Notices) -> Iterator[Outcome]:
-    """The outcomes of all shards in their order, names put right and notices passed on; raises the failure of the first that failed."""
+def outcomes_in_order(pieces: Sequence[PartialCounts]) -> Iterator[Outcome]:
+    """Yield the outcomes of all shards in their order; raise the failure of the first that failed, after its outcome."""
     failures = {piece.outcomes[-1].number if piece.outcomes else -1: piece.failure for piece in pieces if piece.failure is not None}
     if -1 in failures:
         raise failures[-1]
-    names = Names()
     for outcome in sorted((outcome for piece in pieces for outcome in piece.outcomes), key=lambda outcome: outcome.number):
-        names.begin(shards[outcome.number])
-        yield put_right(outcome, names, notices)
+        yield outcome
         if (failure := failures.get(outcome.number)) is not None:
-            raise put_right_failure(failure, names)
-        names.end(outcome.notices.line_ends)
+            raise failure
 
 
-def put_right(outcome: Outcome, names: Names, notices: Notices) -> Outcome:
-    """The outcome of the next shard in order with names put right, its notices added to those of the whole."""
-    outcome.problems = [(names.of(name), problem) for name, problem in outcome.problems]
-    outcome.names = [names.of(name) for name in outcome.names]
-    notices.transcoded += outcome.notices.transcoded
-    notices.unlabelled += outcome.notices.unlabelled
-    notices.warnings += outcome.notices.warnings
-    return outcome
+def joined_counts(pieces: Iterable[PartialCounts]) -> CorpusCounts | None:
+    """Return the counts of all pieces together; None if there were no documents."""
+    return tree_sum((piece.counts for piece in pieces if isinstance(piece.counts, CorpusCounts)), add)
 
 
-def put_right_failure(failure: BaseException, names: Names) -> BaseException:
-    """What ended the reading of the present shard, with the name in it put right."""
-    if isinstance(failure, NbtextError) and failure.where is not None:
-        failure.where = names.of(failure.where)
-    return failure
-
-
-def joined_counts(pieces: Sequence[Piece]) -> CorpusCounts | None:
-    """The counts of all pieces together; None if there were no documents."""
-    joined: CorpusCounts | None = _as_tree(
-        [piece.counts for piece in pieces if isinstance(piece.counts, CorpusCounts)], lambda one, other: one + other
-    )
-    return joined
-
-
-def joined_documents(pieces: Sequence[Piece]) -> tuple[ClassStatistics, CountedDocuments] | None:
-    """The statistics and documents of all pieces together, documents in the order of the shards; None if there are none."""
-    full = [piece for piece in pieces if piece.statistics is not None]
-    whole = _as_tree([(piece.statistics, piece.counts) for piece in full], _beside)
+def joined_documents(pieces: Sequence[PartialCounts]) -> tuple[ClassStatistics, CountedDocuments] | None:
+    """Return the statistics and documents of all pieces together, documents in the order of the shards; None if there are none."""
+    full = [piece for piece in pieces if isinstance(piece.counts, CountedDocuments)]
+    whole: Any = tree_sum(((piece.statistics, piece.counts) for piece in full), _beside)
     if whole is None:
         return None
     statistics, documents = whole
@@ -193,95 +184,72 @@ def joined_documents(pieces: Sequence[Piece]) -> tuple[ClassStatistics, CountedD
     return statistics, documents.rows(np.argsort(shard, kind="stable"))
 
 
-def _beside(
-    one: tuple[ClassStatistics, CountedDocuments], other: tuple[ClassStatistics, CountedDocuments]
-) -> tuple[ClassStatistics, CountedDocuments]:
-    statistics, mine, theirs = one[0].combined(other[0], 1)
-    return statistics, CountedDocuments.joined((one[1].renumbered(mine), other[1].renumbered(theirs)))
+def _beside(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[ClassStatistics, CountedDocuments]:
+    statistics, of_left, of_right = left[0].combined(right[0], 1)
+    return statistics, CountedDocuments.joined((left[1].renumbered(of_left), right[1].renumbered(of_right)))
 
 
-def _as_tree(items: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:  # noqa: ANN401 - of the type of the items
-    """All joined, neighbours first, so that each goes through few sums; None if there are none."""
-    while len(items) > 1:
-        items = [join(*items[place : place + 2]) if place + 1 < len(items) else items[place] for place in range(0, len(items), 2)]
-    return items[0] if items else None
+def tree_sum(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item | None:
+    """Join items in their order; None if there are none.
 
-
-RUNS_PER_THREAD = 4
-"""So that the last one to finish is not waited for long."""
-
-
-MOST_SHARDS = 256
-"""In a run: about a gigabyte of text."""
+    Sums of equally many items are joined, so that each item goes through few sums, and few sums are in memory at once.
+    """
+    sums: list[Item | None] = []  # at place n that of 2 ** n items, if the number of items has that power of two
+    for item in items:
+        for level, earlier in enumerate(sums):
+            if earlier is None:
+                sums[level] = item
+                break
+            item, sums[level] = join(earlier, item), None  # noqa: PLW2901 - carried over, as in binary addition
+        else:
+            sums.append(item)
+    left = [total for total in sums if total is not None]
+    return reduce(lambda later, earlier: join(earlier, later), left) if left else None
 
 
 class Run(NamedTuple):
     """Consecutive shards of a corpus, the first of which has this number there."""
 
-    of: Counting
+    counting: Counting
     first: int
 
 
-def runs(of: Counting, threads: int) -> Iterator[Run]:
-    """The shards of a corpus in runs for so many threads."""
-    size = min(max(len(of.shards) // (RUNS_PER_THREAD * max(threads, 1)), 1), MOST_SHARDS)
-    for first in range(0, len(of.shards), size):
-        yield Run(of._replace(shards=of.shards[first : first + size]), first)
+def runs(counting: Counting, threads: int) -> Iterator[Run]:
+    """Yield the shards of a corpus in runs for so many threads."""
+    size = min(max(len(counting.shards) // (RUNS_PER_THREAD * max(threads, 1)), 1), MOST_SHARDS)
+    for first in range(0, len(counting.shards), size):
+        yield Run(counting._replace(shards=counting.shards[first : first + size]), first)
 
 
-def count_run(run: Run) -> Piece:
-    """What there is to count and to tell of a run, by a worker that reads its shards itself."""
-    piece = count_shards(run.of, Share(Shares(len(run.of.shards), 1), Tally(1, seen_by_all=False), 0))
+def count_run(run: Run) -> PartialCounts:
+    """Count a run, as a worker of a cluster that reads the shards itself."""
+    piece = count_shards(run.counting, Share(Shares(len(run.counting.shards), 1), Tally(1, seen_by_all=False), 0))
     for outcome in piece.outcomes:
         outcome.number += run.first
     return piece
 
 
-def counted_on(
-    cluster: Cluster, of: Counting, heard: Callable[[int, int], object] | None = None
-) -> tuple[CorpusCounts | None, list[Piece]]:
-    """The counts of a corpus, None if there is not one document, and its pieces without them, for what is to be told.
+def count_on_cluster(cluster: Cluster, counting: Counting, heard: Heard | None = None) -> tuple[CorpusCounts | None, list[PartialCounts]]:
+    """Return the counts of a corpus, None if there is not one document, and its pieces without them, for their outcomes."""
+    counted: list[PartialCounts] = []
 
-    ``heard`` is told the documents and bytes read so far.
-    """
-    total, told = SumOfCounts(), []
-    documents = read = 0
-    for piece in cluster.results(count_run, runs(of, cluster.threads)):
-        documents += sum(outcome.documents for outcome in piece.outcomes)
-        read += sum(outcome.read for outcome in piece.outcomes)
-        if heard is not None:
-            heard(documents, read)
-        if isinstance(piece.counts, CorpusCounts):
-            total.add(piece.counts)
-        told.append(piece._replace(statistics=None, counts=None))
-    return total.sum(), told
+    def arriving() -> Iterator[PartialCounts]:
+        documents = read = 0
+        for piece in cluster.results(count_run, runs(counting, cluster.threads)):
+            documents += sum(outcome.documents for outcome in piece.outcomes)
+            read += sum(outcome.read for outcome in piece.outcomes)
+            if heard is not None:
+                heard(documents, read)
+            yield piece
+            counted.append(piece._replace(statistics=None, counts=None))
 
-
-class SumOfCounts:
-    """A sum of counts that come one after the other, as a tree: one sum for each power of two that the number of them is made of."""
-
-    def __init__(self) -> None:
-        self._sums: list[CorpusCounts | None] = []
-
-    def add(self, counts: CorpusCounts) -> None:
-        """Add counts."""
-        for level, other in enumerate(self._sums):
-            if other is None:
-                self._sums[level] = counts
-                return
-            counts, self._sums[level] = other + counts, None
-        self._sums.append(counts)
-
-    def sum(self) -> CorpusCounts | None:
-        """All of them together; None if there were none."""
-        left = [counts for counts in self._sums if counts is not None]
-        return reduce(add, left) if left else None
+    return joined_counts(arriving()), counted
 
 
 class Scoring(NamedTuple):
     """A model, and how the documents are read that it scores."""
 
-    model: TextClassifier
+    model: ScoringModel
     reading: Reading
     labelled: bool
     columns: Sequence[str] = ()
@@ -290,106 +258,72 @@ class Scoring(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Some consecutive documents with what the model says of them; what else there is to tell of them, and what ended the reading after them, if anything did."""
+    """Some consecutive documents with their scores, what else there is to report of them, and what ended the reading after them, if anything did."""
 
     block: ScoredBlock | None
     outcome: Outcome
     failure: DocumentError | PathError | None = None
 
 
-def scored_in_shards(
-    of: Scoring, shards: Iterable[Shard], notices: Notices, jobs: int, heard: Callable[[int, int], object] | None = None
-) -> Iterator[Scored]:
-    """All shards in order, names put right, by so many other processes if they are several; what comes with a failure is the last.
+def score_shards(
+    scoring: Scoring, shards: Iterable[Shard], jobs: int, report: Callable[[Outcome], object], heard: Heard | None = None
+) -> Iterator[ScoredBlock]:
+    """Yield all documents in order, scored by ``jobs`` other processes, or by this one if ``jobs`` is 1.
 
-    ``heard`` is told the documents and bytes read.
+    ``report`` is called with the outcome of each block before that is yielded. Raises what ended the reading, after the documents before it.
     """
-    names = Names()
-    total = SumOfScored(heard)
-    for shard, done in _elsewhere(of, shards, jobs) if jobs > 1 else ((shard, None) for shard in shards):
-        names.begin(shard)
-        line_ends = 0
-        for block, outcome, failure in _scored(of, shard, total) if done is None else done:
-            total.add(outcome)
-            put_right(outcome, names, notices)
-            line_ends += outcome.notices.line_ends
-            renamed = block
-            if block is not None and shard.part is not None and shard.part.start:
-                renamed = block._replace(documents=[document._replace(id=names.of(document.id)) for document in block.documents])
+    documents = read = 0
+    elsewhere = in_order(_score_shard, scoring, shards, jobs, is_ours=_may_be_large) if jobs > 1 else ((shard, None) for shard in shards)
+    for shard, done in elsewhere:
+        for block, outcome, failure in _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done:
+            documents, read = documents + outcome.documents, read + outcome.read
+            if heard is not None:
+                heard(documents, read)
+            report(outcome)
+            if block is not None:
+                yield block
             if failure is not None:
-                put_right_failure(failure, names)
-            yield Scored(renamed, outcome, failure)
-            if failure is not None:
-                return
-        names.end(line_ends)
+                raise failure
 
 
-class SumOfScored:
-    """How many documents and bytes have been read."""
-
-    def __init__(self, heard: Callable[[int, int], object] | None) -> None:
-        self._heard = heard
-        self._documents = self._read = 0
-
-    def add(self, outcome: Outcome) -> None:
-        """Some documents and bytes more."""
-        self._documents += outcome.documents
-        self._read += outcome.read
-        if self._heard is not None:
-            self._heard(self._documents, self._read)
-
-    def watched(self, documents: Iterator[Document]) -> Iterator[Document]:
-        """The documents as they come, each told of before it is added."""
-        if self._heard is None:
-            yield from documents
-            return
-        before, begin, pace = self._documents, bytes_read() - self._read, Pace()
-        for seen, document in enumerate(documents, 1):
-            yield document
-            if seen >= pace.due:
-                self._heard(before + seen, bytes_read() - begin)
-                pace.reported()
-
-
-def _elsewhere(of: Scoring, shards: Iterable[Shard], jobs: int) -> Iterator[tuple[Shard, list[Scored] | None]]:
-    from nbtext.parallel.processes import in_order
-
-    return in_order(_scored_shard, of, shards, jobs, is_ours=_may_be_large)
+def _beyond(heard: Heard | None, documents: int, read: int) -> Heard | None:
+    """Return what is to be told of further documents and bytes."""
+    return heard and (lambda seen, n_bytes: heard(documents + seen, read + n_bytes))
 
 
 def _may_be_large(shard: Shard) -> bool:
-    """Whether it is a whole file or stream, whose scores are not to be kept until all are there."""
+    """Return whether a shard is a whole file or stream, whose scores are not to be kept until all are there."""
     return shard.part is None and shard.files is None
 
 
-def _scored_shard(of: Scoring, shard: Shard) -> list[Scored]:
-    return list(_scored(of, shard))
+def _score_shard(scoring: Scoring, shard: Shard) -> list[Scored]:
+    return list(_score(scoring, shard, None))
 
 
-def _scored(of: Scoring, shard: Shard, total: SumOfScored | None = None) -> Iterator[Scored]:
+def _score(scoring: Scoring, shard: Shard, heard: Heard | None) -> Iterator[Scored]:
     begin = bytes_read()
-    outcomes = [Outcome(0)]
-    ended: list[DocumentError | PathError] = []
-    documents = _documents(of, shard, outcomes, ended)
-    for block in scored(of.model, documents if total is None else total.watched(documents)):
+    outcomes = [Outcome()]
+    failures: list[DocumentError | PathError] = []
+    documents = _documents(scoring, shard, outcomes, failures)
+    for block in scored(scoring.model, documents if heard is None else paced(documents, heard)):
         outcome = outcomes.pop()
-        outcomes.append(Outcome(0))
+        outcomes.append(Outcome())
         outcome.documents, outcome.read = len(block.documents), bytes_read() - begin
         begin += outcome.read
         yield Scored(block, outcome)
-    yield Scored(None, outcomes.pop(), ended[0] if ended else None)
+    yield Scored(None, outcomes.pop(), failures[0] if failures else None)
 
 
-def _documents(of: Scoring, shard: Shard, outcomes: list[Outcome], ended: list[DocumentError | PathError]) -> Iterator[Document]:
-    """The documents of a shard; what is noticed of them goes to the last of the outcomes."""
+def _documents(scoring: Scoring, shard: Shard, outcomes: list[Outcome], failures: list[DocumentError | PathError]) -> Iterator[Document]:
+    """Yield the documents of a shard; what is noticed of them goes to the last of the outcomes."""
     notices = Notices()
-    source = source_of(of.reading, notices, labelled=of.labelled, columns=of.columns)
+    source = source_of(scoring.reading, notices, labelled=scoring.labelled, columns=scoring.columns)
     try:
         for document in read_shard(shard, source):
-            if document.problem is None or of.on_error == "record":
+            if document.problem is None or scoring.on_error == "record":
                 yield document
             else:
-                outcomes[-1].fail(document.id, document.problem, at_once=of.on_error == "fail")
+                outcomes[-1].fail(document.id, document.problem, at_once=scoring.on_error == "fail")
     except (DocumentError, PathError) as problem:
-        ended.append(problem)
-    outcomes[-1].notices = notices
+        failures.append(problem)
+    outcomes[-1].notices.add(notices)

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,8 +32,9 @@ from nbtext.counts.corpus_counts import CorpusCounts, settled, without
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import CELLS_AT_ONCE
-from nbtext.decision import NO_ANSWER, minimum_error
+from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import DocumentError, ModelError, UsageError, counted
+from nbtext.model.scoring import ScoredTexts
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.training import Learnt, classifier, language_models, learn, looked_up, needs_documents, require_additive
 from nbtext.settings import COUNTING, NLTK_STEMMERS, TRAINING, Reading, Settings
@@ -47,10 +48,13 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from nbtext.classifiers.base import Classifier
+    from nbtext.corpus.document import Notices
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.model.corpus_flow import Corpus, Progress
+    from nbtext.model.scoring import Answer
     from nbtext.model.training import Learnt
 
     Text = str | bytes | Mapping[str, object]
@@ -163,19 +167,6 @@ def _utf8(text: object) -> bytes:
     raise UsageError(f"{text!r} is not a text; texts are str, or bytes in UTF-8", hint="leave the document out, or give an empty text")
 
 
-class ScoredTexts(NamedTuple):
-    """What the model says of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
-
-    scores: NDArray[np.float64]
-    """log p(d, C_k), in nats."""
-    log_posterior: NDArray[np.float64]
-    """log p(C_k | d), calibrated, in nats."""
-    lengths: NDArray[np.int64]
-    """Tokens of terms that count."""
-    unknown: NDArray[np.int64]
-    """Other tokens: of terms that the model does not know or that do not count."""
-
-
 def versions(settings: Settings) -> dict[str, str]:
     """Return the versions that write a model: of nbtext, and of the stemming package whose stems the model's terms are."""
     if settings.stemmer == "none":
@@ -279,6 +270,88 @@ class TextClassifier(ForScikitLearn):
         """Learn from a whole corpus as `nbtext.counts.counting.count_documents` counts it under these settings."""
         counts = CorpusCounts(statistics, DocumentSample.of(documents, self.settings.sample))
         return self._estimate(counts, self.settings, documents if self._needs_documents else None)
+
+    def fit_corpus(
+        self,
+        paths: str | Sequence[str],
+        *,
+        jobs: int = 1,
+        scheduler: str | None = None,
+        on_error: str = "record",
+        on_problem: Callable[[str, DocumentError], object] | None = None,
+        on_progress: Callable[[Progress], object] | None = None,
+        notices: Notices | None = None,
+        **reading: object,
+    ) -> TextClassifier:
+        """Learn from the labelled documents of a path or several, as `nbtext train` does; forgets what was learnt before.
+
+        ``reading`` has parameters of `nbtext.settings.READING`. ``jobs`` processes count, 0 for as many as there are processors, or the cluster of a Dask
+        ``scheduler``. Documents that cannot be read are passed to ``on_problem`` with their names and left out; with ``on_error="fail"`` the first
+        raises `DocumentError`. ``on_progress`` and ``notices`` are those of `nbtext.model.corpus_flow.Corpus`. Raises `UsageError` if there is not one
+        document, and `PathError` for a path that cannot be read.
+        """
+        from nbtext.corpus.document import Notices
+        from nbtext.corpus.reading import resolved
+        from nbtext.counts.counting import require_words
+        from nbtext.model.corpus_flow import Corpus, ignore
+
+        paths = [paths] if isinstance(paths, str) else list(paths)
+        before = self.settings
+        self.reading = resolved(Reading.of({**self.reading, **reading}), paths, labelled=True)
+        try:
+            require_words(self.settings)
+            looked_up(self.analysis)  # raises now what it would raise when all is counted
+            corpus = Corpus(paths, self.reading, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
+            return self.learn_corpus(corpus, jobs, scheduler)
+        except BaseException:
+            self.settings = before
+            raise
+
+    def learn_corpus(self, corpus: Corpus, jobs: int = 1, scheduler: str | None = None) -> TextClassifier:
+        """Learn from a labelled corpus, read as `reading` says; forgets what was learnt before. Raises as `fit_corpus` does."""
+        from nbtext.model.corpus_flow import count_each, count_in_total, no_documents
+
+        if self.settings.max_terms is not None and (jobs != 1 or scheduler is not None):
+            raise UsageError("--max-terms goes with one job", hint="which terms are left out depends on the order of all documents")
+        if scheduler is None and self._needs_documents:
+            counted_corpus = count_each(self.analysis, corpus, jobs)
+            if counted_corpus is None:
+                raise no_documents()
+            return self.fit_counted(counted_corpus.statistics, counted_corpus.documents)
+        counts = count_in_total(self.analysis, corpus, jobs, scheduler)
+        if counts is None:
+            raise no_documents()
+        return self.learn(counts)
+
+    def answers(
+        self,
+        paths: str | Sequence[str],
+        rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+        *,
+        min_typicality: float = 0.0,
+        top_k: int = 0,
+        jobs: int = 1,
+        on_error: str = "record",
+        on_problem: Callable[[str, DocumentError], object] | None = None,
+        on_progress: Callable[[Progress], object] | None = None,
+        notices: Notices | None = None,
+        **reading: object,
+    ) -> Iterator[Answer]:
+        """Yield the answer to each document of a path or several, in order, as `nbtext classify` does.
+
+        Documents are read as the training documents were, but for parameters of `nbtext.settings.READING` in ``reading``. One that cannot be read has
+        an answer with its problem; with ``on_error="skip"`` it is left out and passed to ``on_problem``, with ``"fail"`` it raises `DocumentError`.
+        The other arguments are those of `fit_corpus` and `nbtext.model.scoring.answers`. Where a file breaks off, `PathError` is raised after the
+        answers to the documents before.
+        """
+        from nbtext.corpus.document import Notices
+        from nbtext.model.corpus_flow import Corpus, answer_corpus, ignore, reading_like
+
+        paths = [paths] if isinstance(paths, str) else list(paths)
+        like_training = reading_like(self.reading, paths, reading)
+        corpus = Corpus(paths, like_training, False, (), on_error, on_problem or ignore, on_progress, notices or Notices())
+        yield from answer_corpus(self, corpus, rule, min_typicality=min_typicality, top_k=top_k, jobs=jobs)
+        corpus.finish()
 
     def partial_fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
         """Learn from more texts; new classes and terms are welcome. The result is that of one `fit` with all of them.

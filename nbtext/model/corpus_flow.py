@@ -1,0 +1,332 @@
+"""A corpus on its way through a model: its documents are read, counted and scored, by this process, by several, or on a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbtext.attributes import KINDS, Attributes
+from nbtext.corpus.document import Notices
+from nbtext.corpus.reading import BYTES, read_corpus, resolve_format, resolved, shards, source_of
+from nbtext.counts.counting import count_corpus, count_documents
+from nbtext.decision import DecisionRule
+from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, counted
+from nbtext.model.scoring import answers_to, scored
+from nbtext.model.sharding import (
+    Counting,
+    Outcome,
+    Scoring,
+    count_on_cluster,
+    count_shards,
+    fatal,
+    joined_counts,
+    joined_documents,
+    outcomes_in_order,
+    paced,
+    score_shards,
+)
+from nbtext.model.training import needs_documents
+from nbtext.settings import Reading
+from nbtext.text.analyzer import BLOCK_DOCUMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from nbtext.corpus.document import Document
+    from nbtext.corpus.reading import Shard
+    from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.counting import Analysis
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.model.scoring import Answer, ScoredBlock, ScoringModel
+    from nbtext.model.sharding import PartialCounts
+
+WORTH_A_PROCESS = 3
+"""Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
+
+BYTES_SCORED = BYTES >> 2
+"""About what a shard to be scored holds: scores take more memory than counts."""
+
+SCORES = 1 << 28
+"""Bytes of text times classes of such a shard at most, so that many classes do not fill the memory."""
+
+MOST_CLASSES = 1 << 14
+"""With more classes there is too little text in a shard to send it anywhere."""
+
+STDIN = "-"
+
+
+class Progress(NamedTuple):
+    """How far the reading of a corpus has come."""
+
+    documents: int
+    bytes: int
+    """Of files of documents; of a directory none are counted."""
+    is_done: bool = False
+    """All is read, or reading has failed; nothing follows."""
+
+
+def ignore(*_: object) -> None:
+    """Do nothing with what is reported."""
+
+
+@dataclass
+class Corpus:
+    """Documents of some paths, to be read once, and where to report what happens meanwhile."""
+
+    paths: Sequence[str]
+    reading: Reading
+    labelled: bool
+    columns: Sequence[str] = ()
+    """Further columns to be read with each document."""
+    on_error: str = "record"
+    """What to do with documents that cannot be read: ``record`` keeps them, with their problem, where no labels are wanted, ``skip`` leaves them
+    out, and ``fail`` ends the reading."""
+    on_problem: Callable[[str, DocumentError], object] = ignore
+    """Is called with the name and the problem of each document that is left out, of some shards only with the first; `Notices.unnamed` counts the rest."""
+    on_progress: Callable[[Progress], object] | None = None
+    """Is called about 20 times a second while documents are read."""
+    notices: Notices = field(default_factory=Notices)
+    failure: NbtextError | None = field(default=None, init=False)
+    """What ended the reading of documents without labels early, after the first of them: those before it are to be answered."""
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yield every document, also one that cannot be read, unless ``on_error`` says otherwise."""
+        begun = False
+        try:
+            for document in self._read():
+                if document.problem is not None and self.on_error != "record":
+                    self._leave_out(document.id, document.problem)
+                    continue
+                begun = True
+                yield document
+        except (DocumentError, PathError) as problem:
+            self.break_off(problem, begun=begun)
+
+    def readable(self) -> Iterator[Document]:
+        """Yield the documents that can be read."""
+        for document in self._read():
+            if document.problem is None:
+                yield document
+            else:
+                self._leave_out(document.id, document.problem)
+
+    def labelled_texts(self) -> Iterator[tuple[str, bytes]]:
+        """Yield label and text of the documents that can be read."""
+        return ((document.label or "", document.text) for document in self.readable())
+
+    def break_off(self, problem: NbtextError, *, begun: bool) -> None:
+        """Keep for `finish` what ended the reading early, or raise it now if there was no document before."""
+        if not begun:
+            raise problem
+        self.failure = problem
+
+    def finish(self) -> None:
+        """Raise what ended the reading early, if anything did."""
+        if self.failure is not None:
+            raise self.failure
+
+    def resolved(self) -> Reading:
+        """Return how the documents are read, with what ``auto`` means in its place."""
+        return resolved(self.reading, self.paths, labelled=self.labelled)
+
+    def shards(self, reading: Reading, size: int = BYTES) -> Iterator[Shard]:
+        """Yield the corpus in shards of about ``size`` bytes; ``reading`` as `resolved` returns it."""
+        return shards(self.paths, source_of(reading, self.notices, labelled=self.labelled, columns=self.columns), size)
+
+    def report(self, outcome: Outcome) -> None:
+        """Report what happened in a shard."""
+        for name, problem in outcome.problems:
+            self.on_problem(name, problem)
+        self.notices.add(outcome.notices)
+
+    def _leave_out(self, name: str, problem: DocumentError) -> None:
+        if self.on_error == "fail":
+            raise fatal(name, problem)
+        self.on_problem(name, problem)
+
+    def _read(self) -> Iterator[Document]:
+        documents = read_corpus(self.paths, self.reading, self.notices, labelled=self.labelled, columns=self.columns)
+        with Watch(self) as heard:
+            yield from documents if heard is None else paced(documents, heard)
+
+
+class Watch:
+    """Reports the progress of a corpus, and in the end that it is over."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._report, self._last = corpus.on_progress, (0, 0)
+
+    def __enter__(self) -> Callable[[int, int], None] | None:
+        """Return what is to be told the documents and bytes read so far; None if nobody wants to know."""
+        return None if self._report is None else self._heard
+
+    def __exit__(self, *_: object) -> None:
+        if self._report is not None:
+            self._report(Progress(*self._last, is_done=True))
+
+    def _heard(self, documents: int, read: int) -> None:
+        self._last = documents, read
+        if self._report is not None:
+            self._report(Progress(documents, read))
+
+
+class CountedCorpus(NamedTuple):
+    """All documents of a corpus as counts, in its order."""
+
+    statistics: ClassStatistics
+    documents: CountedDocuments
+    names: list[str]
+    notes: list[Any]
+    """What was noted of each document."""
+
+
+def no_documents() -> UsageError:
+    """Return the error for a corpus in which there is not one document."""
+    return UsageError("the corpus has no documents that can be read")
+
+
+def columns_of(document: Document) -> tuple[str, ...]:
+    """Note the further columns of a document."""
+    return document.columns
+
+
+def count_in_total(analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler: str | None = None) -> CorpusCounts | None:
+    """Return statistics and sample of a labelled corpus, counted in so many processes or on a cluster; None if there is not one document.
+
+    Raises `UsageError` for what a cluster cannot do, and what reading raises.
+    """
+    if scheduler is not None:
+        return _count_on_cluster(analysis, corpus, scheduler)
+    if jobs == 1:
+        labelled = corpus.labelled_texts()
+        first = next(labelled, None)
+        return first and count_corpus(chain([first], labelled), analysis)
+    pieces = _count_in_shards(analysis, corpus, jobs, None)
+    for outcome in outcomes_in_order(pieces):
+        corpus.report(outcome)
+    return joined_counts(pieces)
+
+
+def count_each(analysis: Analysis, corpus: Corpus, jobs: int = 1, note: Callable[[Document], Any] = columns_of) -> CountedCorpus | None:
+    """Return each document of a labelled corpus as counts, with its name and what ``note`` returns for it; None if there is not one.
+
+    Raises what reading raises.
+    """
+    names: list[str] = []
+    notes: list[Any] = []
+    if jobs == 1:
+
+        def noted() -> Iterator[tuple[str, bytes]]:
+            for document in corpus.readable():
+                names.append(document.id)
+                notes.append(note(document))
+                yield document.label or "", document.text
+
+        labelled = noted()
+        first = next(labelled, None)
+        return first and CountedCorpus(*count_documents(chain([first], labelled), analysis), names, notes)
+    pieces = _count_in_shards(analysis, corpus, jobs, note)
+    for outcome in outcomes_in_order(pieces):
+        corpus.report(outcome)
+        names += outcome.names
+        notes += outcome.notes
+    joined = joined_documents(pieces)
+    return joined and CountedCorpus(*joined, names, notes)
+
+
+def _count_in_shards(analysis: Analysis, corpus: Corpus, jobs: int, note: Callable[[Document], Any] | None) -> list[PartialCounts]:
+    from nbtext.parallel.processes import cores, side_by_side
+
+    counting = _counting(analysis, corpus, note)
+    worthwhile = 1 if STDIN in corpus.paths else len(counting.shards) // WORTH_A_PROCESS
+    processes = min(jobs or cores(), worthwhile) if worthwhile > 1 else 1
+    with Watch(corpus) as heard:
+        return side_by_side(count_shards, counting, len(counting.shards), processes, heard)
+
+
+def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str) -> CorpusCounts | None:
+    from nbtext.parallel.cluster import cluster
+
+    if needs_documents(analysis.settings):
+        raise UsageError("--backend dask is for models of counts alone", hint="use --jobs")
+    if STDIN in corpus.paths:
+        raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
+    counting = _counting(analysis, corpus, None)
+    counting = counting._replace(shards=[shard.absolute() for shard in counting.shards])
+    with cluster(scheduler) as workers, Watch(corpus) as heard:
+        counts, pieces = count_on_cluster(workers, counting, heard)
+    for outcome in outcomes_in_order(pieces):
+        corpus.report(outcome)
+    return counts
+
+
+def _counting(analysis: Analysis, corpus: Corpus, note: Callable[[Document], Any] | None) -> Counting:
+    reading = corpus.resolved()
+    fail = corpus.on_error == "fail"
+    return Counting(list(corpus.shards(reading)), analysis, reading, corpus.columns, fail, note)
+
+
+def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
+    """Yield the documents of a corpus in order with their scores, by so many processes: if labelled those that can be read, else all.
+
+    What ends the reading of a corpus without labels early is kept for `Corpus.finish`.
+    """
+    if STDIN in corpus.paths or len(model.classes_) > MOST_CLASSES:
+        yield from scored(model, corpus.readable() if corpus.labelled else corpus, at_once)
+        return
+    reading = corpus.resolved()
+    of_corpus = corpus.shards(reading, min(BYTES_SCORED, SCORES // len(model.classes_)))
+    beginning = list(islice(of_corpus, 2 * WORTH_A_PROCESS))
+    processes = jobs if len(beginning) == 2 * WORTH_A_PROCESS else 1
+    if not processes:
+        from nbtext.parallel.processes import cores
+
+        processes = cores()
+    on_error = "skip" if corpus.labelled and corpus.on_error == "record" else corpus.on_error
+    scoring = Scoring(model, reading, corpus.labelled, corpus.columns, on_error)
+    begun = False
+    try:
+        with Watch(corpus) as heard:
+            for block in score_shards(scoring, chain(beginning, of_corpus), processes, corpus.report, heard):
+                begun = True
+                yield block
+    except (DocumentError, PathError) as problem:
+        corpus.break_off(problem, begun=begun and not corpus.labelled)
+
+
+def answer_corpus(
+    model: ScoringModel,
+    corpus: Corpus,
+    rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+    *,
+    min_typicality: float = 0.0,
+    top_k: int = 0,
+    jobs: int = 1,
+    at_once: int = BLOCK_DOCUMENTS,
+    watch: Callable[[Iterable[ScoredBlock]], Iterable[ScoredBlock]] = iter,
+) -> Iterator[Answer]:
+    """Yield the answer to each document of a corpus, as `nbtext.model.scoring.answers` does.
+
+    ``watch`` passes on the scored documents. What ends the reading early is kept for `Corpus.finish`.
+    """
+    blocks = watch(score_corpus(model, corpus, jobs, at_once))
+    return answers_to(blocks, model, rule, min_typicality=min_typicality, top_k=top_k)
+
+
+def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, Any]) -> Reading:
+    """Return how documents are read for a model: as its training documents were, but for the settings given.
+
+    Raises `UsageError` where counted features would meet a model of texts, and for other attributes than the model has.
+    """
+    reading = Reading.of({**trained, **given})
+    learnt, read = Attributes.of(trained), Attributes.of(reading)
+    for kind, names, others in zip(KINDS, learnt, read, strict=True):
+        if len(names) != len(others):
+            raise UsageError(
+                f"--{kind} names {counted(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
+            )
+    if resolve_format(paths, reading.format) == "svmlight" != trained.format:
+        raise UsageError("the model was trained on texts, not on svmlight's counted features", hint="train one on features")
+    return reading

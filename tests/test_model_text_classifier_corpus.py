@@ -1,0 +1,143 @@
+"""A corpus by its path: `TextClassifier.fit_corpus` is `nbtext train`, `TextClassifier.answers` is `nbtext classify`.
+
+Tests `model/corpus_flow.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.corpus.document import Notices
+from nbtext.decision import DecisionRule
+from nbtext.errors import DocumentError, PathError, UsageError
+from tests.changing import saved
+from tests.process import PETS, corpus, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nbtext.errors import NbtextError
+    from nbtext.model.corpus_flow import Progress
+
+ROWS = "".join(f"{name.partition('/')[0]}\t{text}\n" for name, text in PETS.items()) * 5
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with a corpus as folders and as a table."""
+    corpus(tmp_path, {f"pets/{name}": text for name, text in PETS.items()})
+    (tmp_path / "rows.tsv").write_text(ROWS, encoding="utf-8")
+    (tmp_path / "headed.csv").write_text("body,topic\na cat purrs,cats\na dog barks,dogs\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "reading"),
+    [
+        ("pets", {}, {}),
+        ("rows.tsv", {"classifier": "logistic"}, {}),
+        ("headed.csv", {"smoothing": 1}, {"text_column": "body", "label_column": "topic"}),
+    ],
+)
+def test_the_model_is_that_of_train(folder: Path, path: str, parameters: dict[str, Any], reading: dict[str, Any]) -> None:
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in {**parameters, **reading}.items()]
+    succeeded(nbtext("train", path, *options, "-m", "trained", cwd=folder))
+    model = TextClassifier(**parameters)
+    assert model.fit_corpus(path, **reading) is model
+    assert saved(model, folder) == (folder / "trained").read_bytes()
+
+
+@pytest.mark.parametrize("parameters", [{}, {"classifier": "logistic"}], ids=str)
+def test_the_number_of_processes_and_of_paths_does_not_show(folder: Path, parameters: dict[str, Any]) -> None:
+    (folder / "half.tsv").write_text(ROWS[: len(ROWS) // 5 * 2], encoding="utf-8")
+    (folder / "rest.tsv").write_text(ROWS[len(ROWS) // 5 * 2 :], encoding="utf-8")
+    whole = saved(TextClassifier(**parameters).fit_corpus("rows.tsv"), folder)
+    assert saved(TextClassifier(**parameters).fit_corpus(["half.tsv", "rest.tsv"], jobs=2), folder) == whole
+
+
+def test_answers_are_those_of_classify(folder: Path) -> None:
+    model = TextClassifier().fit_corpus("pets")
+    model.save("model")
+    (folder / "pets" / "cats" / "binary").write_bytes(b"\0")
+    printed = nbtext("classify", "pets", "-m", "model", "--output", "jsonl", "--top-k", "1", "--min-probability", "0.6", cwd=folder)
+    records = [json.loads(line) for line in printed.text.splitlines()]
+    found = list(model.answers("pets", DecisionRule(min_probability=0.6), top_k=1))
+    assert [answer.id for answer in found] == [record["id"] for record in records]
+    assert [answer.label for answer in found] == [record["label"] for record in records]
+    assert [answer.abstained for answer in found] == [record.get("abstained") for record in records]
+    assert [answer.problem is not None for answer in found] == ["error" in record for record in records]
+    for answer, record in zip(found, records, strict=True):
+        assert answer.probability is None or answer.probability == pytest.approx(record["probability"])
+    in_processes = model.answers("pets", DecisionRule(min_probability=0.6), top_k=1, jobs=2)
+    assert [answer._replace(problem=None) for answer in in_processes] == [answer._replace(problem=None) for answer in found]
+
+
+def test_documents_are_read_as_in_training_unless_told_otherwise(folder: Path) -> None:
+    model = TextClassifier().fit_corpus("headed.csv", text_column="body", label_column="topic")
+    assert [(answer.id, answer.label) for answer in model.answers(["headed.csv"])] == [("headed.csv:2", "cats"), ("headed.csv:3", "dogs")]
+    (folder / "lines").write_text("a cat\na dog\n", encoding="utf-8")
+    assert [answer.label for answer in model.answers("lines", format="lines", text_column=None, label_column=None)] == ["cats", "dogs"]
+    with pytest.raises(UsageError, match="no parameter 'colour'"):
+        list(model.answers("lines", colour="red"))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_documents_that_cannot_be_read_are_reported_left_out_or_fail(folder: Path, jobs: int) -> None:
+    (folder / "bad.tsv").write_text(f"one column\n{ROWS}\tno label\n", encoding="utf-8")
+    problems: list[tuple[str, str]] = []
+
+    def note(name: str, problem: NbtextError) -> None:
+        problems.append((name, problem.message))
+
+    model = TextClassifier().fit_corpus("bad.tsv", jobs=jobs, on_problem=note)
+    assert model.statistics == TextClassifier().fit_corpus("rows.tsv").statistics
+    assert [name for name, _ in problems] == ["bad.tsv:1", f"bad.tsv:{ROWS.count(chr(10)) + 2}"]
+    with pytest.raises(DocumentError, match=r"bad\.tsv:1: "):
+        model.fit_corpus("bad.tsv", jobs=jobs, on_error="fail")
+    assert len(list(model.answers("bad.tsv", jobs=jobs))) == ROWS.count("\n") + 2
+    problems.clear()
+    assert len(list(model.answers("bad.tsv", jobs=jobs, on_error="skip", on_problem=note))) == ROWS.count("\n") + 1
+    assert [name for name, _ in problems] == ["bad.tsv:1"]
+    with pytest.raises(DocumentError, match=r"bad\.tsv:1: "):
+        list(model.answers("bad.tsv", jobs=jobs, on_error="fail"))
+
+
+def test_a_model_that_cannot_be_trained_stays_as_it_was(folder: Path) -> None:
+    model = TextClassifier().fit_corpus("pets")
+    before = saved(model, folder)
+    (folder / "empty.tsv").touch()
+    for path, error in (("empty.tsv", UsageError), ("missing.tsv", PathError)):
+        with pytest.raises(error):
+            model.fit_corpus(path)
+        assert saved(model, folder) == before
+    with pytest.raises(UsageError, match="goes with one job"):
+        TextClassifier(max_terms=5).fit_corpus("pets", jobs=2)
+
+
+def test_what_ends_the_reading_is_raised_after_the_answers_before(folder: Path) -> None:
+    model = TextClassifier().fit_corpus("rows.tsv")
+    answers = model.answers(["rows.tsv", "missing.tsv"])
+    assert [next(answers).id for _ in range(ROWS.count("\n"))][-1] == f"rows.tsv:{ROWS.count(chr(10))}"
+    with pytest.raises(PathError, match="missing"):
+        next(answers)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_progress_and_notices_are_reported(folder: Path, jobs: int) -> None:
+    (folder / "latin.tsv").write_bytes(ROWS.encode() + "cats\tcafé\n".encode("latin-1"))
+    heard: list[Progress] = []
+    notices = Notices()
+    model = TextClassifier().fit_corpus("latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices)
+    size = (folder / "latin.tsv").stat().st_size
+    assert heard[-1] == (ROWS.count("\n") + 1, size, True)
+    assert [progress.is_done for progress in heard[:-1]] == [False] * (len(heard) - 1)
+    assert notices.transcoded == 1
+    heard.clear()
+    assert len(list(model.answers("latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices))) == ROWS.count("\n") + 1
+    assert heard[-1] == (ROWS.count("\n") + 1, size, True)
+    assert notices.transcoded == 2
