@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from nbtext.model.locked_model import held
+from nbtext.model.locked_model import locked_model
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
 from tests.changing import DAYS, FIRST
 from tests.process import PETS, corpus, error_line, nbtext, succeeded
@@ -163,7 +163,7 @@ def test_models_of_all_documents_can_be_trained_once_too(days: Path) -> None:
 
 def test_a_ledger_that_knows_what_the_model_does_not_is_found_out(days: Path) -> None:
     succeeded(nbtext("train", "a", "--once", cwd=days))
-    with held(str(days / "nbtext.joblib"), lock_timeout=0) as file:
+    with locked_model(str(days / "nbtext.joblib"), lock_timeout=0) as file:
         known = np.frombuffer(fingerprint(b"the bird sings"), FINGERPRINT)
         file.replace(file.load(), Ledger.empty().changed(known, ["cats"]))
     before = [(days / name).read_bytes() for name in ("nbtext.joblib", "nbtext.joblib.ledger")]

@@ -13,7 +13,7 @@ from nbtext.counts.corpus_counts import NeverLearntError
 from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
 from nbtext.model.changing import Batch, forgotten, forgotten_once, learnt_once, pruned, trained_once
-from nbtext.model.locked_model import held, read_with_ledger
+from nbtext.model.locked_model import locked_model, read_with_ledger
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
 from tests.budget import examples
 from tests.changing import Corpus, corpora, fitted, saved
@@ -129,7 +129,7 @@ def test_a_model_and_its_ledger_are_read_of_the_same_moment(replaced: str, tmp_p
     def write(corpus: Corpus) -> None:
         model = TextClassifier()
         ledger = trained_once(model, batch_of(corpus, model))
-        with held(path, lock_timeout=0) as file:
+        with locked_model(path, lock_timeout=0) as file:
             file.replace(model, ledger)
 
     write(corpora_[0])

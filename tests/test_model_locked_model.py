@@ -149,14 +149,14 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
 
 @pytest.mark.parametrize("where", ["nbtext.store.ledger.replace_file", "nbtext.model.locked_model.keep_backup", "pathlib.Path.replace"])
 def test_a_failure_between_the_two_files_leaves_both_as_they_were(once: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nbtext.model.locked_model import held
+    from nbtext.model.locked_model import locked_model
     from nbtext.store.ledger import Ledger
 
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     old = (once / "nbtext.joblib").read_bytes()
-    with held(str(once / "nbtext.joblib"), lock_timeout=0, backup=True) as file:
+    with locked_model(str(once / "nbtext.joblib"), lock_timeout=0, backup=True) as file:
         model, ledger = file.load(), file.ledger()
         assert ledger is not None
         monkeypatch.setattr(where, fail)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
-from nbtext.cli.writing import writing_options
-from nbtext.errors import UsageError, counted
-
-if TYPE_CHECKING:
-    from nbtext.cli.messages import Messages
-    from nbtext.model.changing import Batch
-    from nbtext.model.locked_model import HeldModel
-    from nbtext.model.text_classifier import TextClassifier
+from nbtext.cli.writing import corpus_to_change, lock_settings, say_changed, writing_options
+from nbtext.errors import counted
 
 
 @click.command("forget", short_help="Take documents out of the model.")
@@ -40,48 +34,20 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
       nbtext update corpora/service-desk/test && nbtext forget corpora/service-desk/test
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.writing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
-    from nbtext.counts.corpus_counts import NeverLearntError
     from nbtext.model import TextClassifier
+    from nbtext.model.changing import count_batch
+    from nbtext.model.locked_model import forget
 
     say = messages(options)
     paths = corpus_paths(corpus, options)
     model = TextClassifier.load(model_path)
-    source = corpus_for(model, model_path, paths, options, say)
-    found = batch_of(model, source, options["jobs"])
-    if found is None:
+    source = corpus_to_change(model, model_path, paths, options, say)
+    batch = count_batch(model, source, options["jobs"])
+    if batch is None:
         say.notice("there is nothing to forget")
     else:
-        batch, names = found
-        with held_model(model_path, options) as file:
-            now = file.load()
-            require_counted_alike(model, now, model_path)
-            try:
-                (_forget_once if once else _forget)(now, file, batch, say)
-            except NeverLearntError as problem:
-                raise problem.naming(names[problem.number]) from None
-        say_changed(model, now, model_path, say)
+        forgot = forget(model_path, model, batch, once=once, **lock_settings(options))
+        say.notice(f"forgot {counted(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if once else ""))
+        say_changed(model, forgot.model, model_path, say)
     source.say_notices()
     return say.finish()
-
-
-def _forget(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages) -> None:
-    from nbtext.counts.corpus_counts import without
-    from nbtext.model.changing import forgotten
-
-    counts = without(model.counts, batch.statistics, batch.documents)
-    ledger = file.ledger_if_usable()
-    file.replace(model.learn(counts), None if ledger is None else forgotten(ledger, batch))
-    say.notice(f"forgot {counted(len(batch.documents), 'document')}")
-
-
-def _forget_once(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages) -> None:
-    from nbtext.model.changing import forgotten_once
-
-    ledger = file.ledger()
-    if ledger is None:
-        raise UsageError("the model has no ledger", where=file.path, hint="forget without --once")
-    result = forgotten_once(model.counts, ledger, batch)
-    if result.forgotten:
-        file.replace(model.learn(result.counts), result.ledger)
-    say.notice(f"forgot {counted(result.forgotten, 'document')}; not known: {result.unknown:,}")

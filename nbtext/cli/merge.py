@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nbtext.cli import options as suggestions
 from nbtext.cli.options import messages, messages_options
-from nbtext.cli.writing import writing_options
+from nbtext.cli.writing import lock_settings, warn_of_left_ledger, writing_options
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.cli.messages import Messages
-    from nbtext.model import TextClassifier
-    from nbtext.store.ledger import Ledger
-
-
-class Part(NamedTuple):
-    """A model to be added up, with its ledger if it has one that can be used."""
-
-    path: str
-    model: TextClassifier
-    ledger: Ledger | None
+    from nbtext.model.locked_model import Part
 
 
 @click.command("merge", short_help="Make one model of several.")
@@ -49,9 +40,7 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
       nbtext train corpora/service-desk/test --model other.joblib
       nbtext merge nbtext.joblib other.joblib --output both.joblib
     """
-    from nbtext.cli.writing import held_model, say_left_ledger
-    from nbtext.model.changing import merged
-    from nbtext.model.locked_model import read_with_ledger
+    from nbtext.model.locked_model import merge
     from nbtext.store import check_replaceable
 
     say = messages(options)
@@ -62,14 +51,9 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
         if places[number] in places[:number]:
             raise UsageError("the model is named twice", where=path, hint="its documents would count twice")
     check_replaceable(output)
-
-    with held_model(output, options) as file:  # which may be one of the models
-        parts = [Part(path, *read_with_ledger(path)) for path in models]
-        model = merged([part.model for part in parts], models)
-        ledger, repeated = _joined(parts)
-        file.replace(model, ledger)
-    if ledger is not None or not say_left_ledger(output, say):
-        _say_not_covered(parts, say)
+    model, parts, ledger, repeated = merge(models, output, **lock_settings(options))
+    if ledger is not None or not warn_of_left_ledger(output, say):
+        _warn_of_missing_ledgers(parts, say)
     if repeated:
         say.warn(f"learnt by more than one of the models, so they count more than once: {counted(repeated, 'document')}")
     for warning in model.warnings():
@@ -78,16 +62,8 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
     return say.finish()
 
 
-def _joined(parts: Sequence[Part]) -> tuple[Ledger | None, int]:
-    """The ledger of the sum, None if no model has one; and how many documents are in several."""
-    from nbtext.model.changing import joined
-
-    ledgers = [part.ledger for part in parts if part.ledger is not None]
-    return joined(ledgers) if ledgers else (None, 0)
-
-
-def _say_not_covered(parts: Sequence[Part], say: Messages) -> None:
-    """Tell, where models have ledgers, of those that have none."""
+def _warn_of_missing_ledgers(parts: Sequence[Part], say: Messages) -> None:
+    """Where models have ledgers, name those that have none."""
     from nbtext.store.ledger import ledger_path
 
     without = [part for part in parts if part.ledger is None]

@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli import options as suggestions
 from nbtext.cli.options import messages, messages_options, model_option
-from nbtext.cli.writing import writing_options
+from nbtext.cli.writing import lock_settings, writing_options
 
 
 @click.command("promote", short_help="Put a model that was judged into the place of another.")
@@ -32,6 +32,6 @@ def command(new: str, model_path: str, **options: Any) -> int:
     from nbtext.model.locked_model import promote
 
     say = messages(options)
-    description = promote(new, model_path, lock_timeout=options["lock_timeout"], backup=options["backup"])
+    description = promote(new, model_path, **lock_settings(options))
     say.notice(f"{model_path}: {description}")
     return say.finish()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nbtext.cli.options import Number, WholeNumber, messages, messages_options, model_option
-from nbtext.cli.writing import writing_options
+from nbtext.cli.writing import opened_model, say_changed, writing_options
 from nbtext.errors import UsageError, counted
 
 
@@ -30,7 +30,6 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
     Example:
       nbtext prune --min-df 2 --backup
     """
-    from nbtext.cli.writing import held_model, say_changed
     from nbtext.model.changing import pruned
     from nbtext.store import check_replaceable
 
@@ -38,7 +37,7 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
     if min_df is None and max_df is None:
         raise UsageError("there is no limit to prune by", hint="give --min-df or --max-df")
     check_replaceable(model_path)
-    with held_model(model_path, options) as file:
+    with opened_model(model_path, options) as file:
         before = file.load()
         after = pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
         file.replace(after, file.ledger_if_usable())

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nbtext.cli.options import messages, messages_options, model_option
-from nbtext.cli.writing import writing_options
+from nbtext.cli.writing import opened_model, say_changed, writing_options
 
 
 @click.command("relabel", short_help="Rename a class, or make two classes one.")
@@ -27,13 +27,12 @@ def command(old: str, new: str, model_path: str, **options: Any) -> int:
       nbtext relabel taxes-and-fees money
       nbtext relabel money citizen-services
     """
-    from nbtext.cli.writing import held_model, say_changed
     from nbtext.model.changing import relabelled
     from nbtext.store import check_replaceable
 
     say = messages(options)
     check_replaceable(model_path)
-    with held_model(model_path, options) as file:
+    with opened_model(model_path, options) as file:
         before, ledger = file.load(), file.ledger_if_usable()
         after = relabelled(before, old, new)
         file.replace(after, None if ledger is None else ledger.relabelled(old, new))

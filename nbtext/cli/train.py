@@ -18,7 +18,7 @@ from nbtext.cli.options import (
     scheduler_of,
     training_options,
 )
-from nbtext.cli.writing import writing_options
+from nbtext.cli.writing import write_new_model, writing_options
 from nbtext.errors import counted
 
 
@@ -48,7 +48,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext train messages.csv --label-column topic --text-column body --model topics.joblib
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error, require_distinct, untrained
-    from nbtext.cli.writing import train_once, write_anew
+    from nbtext.model.changing import train_once
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()
@@ -59,10 +59,12 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     documents = CommandCorpus(paths, model.reading, say, labelled=True, on_error=on_error(options))
-    ledger = train_once(model, documents, options["jobs"]) if options["once"] else None
-    if ledger is None:
+    if options["once"]:
+        ledger = train_once(model, documents, options["jobs"])
+    else:
+        ledger = None
         model.learn_corpus(documents, options["jobs"], scheduler)
-    write_anew(lambda: model, model_path, options, say, ledger)
+    write_new_model(model, model_path, options, say, ledger)
     documents.say_notices()
     if missed := model.counts.missed:
         say.notice(f"terms were left out to keep to --max-terms; counts of the others may be too low by {counted(missed, 'document')}")

@@ -22,7 +22,7 @@ from nbtext.cli.options import (
     output_option,
     training_options,
 )
-from nbtext.cli.writing import writing_options
+from nbtext.cli.writing import write_new_model, writing_options
 from nbtext.errors import UsageError
 from nbtext.settings import TRAINING, Settings
 
@@ -215,13 +215,12 @@ def _warn_of_small_classes(of_corpus: Counted, by: str, division: Division, say:
 
 def _save(best: Setting, of_corpus: Counted, model_path: str, options: dict[str, Any], say: Messages) -> None:
     """Write the model that training with the best setting makes."""
-    from nbtext.cli.writing import write_anew
     from nbtext.model import TextClassifier
 
     model = TextClassifier(**best.settings)
     model.reading = of_corpus.settings.reading
     model.fit_counted(of_corpus.corpus.statistics, of_corpus.corpus.documents)
-    write_anew(lambda: model, model_path, options, say)
+    write_new_model(model, model_path, options, say)
     for warning in model.warnings():
         say.warn(warning)
     say.notice(f"{model_path}: {model.describe()}")

@@ -17,15 +17,12 @@ from nbtext.cli.options import (
     reading_options,
     scheduler_of,
 )
-from nbtext.cli.writing import writing_options
+from nbtext.cli.writing import corpus_to_change, lock_settings, say_changed, writing_options
 from nbtext.errors import counted
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
-    from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.model.changing import Batch
-    from nbtext.model.locked_model import HeldModel
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.locked_model import Updated
 
 
 @click.command("update", short_help="Learn more documents.")
@@ -59,58 +56,34 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
       nbtext update corpora/service-desk/test --once --backup
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.writing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
     from nbtext.model import TextClassifier
+    from nbtext.model.changing import count_batch
     from nbtext.model.corpus_flow import count_in_total
+    from nbtext.model.locked_model import update
 
     say = messages(options)
     scheduler = scheduler_of({**options, "once": once})
-    paths = corpus_paths(corpus, options)
+    paths, jobs = corpus_paths(corpus, options), options["jobs"]
     model = TextClassifier.load(model_path)
-    source = corpus_for(model, model_path, paths, options, say)
-    batch = batch_of(model, source, options["jobs"]) if once else None
-    counts = None if once else count_in_total(model.analysis, source, options["jobs"], scheduler)
-    if batch is None and counts is None:
+    source = corpus_to_change(model, model_path, paths, options, say)
+    more = count_batch(model, source, jobs) if once else count_in_total(model.analysis, source, jobs, scheduler)
+    if more is None:
         say.notice("there is nothing to learn")
     else:
-        with held_model(model_path, options) as file:
-            now = file.load()
-            require_counted_alike(model, now, model_path)
-            if batch is not None:
-                _learn_once(now, file, *batch, say)
-            elif counts is not None:
-                _learn_all(now, file, counts, say)
-        say_changed(model, now, model_path, say)
+        updated = update(model_path, model, more, **lock_settings(options))
+        _say_learnt(updated, counted(more.statistics.n_documents, "document"), say)
+        say_changed(model, updated.model, model_path, say)
     source.say_notices()
     return say.finish()
 
 
-def _learn_all(model: TextClassifier, file: HeldModel, counts: CorpusCounts, say: Messages) -> None:
-    ledger = file.ledger_if_usable()
-    file.replace(model.learn(model.counts + counts), ledger)
-    if ledger is not None:
-        unknown = counted(counts.statistics.n_documents, "document")
-        say.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {unknown}")
-
-
-def _learn_once(model: TextClassifier, file: HeldModel, batch: Batch, names: list[str], say: Messages) -> None:
-    from nbtext.counts.corpus_counts import NeverLearntError
-    from nbtext.model.changing import learnt_once
-    from nbtext.store.ledger import Ledger
-
-    ledger = file.ledger()
-    if ledger is None:
-        say.warn(
-            f"the model had no ledger, so {counted(model.statistics.n_documents, 'document')} that it learnt before may be learnt again"
-        )
-    try:
-        learnt = learnt_once(model.counts, ledger or Ledger.empty(), batch)
-    except NeverLearntError as problem:
-        problem.naming(names[problem.number])
-        problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
-        raise
-    if learnt.new or learnt.moved:
-        file.replace(model.learn(learnt.counts), learnt.ledger)
+def _say_learnt(updated: Updated, added: str, say: Messages) -> None:
+    if (learnt := updated.learnt) is None:
+        if updated.had_ledger:
+            say.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}")
+        return
+    if not updated.had_ledger:
+        say.warn(f"the model had no ledger, so {counted(updated.documents_before, 'document')} that it learnt before may be learnt again")
     say.notice(
         f"learnt {counted(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
         f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"

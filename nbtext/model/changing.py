@@ -25,10 +25,12 @@ from nbtext.counts.counting import check_label
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.errors import UsageError, counted
+from nbtext.model.corpus_flow import count_each, no_documents
+from nbtext.model.text_classifier import versions
 from nbtext.model.training import require_additive
 from nbtext.ragged import offsets
 from nbtext.settings import COUNTING
-from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger
+from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.model.corpus_flow import Corpus
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.settings import Reading
 
     Whole = NDArray[np.int64]
     Rows = NDArray[np.int64]
@@ -145,17 +149,34 @@ def counting_difference(one: TextClassifier, other: TextClassifier) -> str | Non
     return None if one.stop_list == other.stop_list else "--stop-words"
 
 
+def require_changeable(model: TextClassifier, reading: Reading) -> None:
+    """Raise `UsageError` for a model that cannot be changed exactly, or for documents, read so, that it cannot have learnt."""
+    require_additive(model.settings)
+    if not reading.is_counted and model.reading.is_counted:
+        raise UsageError("the model was trained on svmlight's counted features, not on texts", hint="give it features")
+
+
+def stemmer_difference(model: TextClassifier) -> str | None:
+    """Return a warning if the package that stemmed the model's words has another version now: some stems may differ."""
+    for package, version in versions(model.settings).items():
+        before = model.written_by.get(package, version)
+        if package != "nbtext" and before != version:
+            return f"the words of the model were stemmed by {package} {before}, these are by {version}; where stems differ, train again"
+    return None
+
+
 class Batch(NamedTuple):
     """Documents as counts, with their fingerprints; numbered as in the statistics, which are theirs."""
 
     statistics: ClassStatistics
     documents: CountedDocuments
     fingerprints: NDArray[Any]
+    names: Sequence[str] = ()
 
     @classmethod
-    def of(cls, counted: tuple[ClassStatistics, CountedDocuments], fingerprints: Sequence[bytes]) -> Batch:
-        """What `nbtext.counts.counting.count_documents` gives, and the fingerprint of each document."""
-        return cls(*counted, np.frombuffer(b"".join(fingerprints), FINGERPRINT))
+    def of(cls, counted: tuple[ClassStatistics, CountedDocuments], fingerprints: Sequence[bytes], names: Sequence[str] = ()) -> Batch:
+        """Put together what `nbtext.counts.counting.count_documents` returns and the fingerprint of each document."""
+        return cls(*counted, np.frombuffer(b"".join(fingerprints), FINGERPRINT), names)
 
     def labels(self, rows: Rows) -> list[str]:
         """The labels of some documents."""
@@ -179,6 +200,23 @@ class Batch(NamedTuple):
         return known
 
 
+def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> Batch | None:
+    """Return the documents of a labelled corpus as the model counts them, with fingerprints and names; None if there are none."""
+    found = count_each(model.analysis, corpus, jobs, lambda document: fingerprint(document.text))
+    return found and Batch.of((found.statistics, found.documents), found.notes, found.names)
+
+
+def train_once(model: TextClassifier, corpus: Corpus, jobs: int = 1) -> Ledger:
+    """Train a model on the different documents of a corpus, and return the ledger of them; all documents are kept as counts until it is done.
+
+    Raises `UsageError` if there is not one document.
+    """
+    batch = count_batch(model, corpus, jobs)
+    if batch is None:
+        raise no_documents()
+    return trained_once(model, batch)
+
+
 def trained_once(model: TextClassifier, batch: Batch) -> Ledger:
     """Train a model on the different documents of a batch, each under the label with which it stands last; the ledger of them."""
     rows = batch.last_of_each()
@@ -187,7 +225,7 @@ def trained_once(model: TextClassifier, batch: Batch) -> Ledger:
     return Ledger.empty().changed(batch.fingerprints[rows], labels)
 
 
-class Learnt(NamedTuple):
+class LearntOnce(NamedTuple):
     """What came of a batch."""
 
     counts: CorpusCounts
@@ -201,7 +239,7 @@ class Learnt(NamedTuple):
     """Documents that stand in the batch again further on."""
 
 
-def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Learnt:
+def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnce:
     """The counts with the documents of a batch that the ledger does not know, and with those moved that it knows under another label.
 
     Raises `NeverLearntError` for a document to be moved that the counts do not hold, whatever the ledger says.
@@ -218,7 +256,7 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Learnt:
         added = batch.under(changed, batch.labels(changed))
         counts = counts + CorpusCounts(added.statistics, DocumentSample.of(added.documents, counts.sample.size))
     ledger = ledger.changed(batch.fingerprints[changed], batch.labels(changed))
-    return Learnt(counts, ledger, int(new.sum()), int(moved.sum()), int(known.sum()), len(batch.documents) - rows.size)
+    return LearntOnce(counts, ledger, int(new.sum()), int(moved.sum()), int(known.sum()), len(batch.documents) - rows.size)
 
 
 class Joined(NamedTuple):
@@ -235,7 +273,7 @@ def joined(ledgers: Sequence[Ledger]) -> Joined:
     return Joined(reduce(Ledger.joined, ledgers), int(np.count_nonzero(times > 1)))
 
 
-class Forgotten(NamedTuple):
+class ForgottenOnce(NamedTuple):
     """What came of a batch that was to be forgotten."""
 
     counts: CorpusCounts
@@ -245,7 +283,7 @@ class Forgotten(NamedTuple):
     """Documents that the ledger does not know, or does not know any more."""
 
 
-def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgotten:
+def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> ForgottenOnce:
     """The counts without the documents of a batch that the ledger knows; others are left out, and repeated ones count once.
 
     Raises `NeverLearntError` for a document that the ledger knows under another label, and `UsageError` if nothing would be left.
@@ -260,7 +298,7 @@ def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgot
     if rows.size:
         with _rows_of_batch(rows):
             counts = without(counts, *batch.under(rows, batch.labels(rows)))
-    return Forgotten(counts, ledger.changed(batch.fingerprints[rows], [None] * rows.size), rows.size, before.size - rows.size)
+    return ForgottenOnce(counts, ledger.changed(batch.fingerprints[rows], [None] * rows.size), rows.size, before.size - rows.size)
 
 
 @contextmanager

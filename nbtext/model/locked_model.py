@@ -1,11 +1,8 @@
-"""A model file that one process reads, changes and replaces while others may read it, together with its ledger and a backup.
+"""A model file under its lock: one process reads, changes and replaces it, with its ledger and a backup, while others may read it.
 
-A model that was made beside another one takes its place, with its ledger, and is gone from where it was.
-
-Its file is copied beside the old one and then goes the way of every model that replaces another: the ledger first, which tells by the digest
-of the model file which of the two it is, then the backup, then the model at one stroke. What is taken away from the old place goes last, the model
-after its ledger; so a process that is killed leaves the old pair, or the new one, and as long as the new model is still where it was, to promote it
-again does what is left to do.
+Every replacement goes the same way: the ledger first, in which the digest of the model file decides whether it is the old or the new one, then the
+backup, then the model with one rename. `promote` removes the model from its old place last, after its ledger. So a process that is killed leaves the
+old pair or the new one, and `promote` can be repeated until the new model is gone from its old place.
 """
 
 from __future__ import annotations
@@ -14,13 +11,16 @@ import os
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
+from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, without
 from nbtext.errors import ModelError, PathError, UsageError, reason
+from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, joined, learnt_once, merged
 from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.training import require_additive
 from nbtext.store import check_replaceable
 from nbtext.store.atomic import SUFFIX as BACKUP
 from nbtext.store.atomic import as_given, keep_backup
@@ -31,10 +31,12 @@ from nbtext.store.lock import locked
 from nbtext.store.model_file import digest_in, import_joblib, model_content, model_digest, write_model_content
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from nbtext.model.changing import LearntOnce
 
 
-class HeldModel:
+class LockedModelFile:
     """A model file under its lock. There may be no model yet."""
 
     def __init__(self, path: str, *, backup: bool) -> None:
@@ -112,21 +114,130 @@ def import_what_changing_needs() -> None:
         "numpy.ma",
         "nbtext.language_model.smoothing",
         "nbtext.metrics.evaluation",
-        "nbtext.model.changing",
-        "nbtext.model.changing",
-    ):  # numpy wants it for sets
+    ):  # numpy wants the first for sets
         import_module(name)
     for name in CLASSIFIERS:
         classifier_class(name)
 
 
 @contextmanager
-def held(path: str, *, lock_timeout: float, backup: bool = False) -> Iterator[HeldModel]:
+def locked_model(path: str, *, lock_timeout: float, backup: bool = False) -> Iterator[LockedModelFile]:
     """Hold the lock of a model file; raises `LockedError` if another process does for ``lock_timeout`` seconds."""
     import_what_changing_needs()
     import_joblib()
     with locked(path, lock_timeout):
-        yield HeldModel(path, backup=backup)
+        yield LockedModelFile(path, backup=backup)
+
+
+class Updated(NamedTuple):
+    """What became of a model that learnt more documents."""
+
+    model: TextClassifier
+    """As it is in the file now."""
+    documents_before: int
+    had_ledger: bool
+    """Whether there was a ledger that could be used."""
+    learnt: LearntOnce | None
+    """With a ledger: which documents were new."""
+
+
+def update(path: str, counted_by: TextClassifier, more: CorpusCounts | Batch, *, lock_timeout: float, backup: bool = False) -> Updated:
+    """Add documents to the model in a file; of a `Batch` those that its ledger does not know, and move those that it knows under another label.
+
+    The documents were counted by ``counted_by``. Raises `ModelError` if the model was replaced since by one that counts otherwise, `UsageError` if it
+    cannot be changed, `NeverLearntError` for a document to be moved that it does not hold, and `LockedError`.
+    """
+    with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
+        model = _loaded_to_change(file, counted_by)
+        n_before = model.statistics.n_documents
+        if isinstance(more, CorpusCounts):
+            ledger = file.ledger_if_usable()
+            file.replace(model.learn(model.counts + more), ledger)
+            return Updated(model, n_before, ledger is not None, None)
+        ledger = file.ledger()
+        try:
+            learnt = learnt_once(model.counts, ledger or Ledger.empty(), more)
+        except NeverLearntError as problem:
+            problem.naming(more.names[problem.number])
+            problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
+            raise
+        if learnt.new or learnt.moved:
+            file.replace(model.learn(learnt.counts), learnt.ledger)
+        return Updated(model, n_before, ledger is not None, learnt)
+
+
+class Forgot(NamedTuple):
+    """What became of a model that forgot documents."""
+
+    model: TextClassifier
+    """As it is in the file now."""
+    forgotten: int
+    unknown: int
+    """With ``once``: documents that the ledger does not know."""
+
+
+def forget(path: str, counted_by: TextClassifier, batch: Batch, *, once: bool, lock_timeout: float, backup: bool = False) -> Forgot:
+    """Take documents out of the model in a file, and out of its ledger; with ``once`` those that the ledger knows.
+
+    Raises as `update` does, `NeverLearntError` for a document that the model does not hold, and `UsageError` with ``once`` without a ledger.
+    """
+    with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
+        model = _loaded_to_change(file, counted_by)
+        try:
+            if not once:
+                counts = without(model.counts, batch.statistics, batch.documents)
+                ledger = file.ledger_if_usable()
+                file.replace(model.learn(counts), None if ledger is None else forgotten(ledger, batch))
+                return Forgot(model, len(batch.documents), 0)
+            ledger = file.ledger()
+            if ledger is None:
+                raise UsageError("the model has no ledger", where=path, hint="forget without --once")
+            result = forgotten_once(model.counts, ledger, batch)
+        except NeverLearntError as problem:
+            raise problem.naming(batch.names[problem.number]) from None
+        if result.forgotten:
+            file.replace(model.learn(result.counts), result.ledger)
+        return Forgot(model, result.forgotten, result.unknown)
+
+
+def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier) -> TextClassifier:
+    """Return the model; raise `ModelError` if it was replaced, since documents were counted, by one that counts otherwise."""
+    model = file.load()
+    difference = counting_difference(counted_by, model)
+    if difference is not None:
+        raise ModelError(f"was replaced meanwhile by a model that counts otherwise, by {difference}", where=file.path, hint="run it again")
+    require_additive(model.settings)
+    return model
+
+
+class Part(NamedTuple):
+    """A model to be merged, with its ledger if it has one that can be used."""
+
+    path: str
+    model: TextClassifier
+    ledger: Ledger | None
+
+
+class MergedModels(NamedTuple):
+    """The sum of several models."""
+
+    model: TextClassifier
+    parts: list[Part]
+    ledger: Ledger | None
+    """Of all the models; None if none has one."""
+    repeated: int
+    """Documents that several of the ledgers know."""
+
+
+def merge(paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False) -> MergedModels:
+    """Write the sum of models, with their ledgers joined; the file may be one of them. Raises as `merged` does, and `LockedError`."""
+    with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
+        parts = [Part(part, *read_with_ledger(part)) for part in paths]
+        model = merged([part.model for part in parts], paths)
+        ledgers = [part.ledger for part in parts if part.ledger is not None]
+        ledger, repeated = joined(ledgers) if ledgers else (None, 0)
+        file.replace(model, ledger)
+    return MergedModels(model, parts, ledger, repeated)
 
 
 def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -> str:
@@ -146,7 +257,7 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
             locks.enter_context(locked(place, lock_timeout))
         if model_digest(new) != digest_in(content):
             raise ModelError("was replaced while it was read", where=new, hint="run it again")
-        _put(content, _ledger_of(new, path, digest_in(content)), HeldModel(path, backup=backup))
+        _put(content, _ledger_of(new, path, digest_in(content)), LockedModelFile(path, backup=backup))
         _remove(new, path)
     return description
 
@@ -176,7 +287,7 @@ def _ledger_of(new: str, path: str, digest: bytes) -> Ledger | None:
         ) from None  # fmt: skip
 
 
-def _put(content: bytes, ledger: Ledger | None, file: HeldModel) -> None:
+def _put(content: bytes, ledger: Ledger | None, file: LockedModelFile) -> None:
     if not _is_content(content, file.path) or not (ledger is None or _equal(ledger, file.ledger_if_usable())):
         file.replace_content(content, ledger)
 
