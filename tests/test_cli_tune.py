@@ -1,6 +1,6 @@
 """`nbtext tune`: settings tried on a corpus, the best written as a model, as a process.
 
-Also tests `report/comparisons.py`.
+Also tests `report/comparisons.py` and `evaluation/tuning.py`.
 """
 
 from __future__ import annotations

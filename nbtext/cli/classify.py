@@ -8,23 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.options import (
-    Number,
-    WholeNumber,
-    corpus_argument,
-    decision_options,
-    decision_rule,
-    excel_safe_option,
-    input_options,
-    jobs_option,
-    messages,
-    messages_options,
-    model_option,
-    output_option,
-    reading_options,
-    require_csv,
-    suggest_files,
-)
+from nbtext.cli import options as option
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -37,36 +21,38 @@ if TYPE_CHECKING:
 
 
 @click.command("classify", short_help="Answer each document with its class and probability.")
-@corpus_argument
-@model_option
-@output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, class, probability).")
-@excel_safe_option
-@click.option("--top-k", type=WholeNumber(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
+@option.corpus_argument
+@option.model_option
+@option.output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, class, probability).")
+@option.excel_safe_option
+@click.option("--top-k", type=option.WholeNumber(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
 @click.option(
     "--scores",
     is_flag=True,
     help="Log joint probabilities and log odds, in nats, of the classes (jsonl only; all unless --top-k is given).",
 )
-@decision_options
+@option.decision_options
 @click.option(
     "--min-typicality",
-    type=Number(0, 1),
+    type=option.Number(0, 1),
     default=0.0,
     metavar="SHARE",
     help="No answer to a document that is less likely, token for token, than all but this share of training documents of about its length; "
     "0.001 finds documents of another kind or language.",
 )
 @click.option(
-    "--drift", metavar="FILE", shell_complete=suggest_files,
+    "--drift", metavar="FILE", shell_complete=option.suggest_files,
     help="Add a line to a log, unless there are no documents: what those of this run look like beside those of training; nbtext drift reads it.",
 )  # fmt: skip
 @click.option("--lines", is_flag=True, help="Documents are the lines of standard input; each is answered at once.")
 @click.option("--batch", is_flag=True, help="With --lines: many at a time, for throughput.")
-@click.option("--exit-status-abstained", type=WholeNumber(1, 255), metavar="N", help="Status if a document got no answer, instead of 0.")
-@input_options
-@reading_options
-@jobs_option
-@messages_options
+@click.option(
+    "--exit-status-abstained", type=option.WholeNumber(1, 255), metavar="N", help="Status if a document got no answer, instead of 0."
+)
+@option.input_options
+@option.reading_options
+@option.jobs_option
+@option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Print the most probable class of each document and its probability, exactly one record per document, in order.
 
@@ -87,7 +73,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.report.answers import write_answers
     from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
-    say = messages(options)
+    say = option.messages(options)
     paths, at_once = _inputs(corpus, options), 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
     form = _form(options, flush=at_once == 1)
     model = TextClassifier.load(model_path)
@@ -95,7 +81,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     if options["lines"]:
         reading = replace(reading, format="lines")
     documents = CommandCorpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=_leaves_room_for_progress(form))
-    rule = decision_rule(options, model.classes_, say)
+    rule = option.decision_rule(options, model.classes_, say)
     drift = None if options["drift"] is None else _drift_watch(model, model_path)
     abstained, without_terms = 0, 0
 
@@ -161,5 +147,5 @@ def _form(options: dict[str, Any], *, flush: bool) -> AnswerForm:
         raise UsageError("--scores needs --output jsonl")
     every_class = 1 << 31 if options["scores"] else 0
     return AnswerForm(
-        output, options["top_k"] or every_class, options["costs"] is not None, options["scores"], flush, require_csv(options, output)
+        output, options["top_k"] or every_class, options["costs"] is not None, options["scores"], flush, option.require_csv(options, output)
     )

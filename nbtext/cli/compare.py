@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli import options as suggestions
+from nbtext.cli import options as option
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.options import (
-    WholeNumber,
-    corpus_argument,
-    given,
-    input_options,
-    messages,
-    messages_options,
-    output_option,
-    reading_options,
-)
 from nbtext.errors import UsageError
 from nbtext.settings import READING
 
@@ -34,21 +24,21 @@ MAIL = ("headers", "drop_quotes", "drop_signatures")
 
 
 @click.command("compare", short_help="Compare two models, in themselves or on documents.")
-@click.argument("model_a", metavar="A", shell_complete=suggestions.suggest_files)
-@click.argument("model_b", metavar="B", shell_complete=suggestions.suggest_files)
-@corpus_argument
-@output_option("table", "json", help_text="Default: table.")
+@click.argument("model_a", metavar="A", shell_complete=option.suggest_files)
+@click.argument("model_b", metavar="B", shell_complete=option.suggest_files)
+@option.corpus_argument
+@option.output_option("table", "json", help_text="Default: table.")
 @click.option(
-    "--changed", metavar="FILE", shell_complete=suggestions.suggest_files,
+    "--changed", metavar="FILE", shell_complete=option.suggest_files,
     help="Write the documents to which A and B give different answers to a file, as JSON lines: id, truth, a, probability_a, b, probability_b.",
 )  # fmt: skip
 @click.option(
-    "--top", type=WholeNumber(min=0), default=20, show_default=True, metavar="N", help="Without a CORPUS: how many terms to show."
+    "--top", type=option.WholeNumber(min=0), default=20, show_default=True, metavar="N", help="Without a CORPUS: how many terms to show."
 )
-@click.option("--seed", type=WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap.")
-@input_options
-@reading_options
-@messages_options
+@click.option("--seed", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap.")
+@option.input_options
+@option.reading_options
+@option.messages_options
 def command(
     model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, changed: str | None, top: int, seed: int, **options: Any
 ) -> int:
@@ -71,7 +61,7 @@ def command(
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.model import TextClassifier
 
-    say = messages(options)
+    say = option.messages(options)
     if not corpus and options["files_from"] is None:
         return _in_themselves(model_a, model_b, top, output, {"changed": changed, **options})
     a, b = TextClassifier.load(model_a), TextClassifier.load(model_b)
@@ -107,7 +97,7 @@ def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, opt
     from nbtext.inspection.differences import differences
     from nbtext.model import TextClassifier
 
-    useless = ["changed"] * (options["changed"] is not None) + ["null"] * options["null"] + list(given(READING, options))
+    useless = ["changed"] * (options["changed"] is not None) + ["null"] * options["null"] + list(option.given(READING, options))
     if useless:
         raise UsageError(f"--{useless[0].replace('_', '-')} needs a CORPUS")
     found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), top)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given
 from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.corpus.directory import listed_paths
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.messages import Messages
     from nbtext.counts.counting import Analysis
+    from nbtext.counts.statistics import ClassStatistics
     from nbtext.model import TextClassifier
     from nbtext.settings import Settings
 
@@ -99,6 +101,15 @@ def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages,
         raise no_documents()
     class_prior(settings.class_prior, corpus.statistics)  # raises now what it would raise in every fold
     return Counted(corpus, settings, model.analysis, source)
+
+
+def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messages) -> None:
+    """Warn of classes that cannot be in every fold."""
+    small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < n_folds]
+    if small:
+        say.warn(
+            f"classes with fewer documents than there are folds: {', '.join(small[:SHOWN])}{' and others' if len(small) > SHOWN else ''}"
+        )
 
 
 def untrained(paths: Sequence[str], options: dict[str, Any]) -> tuple[TextClassifier, Settings]:

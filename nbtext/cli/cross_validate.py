@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nbtext.cli import options as option
 from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.options import (
-    WholeNumber,
-    corpus_argument,
-    decision_options,
-    decision_rule,
-    input_options,
-    jobs_option,
-    messages,
-    messages_options,
-    output_option,
-    suggest_files,
-    training_options,
-)
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -39,12 +27,15 @@ ANY_CLASSES = 1 << 31
 
 
 @click.command("cross-validate", short_help="Judge models of a corpus on documents left out of training.")
-@corpus_argument
+@option.corpus_argument
 @click.option(
-    "--folds", type=WholeNumber(2), metavar="N", help=f"Parts of the corpus, each judged by a model of the others.  [default: {FOLDS}]"
+    "--folds",
+    type=option.WholeNumber(2),
+    metavar="N",
+    help=f"Parts of the corpus, each judged by a model of the others.  [default: {FOLDS}]",
 )
-@click.option("--repeats", type=WholeNumber(1), metavar="N", help="Divide the corpus N times anew.  [default: 1]")
-@click.option("--seed", type=WholeNumber(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
+@click.option("--repeats", type=option.WholeNumber(1), metavar="N", help="Divide the corpus N times anew.  [default: 1]")
+@click.option("--seed", type=option.WholeNumber(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
 @click.option("--group-column", metavar="COLUMN", help="Documents with the same value in a column are never on both sides.")
 @click.option(
     "--time-column",
@@ -56,19 +47,19 @@ ANY_CLASSES = 1 << 31
     is_flag=True,
     help="Judge every document by the model of all others; terms, smoothing and calibration are chosen once, from all.",
 )
-@output_option("table", "json", help_text="Default: table.")
-@decision_options
+@option.output_option("table", "json", help_text="Default: table.")
+@option.decision_options
 @click.option(
     "--predictions",
     metavar="FILE",
-    shell_complete=suggest_files,
+    shell_complete=option.suggest_files,
     help="Write the answer to every document to FILE, as JSON lines: id, truth, answer, probability. With --repeats, those of one after the other.",
 )
 @gate_options
-@input_options
-@training_options
-@jobs_option
-@messages_options
+@option.input_options
+@option.training_options
+@option.jobs_option
+@option.messages_options
 def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     """Divide a labelled corpus into folds, judge each by a model of the others, and print how often and how confidently such models are right.
 
@@ -84,7 +75,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, counted_corpus
 
-    say = messages(options)
+    say = option.messages(options)
     if options["leave_one_out"]:
         _refuse_together(options, "leave_one_out", OF_FOLDS)
         if options["top"] is not None:
@@ -100,7 +91,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     of_corpus = counted_corpus(paths, options, say, columns)
     classes = list(of_corpus.corpus.statistics.classes)
     asked = gates(options, n_classes=len(classes), with_costs=with_costs)
-    summary, judged = _judge(of_corpus, options, say, decision_rule(options, classes, say))
+    summary, judged = _judge(of_corpus, options, say, option.decision_rule(options, classes, say))
     if predictions is not None:
         _write_predictions(predictions, judged, of_corpus)
     of_corpus.source.say_notices()
@@ -144,27 +135,19 @@ def _warn_of_unknown(summary: dict[str, Any], say: Messages) -> None:
 
 
 def _folds(of_corpus: Counted, options: dict[str, Any], say: Messages) -> tuple[list[Folds], dict[str, Any]]:
-    """The folds of each repeat, and how they were made."""
-    import numpy as np
+    """Return the folds of each repeat, and how they were made."""
+    from nbtext.cli.corpus import warn_of_small_classes
+    from nbtext.evaluation.cross_validation import divided
 
-    from nbtext.evaluation.cross_validation import grouped_folds, ordered_folds, ranks, stratified_folds, times_of
-
-    n_folds, seed = options["folds"] or FOLDS, options["seed"] or 0
-    values = [of_document[0] for of_document in of_corpus.corpus.notes if of_document]
-    if options["time_column"] is not None:
-        return [ordered_folds(times_of(values, of_corpus.corpus.names), n_folds)], {"method": "time", "column": options["time_column"]}
-    generators = np.random.default_rng(seed).spawn(options["repeats"] or 1)
-    if options["group_column"] is not None:
-        groups = ranks(values)
-        made = [grouped_folds(groups, n_folds, generator) for generator in generators]
-        return made, {"method": "grouped", "column": options["group_column"], "seed": seed}
-    made = [stratified_folds(of_corpus.corpus.documents.classes, n_folds, generator) for generator in generators]
-    statistics = of_corpus.corpus.statistics
-    small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < n_folds]
-    if small:
-        names = f"{', '.join(small[:SHOWN])}{' and others' if len(small) > SHOWN else ''}"
-        say.warn(f"classes with fewer documents than there are folds: {names}")
-    return made, {"method": "stratified", "seed": seed}
+    corpus, n_folds, seed = of_corpus.corpus, options["folds"] or FOLDS, options["seed"] or 0
+    column = options["time_column"] or options["group_column"]
+    method = "stratified" if column is None else "grouped" if options["time_column"] is None else "time"
+    values = [of_document[0] for of_document in corpus.notes if of_document]
+    folds = divided(method, n_folds, seed, options["repeats"] or 1, corpus.documents.classes, values, corpus.names)
+    if method == "stratified":
+        warn_of_small_classes(corpus.statistics, n_folds, say)
+    of_column = {} if column is None else {"column": column}
+    return folds, {"method": method, **of_column, **({} if method == "time" else {"seed": seed})}
 
 
 def _print(summary: dict[str, Any], output: str | None) -> None:

@@ -8,22 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nbtext.cli import options as option
 from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.leaks import LeakWatch, tell_leaks, training_corpus_option
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.options import (
-    corpus_argument,
-    decision_options,
-    decision_rule,
-    input_options,
-    jobs_option,
-    messages,
-    messages_options,
-    model_option,
-    output_option,
-    reading_options,
-    suggest_files,
-)
 from nbtext.errors import counted
 
 if TYPE_CHECKING:
@@ -37,23 +25,23 @@ if TYPE_CHECKING:
 
 
 @click.command("evaluate", short_help="Judge the model on documents whose classes are known.")
-@corpus_argument
-@model_option
-@output_option("table", "json", help_text="Default: table.")
+@option.corpus_argument
+@option.model_option
+@option.output_option("table", "json", help_text="Default: table.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also judge the documents of each value of a column apart; several allowed.")
 @click.option(
     "--errors",
     metavar="FILE",
-    shell_complete=suggest_files,
+    shell_complete=option.suggest_files,
     help="Write the misclassified documents to FILE, surest mistake first, as JSON lines.",
 )
-@decision_options
+@option.decision_options
 @training_corpus_option
 @gate_options
-@input_options
-@reading_options
-@jobs_option
-@messages_options
+@option.input_options
+@option.reading_options
+@option.jobs_option
+@option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
     """Classify documents whose classes are known and print how often and how confidently the model is right.
 
@@ -79,10 +67,10 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
 
-    say = messages(options)
+    say = option.messages(options)
     model = TextClassifier.load(model_path)
     asked = gates(options, n_classes=len(model.classes_), with_costs=options["costs"] is not None)
-    rule = decision_rule(options, model.classes_, say)
+    rule = option.decision_rule(options, model.classes_, say)
     paths, by = corpus_paths(corpus, options), tuple(dict.fromkeys(options["by"]))
     with _error_file(options, (model_path, *paths, *options["training"])) as mistakes:
         reading = reading_of(model, paths, options)

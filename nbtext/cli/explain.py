@@ -7,32 +7,25 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import (
-    WholeNumber,
-    corpus_argument,
-    input_options,
-    messages,
-    messages_options,
-    model_option,
-    output_option,
-    reading_options,
-    suggest_files,
-)
+from nbtext.cli import options as option
 from nbtext.errors import UsageError
 
 
 @click.command("explain", short_help="Show what each word contributed to an answer.")
-@corpus_argument
-@model_option
+@option.corpus_argument
+@option.model_option
 @click.option("--against", metavar="LABEL", help="Compare the answer with this class; by default with its runner-up.")
-@output_option("table", "tsv", "jsonl", help_text="Default: table on a terminal, else tsv.")
-@click.option("--top", type=WholeNumber(min=1), default=20, show_default=True, metavar="N", help="Words listed in table and page.")
+@option.output_option("table", "tsv", "jsonl", help_text="Default: table on a terminal, else tsv.")
+@click.option("--top", type=option.WholeNumber(min=1), default=20, show_default=True, metavar="N", help="Words listed in table and page.")
 @click.option(
-    "--html", metavar="FILE", shell_complete=suggest_files, help="Write a page of HTML in place of printing; it is replaced as a whole."
+    "--html",
+    metavar="FILE",
+    shell_complete=option.suggest_files,
+    help="Write a page of HTML in place of printing; it is replaced as a whole.",
 )
-@input_options
-@reading_options
-@messages_options
+@option.input_options
+@option.reading_options
+@option.messages_options
 def command(
     corpus: tuple[str, ...], model_path: str, against: str | None, output: str | None, top: int, html: str | None, **options: Any
 ) -> int:
@@ -59,7 +52,7 @@ def command(
     from nbtext.explain.explanation import Explainer
     from nbtext.model import TextClassifier
 
-    say = messages(options)
+    say = option.messages(options)
     paths = corpus_paths(corpus, options)
     if html is not None and output is not None:
         raise UsageError("--html and --output exclude each other")

@@ -7,40 +7,29 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import (
-    Number,
-    WholeNumber,
-    corpus_argument,
-    excel_safe_option,
-    input_options,
-    messages,
-    messages_options,
-    output_option,
-    require_csv,
-    training_options,
-)
+from nbtext.cli import options as option
 from nbtext.errors import UsageError, counted
 
 
 @click.command("suspects", short_help="Find documents of a corpus whose label may be wrong.")
-@corpus_argument
-@output_option(
+@option.corpus_argument
+@option.output_option(
     "tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, label, suggested class, log odds)."
 )
-@excel_safe_option
+@option.excel_safe_option
 @click.option("--paths", is_flag=True, help="Only the documents, one a line, as they are named.")
 @click.option("--print0", is_flag=True, help="Only the documents, each followed by NUL instead of a line end, as xargs -0 takes them.")
-@click.option("--limit", type=WholeNumber(1), metavar="N", help="The N most suspicious documents at most.")
+@click.option("--limit", type=option.WholeNumber(1), metavar="N", help="The N most suspicious documents at most.")
 @click.option(
     "--min-log-odds",
-    type=Number(0),
+    type=option.Number(0),
     default=0.0,
     metavar="X",
     help="Only documents with larger log odds, in nats; 2.3 is ten to one.",
 )
-@input_options
-@training_options
-@messages_options
+@option.input_options
+@option.training_options
+@option.messages_options
 def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
@@ -58,13 +47,13 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     from nbtext.evaluation.label_errors import suspects
     from nbtext.report.comparisons import Suspect, write_suspects
 
-    say = messages(options)
+    say = option.messages(options)
     if options["top"] is not None:
         say.warn("--top chose terms with all labels in sight, so wrong labels look right; leave it out")
     if (options["paths"] or options["print0"]) and output is not None:
         raise UsageError(f"--{'print0' if options['print0'] else 'paths'} and --output exclude each other")
     form = "print0" if options["print0"] else "paths" if options["paths"] else output or ("table" if sys.stdout.isatty() else "tsv")
-    safe = require_csv(options, form)
+    safe = option.require_csv(options, form)
     (statistics, documents, names, _), settings, _, source = counted_corpus(corpus_paths(corpus, options), options, say)
     classes = statistics.classes
     found = suspects(statistics, documents, settings, options["min_log_odds"])

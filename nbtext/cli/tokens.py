@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.options import (
-    analysis_options,
-    corpus_argument,
-    given,
-    input_options,
-    messages,
-    messages_options,
-    model_option,
-    output_option,
-    reading_options,
-)
+from nbtext.cli import options as option
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 
@@ -29,14 +19,14 @@ if TYPE_CHECKING:
 
 
 @click.command("tokens", short_help="Show what becomes of the words of a document.")
-@corpus_argument
-@model_option
+@option.corpus_argument
+@option.model_option
 @click.option("--no-model", is_flag=True, help="Analyse as the options below say; there are no term ids, and no term is unknown.")
-@analysis_options
-@output_option("table", "jsonl", "tsv", help_text="Default: table on a terminal, else tsv.")
-@input_options
-@reading_options
-@messages_options
+@option.analysis_options
+@option.output_option("table", "jsonl", "tsv", help_text="Default: table on a terminal, else tsv.")
+@option.input_options
+@option.reading_options
+@option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
     """Print what the analyzer does to documents, word by word.
 
@@ -55,7 +45,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error
     from nbtext.report.explanations import write_tokens
 
-    say = messages(options)
+    say = option.messages(options)
     paths = corpus_paths(corpus, options)
     tokens, reading = _without_model(paths, options) if options["no_model"] else _of_model(model_path, paths, options)
     documents = CommandCorpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=False)
@@ -82,8 +72,8 @@ def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[Token
     from nbtext.counts.counting import Analysis, require_words
     from nbtext.explain.word_walk import Tokens
 
-    settings = Settings.of(given(tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS), options))
-    reading = resolved(Reading.of(given(READING, options)), paths, labelled=False)
+    settings = Settings.of(option.given(tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS), options))
+    reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
     settings = replace(settings, reading=reading)
     require_words(settings)
     return Tokens(Analysis.of(settings)), reading

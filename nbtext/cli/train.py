@@ -7,35 +7,25 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import (
-    cluster_options,
-    corpus_argument,
-    input_options,
-    jobs_option,
-    messages,
-    messages_options,
-    model_option,
-    scheduler_of,
-    training_options,
-)
+from nbtext.cli import options as option
 from nbtext.cli.writing import write_new_model, writing_options
 from nbtext.errors import counted
 
 
 @click.command("train", short_help="Learn classes from labelled documents.")
-@corpus_argument
-@model_option
+@option.corpus_argument
+@option.model_option
 @click.option(
     "--once",
     is_flag=True,
     help="Learn equal documents once, under the last of their labels, and begin a ledger of them beside the model, for nbtext update --once.",
 )
 @writing_options
-@input_options
-@training_options
-@jobs_option
-@cluster_options
-@messages_options
+@option.input_options
+@option.training_options
+@option.jobs_option
+@option.cluster_options
+@option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Learn the classes of labelled documents and write a model.
 
@@ -52,8 +42,8 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()
-    say = messages(options)
-    scheduler = scheduler_of(options)
+    say = option.messages(options)
+    scheduler = option.scheduler_of(options)
     paths = corpus_paths(corpus, options)
     model, _ = untrained(paths, options)
     check_replaceable(model_path)

@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.options import (
-    cluster_options,
-    corpus_argument,
-    input_options,
-    jobs_option,
-    messages,
-    messages_options,
-    model_option,
-    reading_options,
-    scheduler_of,
-)
+from nbtext.cli import options as option
 from nbtext.cli.writing import corpus_to_change, lock_settings, say_changed, writing_options
 from nbtext.errors import counted
 
@@ -26,19 +16,19 @@ if TYPE_CHECKING:
 
 
 @click.command("update", short_help="Learn more documents.")
-@corpus_argument
-@model_option
+@option.corpus_argument
+@option.model_option
 @click.option(
     "--once",
     is_flag=True,
     help="Learn each document once: leave out those that the model's ledger knows, and move those that it knows under another label.",
 )
 @writing_options
-@input_options
-@reading_options
-@jobs_option
-@cluster_options
-@messages_options
+@option.input_options
+@option.reading_options
+@option.jobs_option
+@option.cluster_options
+@option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any) -> int:  # noqa: FBT001 - click passes it
     """Learn the documents of a corpus in addition to those that the model has learnt. New classes and new terms are welcome.
 
@@ -61,8 +51,8 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     from nbtext.model.corpus_flow import count_in_total
     from nbtext.model.locked_model import update
 
-    say = messages(options)
-    scheduler = scheduler_of({**options, "once": once})
+    say = option.messages(options)
+    scheduler = option.scheduler_of({**options, "once": once})
     paths, jobs = corpus_paths(corpus, options), options["jobs"]
     model = TextClassifier.load(model_path)
     source = corpus_to_change(model, model_path, paths, options, say)

@@ -361,3 +361,17 @@ def _mean_intervals(intervals: Sequence[Mapping[str, Sequence[float]]]) -> dict[
     """The mean of each end, of the intervals that there are in every repeat."""
     names = [name for name in (intervals[0] if intervals else ()) if all(name in each for each in intervals)]
     return {name: np.mean([each[name] for each in intervals], axis=0).tolist() for name in names}
+
+
+def divided(method: str, n_folds: int, seed: int, repeats: int, classes: Whole, values: Sequence[str], names: Sequence[str]) -> list[Folds]:
+    """Return the folds of each repeat: ``stratified`` by class, ``grouped`` by the values of a column, or stretches of ``time`` by these, once.
+
+    ``classes``, ``values`` and ``names`` are those of the documents; ``stratified`` needs no values. Raises `UsageError` as the functions for each method.
+    """
+    if method == "time":
+        return [ordered_folds(times_of(values, names), n_folds)]
+    generators = np.random.default_rng(seed).spawn(repeats)
+    if method == "grouped":
+        groups = ranks(values)
+        return [grouped_folds(groups, n_folds, generator) for generator in generators]
+    return [stratified_folds(classes, n_folds, generator) for generator in generators]
