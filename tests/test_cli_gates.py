@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.metrics.evaluation import LESS_IS_BETTER, MORE_IS_BETTER, WITHOUT_INTERVAL
+from nbtext.metrics.outcomes import METRICS
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -30,14 +30,16 @@ def figures(service_desk_model: Path) -> dict[str, Any]:
 
 def test_every_figure_can_be_a_gate(figures: dict[str, Any]) -> None:
     plain = {name for name, value in figures.items() if isinstance(value, (int, float))}
-    assert plain == {*MORE_IS_BETTER, *LESS_IS_BETTER} - {"mean_cost"}
-    assert plain - set(figures["intervals"]) == set(WITHOUT_INTERVAL)
-    assert all(least <= figures[name] <= most for name, (least, most) in (MORE_IS_BETTER | LESS_IS_BETTER).items() if name in plain)
+    assert plain == METRICS.keys() - {"mean_cost"}
+    assert plain & set(figures["intervals"]) == {name for name in plain if METRICS[name].has_interval}
+    assert all(METRICS[name].least <= figures[name] <= METRICS[name].most for name in plain)
 
 
 def test_gates_that_are_met_say_nothing(service_desk_model: Path, figures: dict[str, Any]) -> None:
-    asked = [f"--fail-under={name}={figures[name]!r}" for name in MORE_IS_BETTER]
-    asked += [f"--fail-over={name}={figures[name]!r}" for name in LESS_IS_BETTER if name != "mean_cost"]
+    asked = [f"--fail-under={name}={figures[name]!r}" for name, metric in METRICS.items() if metric.more_is_better]
+    asked += [
+        f"--fail-over={name}={figures[name]!r}" for name, metric in METRICS.items() if not metric.more_is_better and name != "mean_cost"
+    ]
     assert json.loads(succeeded(judged(service_desk_model, *asked)).out) == figures
 
 

@@ -93,26 +93,22 @@ def end(failed: Sequence[str], say: Messages) -> int:
 
 
 def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:
-    from nbtext.metrics.evaluation import (  # the room needs numpy, which --help does without
-        LESS_IS_BETTER,
-        MORE_IS_BETTER,
-        WITHOUT_INTERVAL,
-    )
+    from nbtext.metrics.outcomes import METRICS  # needs numpy, which --help does without
 
     option, other = ("--fail-over", "--fail-under") if over else ("--fail-under", "--fail-over")
-    right, wrong = (LESS_IS_BETTER, MORE_IS_BETTER) if over else (MORE_IS_BETTER, LESS_IS_BETTER)
+    right = [name for name, metric in METRICS.items() if metric.more_is_better != over]
     name, equals, number = text.partition("=")
     if not equals:
-        raise UsageError(f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {next(iter(right))}=0.5")
-    if name in wrong:
-        raise UsageError(f"{option} is not for {name}, of which {'more' if over else 'less'} is better", hint=f"use {other} {text}")
-    if name not in right:
+        raise UsageError(f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {right[0]}=0.5")
+    if name not in METRICS:
         raise UsageError(f"{option} knows no figure {name!r}", hint=f"known are {', '.join(right)}")
+    if name not in right:
+        raise UsageError(f"{option} is not for {name}, of which {'more' if over else 'less'} is better", hint=f"use {other} {text}")
     try:
         value = float(number)
     except ValueError:
         value = float("nan")
-    least, most = right[name]
+    least, most = METRICS[name].least, METRICS[name].most
     if not least <= value <= most or abs(value) == float("inf"):
         wanted = (
             f"a number from {least:g} to {most:g}"
@@ -120,6 +116,6 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:
             else "a number" + (" from 0" if least == 0 else "")
         )
         raise UsageError(f"{option} {name} must be {wanted}, not {number!r}")
-    if by_interval and name in WITHOUT_INTERVAL:
+    if by_interval and not METRICS[name].has_interval:
         raise UsageError(f"there is no interval for {name}", hint="leave out --fail-under-interval")
     return Gate(name, value, over, by_interval)

@@ -9,12 +9,13 @@ A ratio of nothing to nothing is 0; an average over nothing is nan.
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -189,19 +190,52 @@ def matthews(of: Outcomes) -> NDArray[np.float64]:
     return np.where(n > 0, correlation, np.nan)
 
 
-def rates(of: Outcomes) -> dict[str, NDArray[np.float64]]:
-    """All of them by name, each of shape (…)."""
-    return {
-        "accuracy": accuracy(of),
-        "macro_precision": macro(precision(of), of),
-        "macro_recall": macro(recall(of), of),
-        "macro_f1": macro(f1(of), of),
-        "micro_precision": micro_precision(of),
-        "micro_recall": accuracy(of),
-        "micro_f1": micro_f1(of),
-        "balanced_accuracy": balanced_accuracy(of),
-        "matthews": matthews(of),
-    }
+TOP = (2, 3, 5)
+"""The k for which it is counted how often the true class is among the k most probable."""
+
+
+class Metric(NamedTuple):
+    """A figure of an evaluation, as its output, its intervals and the gates of the commands go by it."""
+
+    of_outcomes: Callable[[Outcomes], NDArray[np.float64]] | None = None
+    """Its function, if it follows from the confusion table; its interval is then bootstrapped."""
+    title: str = ""
+    """Its row among the further figures that the commands print; none if empty."""
+    least: float = 0.0
+    most: float = 1.0
+    more_is_better: bool = True
+    has_interval: bool = True
+
+
+METRICS = {
+    "n": Metric(most=inf, has_interval=False),
+    "accuracy": Metric(accuracy),
+    "macro_precision": Metric(lambda outcomes: macro(precision(outcomes), outcomes)),
+    "macro_recall": Metric(lambda outcomes: macro(recall(outcomes), outcomes)),
+    "macro_f1": Metric(lambda outcomes: macro(f1(outcomes), outcomes)),
+    "micro_precision": Metric(micro_precision),
+    "micro_recall": Metric(accuracy),
+    "micro_f1": Metric(micro_f1),
+    "balanced_accuracy": Metric(balanced_accuracy, "balanced accuracy"),
+    "matthews": Metric(matthews, "Matthews correlation", least=-1),
+    **{f"top_{k}_accuracy": Metric(title=f"top-{k} accuracy") for k in TOP},
+    "macro_roc_auc": Metric(
+        title="area under ROC (AUC), macro", has_interval=False
+    ),  # an interval would need a ranking for every replicate
+    "macro_average_precision": Metric(title="average precision (AP), macro", has_interval=False),
+    "coverage": Metric(),
+    "answered_accuracy": Metric(),
+    "log_loss": Metric(most=inf, more_is_better=False),
+    "brier": Metric(most=2, more_is_better=False),
+    "ece": Metric(more_is_better=False),
+    "mean_cost": Metric(least=-inf, most=inf, more_is_better=False),
+}
+"""The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation`."""
+
+
+def rates(outcomes: Outcomes) -> dict[str, NDArray[np.float64]]:
+    """Return the metrics of the confusion table by name, each of shape (…)."""
+    return {name: metric.of_outcomes(outcomes) for name, metric in METRICS.items() if metric.of_outcomes is not None}
 
 
 def _sums(counts: Counts, labels: NDArray[np.int64], n_labels: int) -> NDArray[np.float64]:

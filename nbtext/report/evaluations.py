@@ -13,7 +13,7 @@ import sys
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from nbtext.metrics.evaluation import TOP
+from nbtext.metrics.outcomes import METRICS
 from nbtext.report.forms import print_blank, print_drawn, print_lines, print_table, visible
 
 if TYPE_CHECKING:
@@ -188,16 +188,11 @@ def _main_figures(summary: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _other_figures(summary: Mapping[str, Any]) -> dict[str, str]:
-    lines = {
-        "balanced accuracy": _with_interval(summary, "balanced_accuracy"),
-        "Matthews correlation": _with_interval(summary, "matthews"),
+    return {
+        metric.title: _with_interval(summary, name) if metric.has_interval else _known(summary[name])
+        for name, metric in METRICS.items()
+        if metric.title and name in summary
     }
-    for k in TOP:
-        if f"top_{k}_accuracy" in summary:
-            lines[f"top-{k} accuracy"] = _with_interval(summary, f"top_{k}_accuracy")
-    lines["area under ROC (AUC), macro"] = _known(summary["macro_roc_auc"])
-    lines["average precision (AP), macro"] = _known(summary["macro_average_precision"])
-    return lines
 
 
 def _print_slices(column: str, slices: Mapping[str, Any]) -> None:
