@@ -1,4 +1,4 @@
-"""Which terms carry information about the class: four criteria, each a score per term, and the choice of the best.
+"""Which terms carry information about the class: criteria, each a score per term, and the choice of the best.
 
 Each criterion gives, for some terms, a table of what every class adds (n, n_classes) and the score of each term (n,), in nats except χ².
 The class a term speaks for is the one that adds most.
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Scores = tuple[Floats, Floats]
+    Criterion = Callable[[LanguageModels, Floats, NDArray[np.int64]], Scores]
 
 CELLS_AT_ONCE = 1 << 20
 
@@ -77,12 +78,10 @@ def log_odds(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) ->
     return summands, summands.max(axis=1, initial=-np.inf)
 
 
-CRITERIA: dict[str, Callable[[LanguageModels, Floats, NDArray[np.int64]], Scores]] = {
-    "mutual-information": mutual_information,
-    "presence": presence,
-    "chi2": chi2,
-    "log-odds": log_odds,
-}
+def criterion(name: str) -> Criterion:
+    """Return the function of a criterion of `nbtext.settings.CRITERIA`."""
+    function: Criterion = globals()[name.replace("-", "_")]
+    return function
 
 
 class Ranking(NamedTuple):
@@ -95,14 +94,14 @@ class Ranking(NamedTuple):
 
 
 def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None) -> Ranking:
-    """The ``top`` best of the selected terms by a criterion of `CRITERIA`; all of them for None."""
-    terms = np.flatnonzero(models.selected)
+    """Return the ``top`` best of the selected terms by a criterion of `nbtext.settings.CRITERIA`; all of them for None."""
+    score, terms = criterion(by), np.flatnonzero(models.selected)
     scores = np.empty(terms.size)
     classes = np.empty(terms.size, np.int64)
     step = max(CELLS_AT_ONCE // max(prior.size, 1), 1)
     for begin in range(0, terms.size, step):
         part = slice(begin, begin + step)
-        summands, scores[part] = CRITERIA[by](models, prior, terms[part])
+        summands, scores[part] = score(models, prior, terms[part])
         classes[part] = summands.argmax(axis=1)
     best = np.argsort(-scores, kind="stable")[:top]
     return Ranking(terms[best], scores[best], classes[best])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from nbtext.errors import UsageError
 
@@ -225,13 +226,68 @@ SNOWBALL_STEMMERS = (
     "polish", "portuguese", "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish",
 )  # fmt: skip
 
-NLTK_STEMMERS = ("porter", "lancaster", "isri", "arlstem", "arlstem2", "cistem")
-"""nltk's stemmers that need no data: English twice, Arabic three times, German."""
+NLTK_STEMMERS = {
+    "porter": "nltk.stem.porter.PorterStemmer",
+    "lancaster": "nltk.stem.lancaster.LancasterStemmer",
+    "isri": "nltk.stem.isri.ISRIStemmer",
+    "arlstem": "nltk.stem.arlstem.ARLSTem",
+    "arlstem2": "nltk.stem.arlstem2.ARLSTem2",
+    "cistem": "nltk.stem.cistem.Cistem",
+}
+"""Classes of nltk with a method ``stem`` that need no data, by name: for English twice, Arabic three times, German."""
 
-FORMATS = ("dir", "csv", "tsv", "jsonl", "lines", "fasttext", "svmlight", "mbox", "maildir")
-"""How a corpus may be laid out; `nbtext.corpus.formats` has a reader for each."""
 
-CRITERIA = ("mutual-information", "presence", "chi2", "log-odds")
+class Format(NamedTuple):
+    """A layout of corpora: its reader, and the traits that the rest of nbtext goes by."""
+
+    description: str
+    """For the help of ``--format``."""
+    reader: str
+    """Module and function of `nbtext.corpus`: from a path and a `Source` to documents, or to files if there is a document in each."""
+    suffixes: tuple[str, ...] = ()
+    """Suffixes of files that ``auto`` takes for this format."""
+    beginning: bytes = b""
+    """First bytes of files that ``auto`` takes for this format in training."""
+    labelled: bool = True
+    """Documents can have classes."""
+    columns: bool = False
+    """Documents can have columns or keys beside label, text and id."""
+    mail: bool = False
+    """Documents are mail."""
+    counted: bool = False
+    """Documents are features that are counted already."""
+    line_per_document: bool = False
+    """Files can be cut at any line end, so that several processes share one."""
+    file_per_document: bool = False
+    """A path is a directory of files with a document in each."""
+
+
+FORMATS = {
+    "dir": Format("one sub-directory per class", "directory.files", file_per_document=True),
+    "csv": Format("quoted", "table.documents", (".csv",), columns=True),
+    "tsv": Format("a quote is a character", "table.documents", (".tsv", ".tab"), columns=True, line_per_document=True),
+    "jsonl": Format("one JSON object a line", "jsonl.documents", (".jsonl", ".ndjson"), columns=True, line_per_document=True),
+    "lines": Format("one document a line, no labels", "lines.lines", labelled=False, line_per_document=True),
+    "fasttext": Format("__label__x text", "lines.fasttext", (".ft",), b"__label__", line_per_document=True),
+    "svmlight": Format("counted features", "lines.svmlight", (".svm", ".svmlight"), counted=True, line_per_document=True),
+    "mbox": Format("the class is the name of the file or folder", "mailboxes.mbox", (".mbox",), b"From ", mail=True),
+    "maildir": Format("the class is the name of the file or folder", "mailboxes.maildir", mail=True, file_per_document=True),
+}
+"""The formats of a corpus by name; whatever depends on a format goes by its traits."""
+
+
+def _described_formats() -> str:
+    groups = groupby(FORMATS, lambda name: FORMATS[name].description)
+    return ", ".join(f"{' or '.join(names)} ({description})" for description, names in groups)
+
+
+CRITERIA = (
+    "mutual-information",
+    "presence",
+    "chi2",
+    "log-odds",
+)
+"""Names of the functions of `nbtext.selection`, with dashes for underscores."""
 
 CLASSIFIERS = ("multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic")
 """A name here, and a line in `nbtext.classifiers.registry`."""
@@ -329,9 +385,7 @@ class Reading(Declared):
 
     format: str = declared(
         "auto", "NAME", one_of("auto", *FORMATS),
-        "How a corpus is laid out: dir (one sub-directory per class), csv (quoted), tsv (a quote is a character), jsonl (one JSON object a "
-        "line), lines (one document a line, no labels), fasttext (__label__x text), svmlight (counted features), mbox or maildir (the class "
-        "is the name of the file or folder). auto goes by directory and name; for training also by the first line.",
+        f"How a corpus is laid out: {_described_formats()}. auto goes by directory and name; for training also by the first line.",
     )
     document: str = declared(
         "text", "KIND", one_of("text", "html", "mail"),
@@ -376,7 +430,7 @@ class Reading(Declared):
     @property
     def is_counted(self) -> bool:
         """Whether documents are features that are counted already, not texts."""
-        return self.format == "svmlight"
+        return self.format != "auto" and FORMATS[self.format].counted
 # fmt: on
 
 

@@ -1,7 +1,4 @@
-"""A directory for each class: which files are documents, in which order, and what cannot be one.
-
-Also tests `corpus/streams.py`.
-"""
+"""A directory for each class: which files are documents, in which order, and what cannot be one."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.streams import MAX_DOCUMENT_BYTES
 from nbtext.errors import PathError, UsageError
 from tests.process import HOUSE, corpus, run
 from tests.reading import documents, problems, texts
@@ -70,7 +66,7 @@ def test_what_cannot_be_read_has_a_problem_and_the_others_are_read(tmp_path: Pat
         server.bind(os.path.relpath(tmp_path / "a/socket"))
         found = problems(tmp_path)
     (tmp_path / "a/huge").touch()
-    os.truncate(tmp_path / "a/huge", MAX_DOCUMENT_BYTES + 1)
+    os.truncate(tmp_path / "a/huge", (64 << 20) + 1)
     found |= problems(tmp_path)
     assert {name.removeprefix(f"{tmp_path}/a/"): why for name, why in found.items()} == {
         "fifo": "not a regular file",
@@ -98,7 +94,7 @@ def test_a_file_that_vanishes_has_a_problem(tmp_path: Path) -> None:
 def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> None:
     code = (
         "import os\n"
-        "from nbtext.corpus.streams import files_below\n"
+        "from nbtext.corpus.directory import files_below\n"
         "for _ in range(1900):\n    os.mkdir('d'); os.chdir('d')\n"
         "open('leaf', 'w').close()\n"
         "os.chdir('/'); import sys; os.chdir(sys.argv[1])\n"

@@ -1,6 +1,6 @@
 """What holds for every format: the same documents give the same labels, texts and counts, compressed or not.
 
-Also tests `corpus/lines.py`, `corpus/reading.py` and `corpus/source.py`.
+Also tests `corpus/lines.py` and `corpus/reading.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.corpus.formats import BY_SUFFIX, READERS, resolve_format
+from nbtext.corpus.reading import reader, resolve_format
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS, Reading
 from tests.building import plain
@@ -126,8 +126,8 @@ def counts(paths: list[Path]) -> Counts:
 
 
 def test_every_format_is_read_and_written_here() -> None:
-    assert set(READERS) == set(FORMATS) == set(WRITERS) | {"lines"}
-    assert set(BY_SUFFIX.values()) <= set(FORMATS)
+    assert {name for name, layout in FORMATS.items() if layout.labelled} == set(WRITERS)
+    assert all(callable(reader(layout)) for layout in FORMATS.values())
 
 
 @LABELLED
@@ -224,7 +224,7 @@ def test_for_training_the_first_line_tells_where_it_is_beyond_doubt(tmp_path: Pa
     assert resolve_format([str(path)], "auto", labelled=True) == name
 
 
-@pytest.mark.parametrize(("suffix", "name"), sorted(BY_SUFFIX.items()))
+@pytest.mark.parametrize(("suffix", "name"), [(suffix, name) for name, layout in FORMATS.items() for suffix in layout.suffixes])
 def test_suffixes_tell_the_format_compressed_or_not(suffix: str, name: str) -> None:
     assert [resolve_format([f"x{ending}"], "auto") for ending in (suffix, suffix.upper(), f"{suffix}.gz", f"{suffix}.XZ")] == [name] * 4
     assert resolve_format([f"x{suffix}"], "lines") == "lines"

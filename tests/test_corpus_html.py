@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.document import by_mark
+from nbtext.corpus.decoding import detect_encoding
 from nbtext.corpus.html import _Text, text_of_html, text_of_html_document
 from tests.budget import rounds
 from tests.process import HOUSE, run
@@ -57,7 +57,7 @@ def test_quotations_can_be_dropped() -> None:
     ],
 )  # fmt: skip
 def test_encodings(body: bytes, encoding: str, read: str) -> None:
-    assert text_of_html_document(*by_mark(body, encoding))[0].decode().strip() == read
+    assert text_of_html_document(*detect_encoding(body, encoding))[0].decode().strip() == read
 
 
 def test_as_a_kind_of_document(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Documents beyond --max-document-size: memory stays flat, the others are read.
 
-Also tests `corpus/table.py` and `corpus/streams.py`.
+Also tests `corpus/document.py`, `corpus/table.py` and `corpus/streams.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.streams import described, lines
+from nbtext.corpus.document import size_in_words
+from nbtext.corpus.streams import numbered_lines
 from nbtext.corpus.table import rows_of_csv
 from tests.process import LITTLE_MEMORY, nbtext
 from tests.reading import documents
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def test_lines_against_a_slow_twin(content: bytes, limit: int) -> None:
     wanted = [line.removesuffix(b"\r") for line in content.split(b"\n")]
     wanted = wanted[:-1] if content.endswith(b"\n") or not content else wanted
-    found = lines(io.BufferedReader(io.BytesIO(content)), limit)
+    found = numbered_lines(io.BufferedReader(io.BytesIO(content)), limit)
     assert list(found) == [(number, line if len(line) <= limit else None) for number, line in enumerate(wanted, 1)]
 
 
@@ -83,4 +84,4 @@ def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> Non
     ("size", "text"), [(64 << 20, "64 MiB"), (1000, "1,000 bytes"), (1024, "1 KiB"), (3 << 30, "3 GiB"), (1, "1 bytes")]
 )
 def test_sizes_in_words(size: int, text: str) -> None:
-    assert described(size) == text
+    assert size_in_words(size) == text

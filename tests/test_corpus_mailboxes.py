@@ -1,6 +1,6 @@
 """mbox and Maildir, and what a mail repeats: quotes and signatures.
 
-Also tests `corpus/maildir.py`, `corpus/mbox.py` and `corpus/mail.py`.
+Also tests `corpus/mail.py`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.corpus.document import Document, problem_of
-from nbtext.corpus.formats import READERS
 from nbtext.errors import DocumentError, PathError, UsageError
+from nbtext.settings import FORMATS
 from tests.budget import examples
 from tests.fuzz.run import changed
 from tests.fuzz.targets import seeds
@@ -30,7 +30,7 @@ NUMBER = b"<p>&#" + b"9" * 4301 + b"; moon"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("file_format", READERS)
+@pytest.mark.parametrize("file_format", FORMATS)
 def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str, tmp_path: Path) -> None:
     folders = {"dir": "a", "maildir": "cur"}
     beginnings = (seeds(file_format) if file_format not in folders else []) + (seeds(kind) if kind != "text" else [b"a text"])

@@ -55,7 +55,7 @@ def read(descriptor, most):
     with open('log', 'ab') as log:
         log.write(b'dog ' * 4096)
     return real(descriptor, most)
-import nbtext.corpus.streams as files
+import nbtext.corpus.directory as files
 files.os = type(sys)('os')
 files.os.__dict__.update(os.__dict__, read=read)
 sys.exit(run(sys.argv[1:]))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.document import from_charset
+from nbtext.corpus.decoding import from_charset
 from nbtext.corpus.mail import MailText, text_of_mail
 from tests.budget import examples
 from tests.fuzz.run import changed

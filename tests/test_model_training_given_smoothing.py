@@ -1,6 +1,6 @@
 """Pseudo-counts given word by word: which terms the words are, and models that are estimated with them.
 
-Also tests `corpus/lines.py`.
+Also tests `corpus/option_files.py`.
 """
 
 from __future__ import annotations

@@ -121,7 +121,8 @@ def _reading(a: TextClassifier, b: TextClassifier, paths: Sequence[str], options
     from nbtext.corpus.reading import resolved
 
     if a.reading.is_counted != b.reading.is_counted:
-        raise UsageError("one model was trained on texts, the other on svmlight's counted features", hint="compare two of a kind")
+        counted = (a if a.reading.is_counted else b).reading.format
+        raise UsageError(f"one model was trained on texts, the other on {counted}'s counted features", hint="compare two of a kind")
     reading = resolved(reading_of(a, paths, options), paths, labelled=True)
     deciding = ("document", *(MAIL if reading["document"] == "mail" else ()))
     for name in deciding:

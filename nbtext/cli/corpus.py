@@ -12,7 +12,7 @@ import click
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given
 from nbtext.cli.progress import ProgressBar, is_wanted
-from nbtext.corpus.directory import listed_paths
+from nbtext.corpus.option_files import listed_paths
 from nbtext.corpus.reading import resolved
 from nbtext.errors import UsageError, counted
 from nbtext.model.corpus_flow import Corpus, CountedCorpus, count_each, no_documents, reading_like

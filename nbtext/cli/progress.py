@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli.messages import clear_progress, log_is_json, set_progress, standard_error_is_terminal
 from nbtext.corpus.reading import resolve_format
 from nbtext.errors import counted
+from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,7 @@ class Picture:
         from rich.console import Console
 
         self._console = Console(stderr=True)
-        if self._format in ("dir", "maildir"):
+        if FORMATS[self._format].file_per_document:
             self._total_documents = count_documents(self._paths, self._format)
         else:
             self._total_bytes = size_of_files(self._paths)

@@ -1,15 +1,18 @@
-"""One document as it goes through nbtext, and what is noticed while reading many.
-
-Bytes of unknown encoding to UTF-8.
-"""
+"""A document before and after decoding, the parts that a file of lines is cut into, and what a reader is given."""
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.errors import DocumentError, NbtextError, UsageError
+from nbtext.attributes import NO_ATTRIBUTES
+from nbtext.errors import DocumentError, NbtextError
+from nbtext.settings import in_bytes
+
+if TYPE_CHECKING:
+    from nbtext.attributes import Attributes
+    from nbtext.settings import Reading
 
 _LONGEST_MESSAGE = 300
 
@@ -22,11 +25,11 @@ class Document(NamedTuple):
     text: bytes
     problem: DocumentError | None = None
     columns: tuple[str, ...] = ()
-    """Values of the further columns that were asked for, in that order; none where it could not be read."""
+    """Values of the further columns that were asked for, in that order; none if the document could not be read."""
 
 
 class RawDocument(NamedTuple):
-    """A document as a format's reader found it: bytes of unknown kind and, unless ``decoded`` to UTF-8, of unknown encoding."""
+    """A document as a reader finds it: bytes of unknown kind and, unless ``decoded`` to UTF-8, of unknown encoding."""
 
     id: str
     label: str | None
@@ -38,28 +41,62 @@ class RawDocument(NamedTuple):
 
 @dataclass
 class Notices:
-    """What a reader noticed that is no failure: said on a terminal or with --verbose; ``warnings`` are always said."""
+    """What a reader noticed that is no failure: shown on a terminal or with --verbose; ``warnings`` are always shown."""
 
     transcoded: int = 0
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
     unlabelled: list[str] = field(default_factory=list)
-    """Files that lie in no class directory and were left out of training."""
+    """Files that are in no class directory and were left out of training."""
     warnings: list[str] = field(default_factory=list)
     unnamed: int = 0
     """Documents that could not be read and are not named, because many of the same shard are."""
 
     def add(self, other: Notices) -> None:
-        """Add what was noticed of a later shard."""
+        """Add the notices of a later shard."""
         self.transcoded += other.transcoded
         self.unlabelled += other.unlabelled
         self.warnings += other.warnings
         self.unnamed += other.unnamed
 
 
+class Part(NamedTuple):
+    """Whole lines of a file: bytes from ``start`` to ``end``, None for the end of the file."""
+
+    start: int
+    end: int | None
+    lines_before: int
+    """Lines of the file before the part."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a reader is given: how to read, and what its caller wants."""
+
+    reading: Reading
+    notices: Notices
+    labelled: bool
+    """Whether classes are wanted."""
+    columns: tuple[str, ...] = ()
+    """Further columns to read: first the attributes, which may be missing, then the others."""
+    attributes: Attributes = NO_ATTRIBUTES
+    part: Part | None = None
+    """The part of a file of lines to read, if not all of it."""
+
+    @cached_property
+    def limit(self) -> int:
+        """The most bytes of a document."""
+        return in_bytes(self.reading.max_document_size)
+
+    @cached_property
+    def unpacked_limit(self) -> int:
+        """The most bytes that a compressed file of documents may unpack to."""
+        return in_bytes(self.reading.max_unpacked_size)
+
+
 def problem_of(raised: Exception) -> DocumentError:
     """Return why one document cannot be read, given what reading or decoding it raised.
 
-    Re-raises what concerns the whole run: wrong settings, a path that cannot be read, memory that ran out. Any other exception is a defect of
+    Re-raise what concerns the whole run: wrong settings, a path that cannot be read, too little memory. Any other exception is a defect of
     nbtext, so the message names it.
     """
     if isinstance(raised, DocumentError):
@@ -71,92 +108,12 @@ def problem_of(raised: Exception) -> DocumentError:
     )
 
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's, so it comes first
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+def size_in_words(size: int) -> str:
+    """Return a number of bytes in the largest unit in which it is whole."""
+    unit = next((unit for unit in (30, 20, 10) if size % (1 << unit) == 0), 0)
+    return f"{size >> unit:,} {'KMG'[unit // 10 - 1] + 'iB' if unit else 'bytes'}"
 
 
-_NO_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
-"""Codecs of Python in which no text is sent; for a long one punycode takes the square of its length."""
-
-
-_BINARY_WITHIN = 8192
-
-
-_STRUCTURE = '\r\n\t,;|"'
-
-
-def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
-    """The text as valid UTF-8, and whether it had to be taken for Windows-1252.
-
-    ``auto`` tries UTF-8, then falls back; a named encoding is strict. Raises `DocumentError` for what is not text in the encoding. Byte order
-    marks have no meaning here: see `by_mark`.
-    """
-    if encoding != "auto":
-        return _strict(body, encoding), False
-    if not body.isascii():
-        try:
-            body.decode()
-        except UnicodeDecodeError:
-            _refuse_binary(body)
-            return body.decode("cp1252", "replace").encode(), True
-    _refuse_binary(body)
-    return body, False
-
-
-def by_mark(body: bytes, encoding: str) -> tuple[bytes, str]:
-    """Return the bytes of a file, and its encoding; with ``auto`` a byte order mark at the beginning names it.
-
-    Only where a file, or a part of a mail, begins: in a row of a table, the same bytes are text.
-    """
-    if encoding == "auto":
-        for mark, name in _MARKS:
-            if body.startswith(mark):
-                return (body[len(mark) :] if name == "utf-8" else body), name
-    return body, encoding
-
-
-def from_charset(body: bytes, charset: str | None, encoding: str) -> tuple[bytes, bool]:
-    """A text that may tell its own encoding, as UTF-8: by that, or else, where it is unknown or not what the bytes are, as `to_utf8`."""
-    if charset and charset != "us-ascii" and (charset, encoding) != ("utf-8", "auto"):
-        try:
-            if codecs.lookup(charset).name in _NO_CHARSETS:
-                return to_utf8(body, encoding)
-            return to_utf8(body, charset)
-        except (DocumentError, UsageError, LookupError, ValueError):
-            pass
-    return to_utf8(body, encoding)
-
-
-def _strict(body: bytes, encoding: str) -> bytes:
-    try:
-        return body.decode(encoding).encode("utf-8", "replace")
-    except UnicodeDecodeError as problem:
-        raise DocumentError(f"not valid {encoding} at byte {problem.start}", hint="see --encoding") from None
-    except UnicodeError as problem:
-        raise DocumentError(f"not valid {encoding} ({problem})", hint="see --encoding") from None
-    except (LookupError, ValueError):  # a name with a zero byte in it is no name
-        raise UsageError(f"{encoding} is no encoding of text", hint="see --encoding") from None
-
-
-def is_ascii_compatible(encoding: str) -> bool:
-    """Whether an encoding writes ASCII as ASCII, so that lines and columns can be found before text is decoded."""
-    try:
-        return encoding == "auto" or _STRUCTURE.encode(encoding) == _STRUCTURE.encode()
-    except (LookupError, UnicodeError):
-        return False
-
-
-def is_wide(start: bytes) -> bool:
-    """Whether bytes begin with the mark of UTF-16 or UTF-32."""
-    return start.startswith(tuple(mark for mark, name in _MARKS if name != "utf-8"))
-
-
-def _refuse_binary(body: bytes) -> None:
-    found = body.find(b"\0", 0, _BINARY_WITHIN)
-    if found >= 0:
-        raise DocumentError(f"binary, not text (a zero byte at {found})")
+def too_large(limit: int) -> DocumentError:
+    """Return the problem of a document of more bytes than the limit."""
+    return DocumentError(f"larger than {size_in_words(limit)}", hint="see --max-document-size")

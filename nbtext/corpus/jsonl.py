@@ -1,4 +1,4 @@
-"""Format ``jsonl``: one JSON object a line; label, text and id are values at keys, with dots for objects inside."""
+"""Format ``jsonl``: one JSON object a line, with label, text and id at keys; ``a.b`` is the key b of the object at a."""
 
 from __future__ import annotations
 
@@ -7,54 +7,49 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import NO_TEXT
-from nbtext.corpus.document import RawDocument, to_utf8
+from nbtext.corpus.decoding import to_utf8
+from nbtext.corpus.document import RawDocument
 from nbtext.corpus.lines import each_line
 from nbtext.errors import DocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.corpus.source import Source
+    from nbtext.corpus.document import Source
 
 LABEL, TEXT = "label", "text"
-"""The keys where none are given."""
+"""The default keys."""
 
 _ABSENT = object()
 
 
-def documents(path: str, source: Source) -> Iterator[RawDocument]:
-    """One document for each line that is not empty, named by its id or else ``path:line``.
-
-    Lines end at LF alone: JSON may hold U+2028 and other characters at which Python would break a line.
-    """
-    keys, encoding = _keys(source), source.reading["encoding"]
-
-    def document(name: str, line: bytes) -> RawDocument | None:
-        if not line or line.isspace():
-            return None
-        record, transcoded = parsed(line, encoding)
-        source.notices.transcoded += transcoded
-        return _document(name, record, keys)
-
-    return each_line(path, source, document)
-
-
 class _Keys(NamedTuple):
-    """Where a record has what; without a key for it, nothing is looked up."""
+    """The keys to look up in each record; None for what is not wanted."""
 
     label: str | None
     text: str | None
     id: str | None
-    others: tuple[str, ...]
-    attributes: int
-    """How many of the others need not be there."""
+    attributes: tuple[str, ...]
+    """These may be missing."""
+    columns: tuple[str, ...]
 
 
-def _keys(source: Source) -> _Keys:
+def documents(path: str, source: Source) -> Iterator[RawDocument]:
+    """Yield a document for each line that is not empty, named by its id or else ``path:line``."""
     reading = source.reading
-    label = (reading["label_column"] or LABEL) if source.labelled else None
-    text = None if reading["text_column"] == NO_TEXT else reading["text_column"] or TEXT
-    return _Keys(label, text, reading["id_column"], source.columns, len(source.attributes.names))
+    label = (reading.label_column or LABEL) if source.labelled else None
+    text = None if reading.text_column == NO_TEXT else reading.text_column or TEXT
+    n_attributes = len(source.attributes.names)
+    keys = _Keys(label, text, reading.id_column, source.columns[:n_attributes], source.columns[n_attributes:])
+
+    def document(name: str, line: bytes) -> RawDocument | None:
+        if not line or line.isspace():
+            return None
+        record, transcoded = parsed(line, reading.encoding)
+        source.notices.transcoded += transcoded
+        return _document(name, record, keys)
+
+    return each_line(path, source, document)
 
 
 def _document(name: str, record: dict[str, Any], keys: _Keys) -> RawDocument:
@@ -62,8 +57,7 @@ def _document(name: str, record: dict[str, Any], keys: _Keys) -> RawDocument:
         if keys.id is not None:
             name = _scalar(record, keys.id) or name
         label = None if keys.label is None else _label(record, keys.label)
-        attributes = [_scalar(record, key) or "" for key in keys.others[: keys.attributes]]
-        columns = (*attributes, *(_value(record, key) for key in keys.others[keys.attributes :]))
+        columns = (*(_scalar(record, key) or "" for key in keys.attributes), *(_column(record, key) for key in keys.columns))
         return RawDocument(name, label, b"" if keys.text is None else _text(record, keys.text), decoded=True, columns=columns)
     except DocumentError as problem:
         return RawDocument(name, None, b"", problem)
@@ -76,8 +70,8 @@ def _label(record: dict[str, Any], key: str) -> str:
     return label
 
 
-def _value(record: dict[str, Any], key: str) -> str:
-    """As in an empty cell of a table, there is nothing in null; without the key the name may be a mistake."""
+def _column(record: dict[str, Any], key: str) -> str:
+    """Return the value of a column: null is empty, like a cell of a table; a missing key may be a mistake in the name."""
     value = _scalar(record, key)
     if value is None and value_at(record, key) is _ABSENT:
         raise DocumentError(f"no value at the key {key!r}")
@@ -88,28 +82,12 @@ def _text(record: dict[str, Any], key: str) -> bytes:
     text = value_at(record, key)
     if isinstance(text, str):
         return text.encode("utf-8", "replace")
-    what = f"no value at the key {key!r}" if text is None or text is _ABSENT else f"the value at the key {key!r} is not text"
-    raise DocumentError(what, hint="see --text-column")
-
-
-def parsed(line: bytes, encoding: str) -> tuple[dict[str, Any], bool]:
-    """The object on a line, and whether the line had to be taken for Windows-1252; raises `DocumentError` if there is none."""
-    try:
-        body, transcoded = to_utf8(line.removeprefix(BOM_UTF8), encoding)  # each line is a JSON text; RFC 8259 (8.1) allows one
-        record = _DECODER.decode(body.decode())
-    except RecursionError:
-        raise DocumentError("JSON nested too deeply") from None
-    except json.JSONDecodeError as problem:
-        raise DocumentError(f"not valid JSON ({problem.msg.lower()} at column {problem.pos + 1})") from None
-    except ValueError as problem:
-        raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None
-    if not isinstance(record, dict):
-        raise DocumentError("a JSON value that is no object")
-    return record, transcoded
+    problem = f"no value at the key {key!r}" if text is None or text is _ABSENT else f"the value at the key {key!r} is not text"
+    raise DocumentError(problem, hint="see --text-column")
 
 
 def value_at(record: dict[str, Any], key: str) -> object:
-    """The value at a key, or else, with dots in the key, inside the objects on the way; a sentinel if there is none."""
+    """Return the value at a key, or if there is none and the key has dots, inside the objects on the way; else a sentinel."""
     if key in record:
         return record[key]
     head, dot, rest = key.partition(".")
@@ -118,7 +96,7 @@ def value_at(record: dict[str, Any], key: str) -> object:
 
 
 def _scalar(record: dict[str, Any], key: str) -> str | None:
-    """Text, or a number or truth value as JSON writes it; None for null and where there is nothing."""
+    """Return text, or a number or truth value as JSON writes it; None for null and for a missing key."""
     value = value_at(record, key)
     if value is None or value is _ABSENT:
         return None
@@ -132,12 +110,28 @@ def _scalar(record: dict[str, Any], key: str) -> str | None:
         raise DocumentError(f"the number at the key {key!r} is too large") from None
 
 
+def parsed(line: bytes, encoding: str) -> tuple[dict[str, Any], bool]:
+    """Return the object on a line, and whether the line was read as Windows-1252; raise `DocumentError` if there is none."""
+    try:
+        body, transcoded = to_utf8(line.removeprefix(BOM_UTF8), encoding)  # each line is a JSON text; RFC 8259 (8.1) allows a mark
+        record = _DECODER.decode(body.decode())
+    except RecursionError:
+        raise DocumentError("JSON nested too deeply") from None
+    except json.JSONDecodeError as problem:
+        raise DocumentError(f"not valid JSON ({problem.msg.lower()} at column {problem.pos + 1})") from None
+    except ValueError as problem:
+        raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None
+    if not isinstance(record, dict):
+        raise DocumentError("a JSON value that is no object")
+    return record, transcoded
+
+
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    record = dict(pairs)
+    if len(record) != len(pairs):
         keys = [key for key, _ in pairs]
         raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
-    return made
+    return record
 
 
 def _refuse_constant(name: str) -> None:

@@ -1,74 +1,124 @@
-"""Format ``lines``: one document a line, without labels; and what it shares with the other formats of a document a line.
-
-Files of numbers by name: lines of a name, a tab and a number.
-"""
+"""Formats of one document a line: ``lines`` without labels, ``fasttext`` and ``svmlight``."""
 
 from __future__ import annotations
 
-import codecs
-from pathlib import Path
+import re
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.document import RawDocument, problem_of
-from nbtext.corpus.streams import lines, too_large
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.corpus.decoding import decoded_name
+from nbtext.corpus.document import RawDocument, problem_of, too_large
+from nbtext.corpus.streams import numbered_lines, open_source
+from nbtext.errors import DocumentError
+from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from nbtext.corpus.source import Source
+    from nbtext.corpus.document import Source
 
+PREFIX = FORMATS["fasttext"].beginning
 
-def documents(path: str, source: Source) -> Iterator[RawDocument]:
-    """One document for each line, named ``path:line``; an empty line is an empty document. Raises `UsageError` where classes are wanted."""
-    if source.labelled:
-        raise UsageError("--format lines has no classes", hint="use dir, csv or tsv")
-    return each_line(path, source, lambda name, line: RawDocument(name, None, line))
+LARGEST_COUNT = 10**9
+"""Counts of svmlight are below it."""
+
+_ITEM = re.compile(rb"\S+")
+_COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
 
 
 def each_line(path: str, source: Source, document: Callable[[str, bytes], RawDocument | None]) -> Iterator[RawDocument]:
-    """What ``document`` makes of the name ``path:line`` and of each line, ended by LF alone; what it raises becomes the line's problem."""
+    """Yield the document made of each line and its name ``path:line``, if any; report what making it raises as the document's problem.
+
+    Lines end at LF alone.
+    """
     limit = source.limit
-    with source.opened(path) as stream:
-        for number, line in lines(stream, limit):
+    with open_source(path, source) as stream:
+        for number, line in numbered_lines(stream, limit):
             name = f"{path}:{number}"
             if line is None:
                 yield RawDocument(name, None, b"", too_large(limit))
                 continue
             try:
-                made = document(name, line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+                found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
             except Exception as raised:  # noqa: BLE001 - one line never ends a run
-                made = RawDocument(name, None, b"", problem_of(raised))
-            if made is not None:
-                yield made
+                found = RawDocument(name, None, b"", problem_of(raised))
+            if found is not None:
+                yield found
 
 
-LARGEST = 1e12
-"""As for the parameters of training that such a file stands for."""
+def lines(path: str, source: Source) -> Iterator[RawDocument]:
+    """Yield a document for each line, also for an empty one."""
+    return each_line(path, source, lambda name, line: RawDocument(name, None, line))
 
 
-def read_named_numbers(path: str, what: str) -> dict[str, float] | None:
-    """The numbers by name, in the order of the lines; None if there is no such file. ``what`` a name is of is for messages.
+def fasttext(path: str, source: Source) -> Iterator[RawDocument]:
+    """Yield a document for each line of ``__label__x text``; labels are not part of the text.
 
-    Raises `PathError` for a file that cannot be read, for a line that has no name or no number from 0, and for a name with two numbers.
+    If labels are wanted, skip empty lines, and report lines with several labels.
     """
-    try:
-        lines = Path(path).read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n") if path else None
-    except FileNotFoundError:
-        lines = None
-    except (OSError, UnicodeDecodeError, ValueError) as problem:
-        raise PathError(f"cannot read: {reason(problem) if isinstance(problem, OSError) else 'not UTF-8'}", where=path) from None
-    if lines is None:
-        return None
-    numbers: dict[str, float] = {}
-    for place, line in enumerate(lines, 1):
-        name, tab, written = line.rpartition("\t")
-        try:
-            number = float(written)
-        except ValueError:
-            number = -1.0
-        if not tab or not 0 <= number <= LARGEST:
-            raise PathError(f"line {place} is not {what}, a tab and a number from 0", where=path)
-        if numbers.setdefault(name, number) != number:
-            raise PathError(f"line {place} gives {name!r} another number than a line before", where=path)
-    return numbers
+    encoding = source.reading.encoding
+
+    def document(name: str, line: bytes) -> RawDocument | None:
+        labels, text = split_labels(line)
+        if not source.labelled:
+            return RawDocument(name, None, text)
+        if not labels and not text.strip():
+            return None
+        return RawDocument(name, _only([decoded_name(label, encoding) for label in labels]), text)
+
+    return each_line(path, source, document)
+
+
+def split_labels(line: bytes) -> tuple[list[bytes], bytes]:
+    """Return the fastText labels of a line, and the rest of it.
+
+    >>> split_labels(b"__label__spam win a prize")
+    ([b'spam'], b'win a prize')
+    """
+    if PREFIX not in line:
+        return [], line
+    label, _, text = line.partition(b" ")
+    if line.startswith(PREFIX) and PREFIX not in text and b"\t" not in label:  # nearly all lines
+        return [label[len(PREFIX) :]], text
+    tokens = line.split()
+    labels = [token[len(PREFIX) :] for token in tokens if token.startswith(PREFIX)]
+    return labels, b" ".join(token for token in tokens if not token.startswith(PREFIX))
+
+
+def _only(labels: list[str]) -> str:
+    if not labels:
+        raise DocumentError("no label: the line does not begin with __label__")
+    if len(labels) > 1:
+        raise DocumentError(f"several labels ({', '.join(labels[:10])}); a document has one class")
+    return labels[0]
+
+
+def svmlight(path: str, source: Source) -> Iterator[RawDocument]:
+    """Yield a document for each line of ``label name:count name:count # comment``; its text is ``name:count name:count``.
+
+    Skip lines that are empty or only a comment. A name is the text before the last colon. If labels are not wanted, drop a first item that
+    is no count.
+    """
+    encoding = source.reading.encoding
+
+    def document(name: str, line: bytes) -> RawDocument | None:
+        features = line.partition(b"#")[0].strip()
+        if not features:
+            return None
+        label = None
+        first, *rest = features.split(None, 1)
+        if not _COUNTED.fullmatch(first):
+            label, features = decoded_name(first, encoding), b"".join(rest)
+        _check_counts(features)
+        if source.labelled and label is None:
+            raise DocumentError("no label: the line begins with a count")
+        return RawDocument(name, label if source.labelled else None, features)
+
+    return each_line(path, source, document)
+
+
+def _check_counts(features: bytes) -> None:
+    for item in _ITEM.finditer(features):  # a list of the items of a long line would take ten times its memory
+        if not _COUNTED.fullmatch(item[0]):
+            shown = item[0][:40].decode("utf-8", "replace")
+            raise DocumentError(f"{shown!r} is not name:count with a whole count from 1 to {LARGEST_COUNT - 1:,}")

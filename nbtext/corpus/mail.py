@@ -1,9 +1,7 @@
-"""What a mail repeats or appends: quoted lines of the message that it answers, and signatures.
+"""Document kind ``mail``: the text that a person would read, that is, chosen headers and the text parts, without attachments.
 
-Document kind ``mail``: the text a person would read. Chosen headers, then the text parts; HTML becomes text, attachments stay out.
-
-A message in one plain part, as nearly all of a newsgroup are, is cut apart here; the email package, which takes about four times as
-long, does all others. A test holds the two equal.
+A message in one plain part is read here; the email package, which takes about four times as long, reads all others. A test holds the two
+equal.
 """
 
 from __future__ import annotations
@@ -11,9 +9,10 @@ from __future__ import annotations
 import re
 from binascii import a2b_base64, a2b_qp
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.document import by_mark, from_charset, to_utf8
+from nbtext.corpus.decoding import detect_encoding, from_charset, to_utf8
 from nbtext.corpus.html import text_of_html
 from nbtext.errors import DocumentError
 
@@ -22,18 +21,15 @@ if TYPE_CHECKING:
     from email.message import Message
     from email.policy import Policy
 
-
 _SIGNATURE = re.compile(rb"^--[ ]?\r?$", re.MULTILINE)
 
-
 _QUOTED = re.compile(rb"[ \t]*\w{0,4}>")
-
 
 _COPY = re.compile(rb"^-{2,}[ ]*original message[ ]*-{2,}", re.MULTILINE | re.IGNORECASE)
 
 
 def without_signature(text: bytes) -> bytes:
-    """The text up to the last line that is only "--", or "-- " as RFC 3676 (4.3) has it."""
+    """Return the text up to the last line that is only "--", or "-- " as in RFC 3676 (4.3)."""
     last = None
     for last in _SIGNATURE.finditer(text):  # noqa: B007 - the last one is wanted
         pass
@@ -41,12 +37,12 @@ def without_signature(text: bytes) -> bytes:
 
 
 def without_quotes(text: bytes) -> bytes:
-    r"""The text without lines that begin with ">" (or initials and ">"), and without the line ending in a colon before them.
+    r"""Return the text without lines that begin with ">" (or initials and ">"), and without the line ending in a colon before them.
 
     >>> without_quotes(b"On Monday Ann wrote:\n> the moon\n\nNo.\n")
     b'\nNo.\n'
 
-    What follows a line "-----Original Message-----" is left out too.
+    Drop also all text after a line "-----Original Message-----".
     """
     copy = _COPY.search(text)
     kept: list[bytes] = []
@@ -69,78 +65,68 @@ def _drop_attribution(kept: list[bytes]) -> None:
 
 _ENCODED_WORD = re.compile(r"=\?([\w.:+-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
 
-
 _HEADERS = re.compile(rb"(?:[!-9;-~]+:[^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)+(?=\r?\n)")
-"""Header lines as they should be, up to the empty line; nothing where one is not so."""
-
+"""Well-formed header lines up to the empty line; no match if one is malformed."""
 
 _HEADER = re.compile(rb"([!-9;-~]+):([^\n]*(?:\n[ \t][^\n]*)*)\n")
 
-
 _PLAIN = re.compile(rb"\s*text/plain\s*(?:;\s*charset\s*=\s*(?:\"([\w.:+-]+)\"|([\w.:+-]+))\s*)?", re.IGNORECASE)
 
-
-_AS_IT_IS = frozenset({b"7bit", b"8bit"})
-
+_UNENCODED = frozenset({b"7bit", b"8bit"})
+"""Content transfer encodings under which the body is as it stands."""
 
 _MOST_PARAMETERS, _LONGEST = 64, 4096
-"""Parameters and characters of a Content- header that are looked at: the email package takes the square of their number."""
-
+"""Parameters and characters of a Content- header that are read: the email package takes quadratic time."""
 
 _TextAndGuessed = tuple[bytes, bool]
+"""A text as UTF-8, and whether it was read as Windows-1252."""
 
 
 class MailText(NamedTuple):
-    """Which text of a mail is wanted, and the encoding of parts that do not tell theirs."""
+    """Options of reading mail; ``encoding`` is for parts that do not declare theirs."""
 
     encoding: str = "auto"
     drop_quotes: bool = False
     drop_signatures: bool = False
 
 
-class _Plain(NamedTuple):
-    """A message of one part that stands in it as it is."""
+class _Leaf(NamedTuple):
+    """A text part of a message: its kind, the charset that it declares, and its bytes without transfer encoding."""
 
-    headers: list[tuple[bytes, bytes]]
+    kind: str
     charset: str | None
-    body: bytes
+    content: bytes
+
+
+_Message = tuple[list[tuple[str, str]], list[_Leaf]]
+"""The headers of a message, names in lower case, and its text parts to show."""
 
 
 def text_of_mail(body: bytes, headers: Sequence[str], wanted: MailText = MailText()) -> _TextAndGuessed:  # noqa: B008 - cannot change
-    """The readable text of one message as UTF-8, and whether a part of it had to be taken for Windows-1252.
+    """Return the readable text of one message as UTF-8, and whether a part of it was read as Windows-1252.
 
-    Raises `DocumentError` for a message whose parts are nested too deeply, and for text that is not in the encoding named.
+    ``headers`` are the names, in lower case, of the headers to include. Raise `DocumentError` for parts nested too deeply, and for text that
+    is not in the encoding named.
     """
     plain = _plain(body)
-    if plain is None:
-        return text_by_email_package(body, headers, wanted)
-    parts = [
-        _header(value.decode("ascii", "surrogateescape"), wanted.encoding)
-        for name in headers
-        for found, value in plain.headers
-        if found == name.encode()
-    ]
-    parts.append(_shortened(_decoded(plain.body, plain.charset, wanted), wanted))
-    return _joined(parts)
+    return text_by_email_package(body, headers, wanted) if plain is None else _text(plain, headers, wanted)
 
 
 def text_by_email_package(body: bytes, headers: Sequence[str], wanted: MailText) -> _TextAndGuessed:
-    """`text_of_mail` for any message."""
+    """Return what `text_of_mail` returns, for any message."""
     from email import message_from_bytes
 
     try:
         message = message_from_bytes(body, policy=_policy())
-        named = [(name.lower(), value) for name, value in message.raw_items()]
-        parts = [_header(str(value).strip(), wanted.encoding) for name in headers for found, value in named if found == name]
-        parts += [_part(part, wanted) for part in _readable(message)]
+        fields = [(name.lower(), str(value).strip()) for name, value in message.raw_items()]
+        return _text((fields, list(_readable(message))), headers, wanted)
     except RecursionError:
         raise DocumentError("a message of too many parts within parts") from None
-    return _joined(parts)
 
 
 @cache
 def _policy() -> Policy:
-    """Return the email package's own way to read a message, but for Content- headers that are too long."""
+    """Return the email package's default policy, with Content- headers cut to a length."""
     from email.policy import Compat32
 
     class Bounded(Compat32):
@@ -153,22 +139,25 @@ def _policy() -> Policy:
     return Bounded()
 
 
-def _joined(parts: list[_TextAndGuessed]) -> _TextAndGuessed:
+def _text(message: _Message, headers: Sequence[str], wanted: MailText) -> _TextAndGuessed:
+    fields, leaves = message
+    parts = [_header(value, wanted.encoding) for name in headers for found, value in fields if found == name]
+    parts += [_part(leaf, wanted) for leaf in leaves]
     return b"\n\n".join(text for text, _ in parts), any(guessed for _, guessed in parts)
 
 
-def _plain(message: bytes) -> _Plain | None:
-    """The message cut apart, if its headers are well formed and say of the body nothing but a charset."""
+def _plain(message: bytes) -> _Message | None:
+    """Return a message of one plain part without transfer encoding, if its headers are well formed."""
     block = _HEADERS.match(message)
     if block is None:
         return None
     found = [(name.lower(), value) for name, value in _HEADER.findall(block[0])]
     if any(len(value) > _LONGEST and name.startswith(b"content-") for name, value in found):
         return None
-    headers = [(name, value.strip()) for name, value in found]
     end = block.end() + (2 if message.startswith(b"\r", block.end()) else 1)
     charset, types = None, 0
-    for name, value in headers:
+    for name, padded in found:
+        value = padded.strip()
         if not name.startswith(b"content-"):
             continue
         if name == b"content-type":
@@ -177,13 +166,14 @@ def _plain(message: bytes) -> _Plain | None:
             if declared is None or types > 1:
                 return None
             charset = (declared[1] or declared[2] or b"").decode().lower() or None
-        elif name != b"content-length" and not (name == b"content-transfer-encoding" and value.lower() in _AS_IT_IS):
+        elif name != b"content-length" and not (name == b"content-transfer-encoding" and value.lower() in _UNENCODED):
             return None
-    return _Plain(headers, charset, message[end:])
+    fields = [(name.decode(), value.strip().decode("ascii", "surrogateescape")) for name, value in found]
+    return fields, [_Leaf("text/plain", charset, message[end:])]
 
 
 def _header(value: str, encoding: str) -> _TextAndGuessed:
-    """A header's value with encoded words (RFC 2047) decoded; white space between two of them vanishes."""
+    """Return a header's value with encoded words (RFC 2047) decoded; white space between two of them is dropped."""
     if "=?" not in value:
         return to_utf8(value.encode("utf-8", "surrogateescape"), encoding)
     first, *pieces = _ENCODED_WORD.split(value)
@@ -205,16 +195,8 @@ def _encoded_word(kind: str, word: bytes) -> bytes:
         return word
 
 
-class _Leaf(NamedTuple):
-    """A text part of a message: its kind, the charset that it names, and its bytes without transfer encoding."""
-
-    kind: str
-    charset: str | None
-    content: bytes
-
-
 def _readable(message: Message) -> Iterator[_Leaf]:
-    """The text parts that are shown with a message: of alternatives the plain one, attachments left out, nested messages included."""
+    """Yield the text parts to show: of alternatives the plain one, nested messages included, no attachments."""
     if message.get_content_disposition() == "attachment":
         return
     kind = message.get_content_type()
@@ -223,42 +205,29 @@ def _readable(message: Message) -> Iterator[_Leaf]:
         kinds = [part.get_content_type() for part in parts]
         read = [list(_readable(part)) for part in parts]
         if kind == "multipart/alternative":
-            plain = [leaves for of_part, leaves in zip(kinds, read, strict=True) if of_part == "text/plain" and _says_something(leaves)]
+            with_text = [any(leaf.content.strip() for leaf in leaves) for leaves in read]
+            plain = [leaves for leaves, part_kind, said in zip(read, kinds, with_text, strict=True) if said and part_kind == "text/plain"]
             read = plain[:1] or read[-1:]
-        for leaves in read:
-            yield from leaves
+        yield from chain.from_iterable(read)
     elif kind in ("text/plain", "text/html"):
         charset = _charset(message)
-        del message["content-type"]  # by which the email package would decode, with whatever codec is named there
+        del message["content-type"]  # else the email package would decode by any codec named there
         content = message.get_payload(decode=True)
         yield _Leaf(kind, charset, content if isinstance(content, bytes) else b"")
-
-
-def _says_something(leaves: Sequence[_Leaf]) -> bool:
-    return any(leaf.content.strip() for leaf in leaves)
 
 
 def _charset(part: Message) -> str | None:
     try:
         return part.get_content_charset()
-    except (LookupError, ValueError):  # a name in an encoding that is none
+    except (LookupError, ValueError):  # the name is in an unknown encoding
         return None
 
 
 def _part(leaf: _Leaf, wanted: MailText) -> _TextAndGuessed:
-    body, guessed = _decoded(leaf.content, leaf.charset, wanted)
+    content, encoding = detect_encoding(leaf.content, wanted.encoding)
+    body, guessed = from_charset(content, leaf.charset, encoding)
     if leaf.kind == "text/html":
         body = text_of_html(body.decode("utf-8", "replace"), drop_quotes=wanted.drop_quotes).encode("utf-8", "replace")
-    return _shortened((body, guessed), wanted)
-
-
-def _decoded(content: bytes, charset: str | None, wanted: MailText) -> _TextAndGuessed:
-    content, encoding = by_mark(content, wanted.encoding)
-    return from_charset(content, charset, encoding)
-
-
-def _shortened(text: _TextAndGuessed, wanted: MailText) -> _TextAndGuessed:
-    body, guessed = text
     if wanted.drop_signatures:
         body = without_signature(body)
     return without_quotes(body) if wanted.drop_quotes else body, guessed

@@ -1,187 +1,157 @@
-"""Shards: a corpus in pieces that can be read side by side, each small enough to be sent to another process or machine.
+"""The way into a corpus: from paths and reading settings to a stream of documents in valid UTF-8.
 
-A file of lines (tsv, jsonl, lines, fasttext, svmlight) is cut at line ends, a directory or Maildir into lists of its files. Whatever else
-stands in one file is one shard: a quoted field of csv may hold line ends, a compressed file can only be read from its beginning, and so can
-standard input.
-
-
-The one way into a corpus: from paths and reading settings to a stream of documents in valid UTF-8.
+Formats are declared in `nbtext.settings.FORMATS`, each with its reader.
 """
 
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from nbtext.attributes import Attributes
-from nbtext.corpus import directory, maildir
-from nbtext.corpus.directory import document
-from nbtext.corpus.document import Document, by_mark, is_ascii_compatible, problem_of, to_utf8
-from nbtext.corpus.formats import WITH_COLUMNS, reader, resolve_format, resolved
-from nbtext.corpus.source import Source
-from nbtext.corpus.streams import parts, too_large
-from nbtext.errors import DocumentError, NbtextError, UsageError
+from nbtext.attributes import NO_TEXT, Attributes
+from nbtext.corpus.compression import uncompressed_name
+from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, to_utf8
+from nbtext.corpus.directory import read_listed
+from nbtext.corpus.document import Document, Source, problem_of, too_large
+from nbtext.corpus.mailboxes import is_maildir
+from nbtext.corpus.streams import open_stream
+from nbtext.errors import DocumentError, PathError, UsageError
+from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nbtext.corpus.directory import ListedFile
     from nbtext.corpus.document import Notices, RawDocument
-    from nbtext.corpus.streams import Part
-    from nbtext.settings import Reading
+    from nbtext.settings import Format, Reading
 
     Decoder = Callable[[bytes, str], tuple[bytes, bool]]
+    """From the bytes of a document and their encoding to its text, and whether it was read as Windows-1252."""
 
-
-OF_LINES = ("tsv", "jsonl", "lines", "fasttext", "svmlight")
-"""Formats of which a file can be cut at any line end."""
-
-
-BYTES, FILES = 1 << 22, 256
-"""About what a shard holds at most, unless a single document has more."""
-
-
-SMALL_FILE = 1 << 12
-"""Bytes that a file of a directory counts for if it has fewer: to open it takes as long as to count so many."""
-
-
-class Shard(NamedTuple):
-    """What is to be read of a path: some of its files, a part of it, or all."""
-
-    path: str
-    part: Part | None = None
-    files: tuple[ListedFile, ...] | None = None
-
-    def absolute(self) -> Shard:
-        """The same for a process in another directory, which has it at the same place."""
-        files = self.files and tuple((os.path.abspath(file), label, problem) for file, label, problem in self.files)  # noqa: PTH100 - links stay
-        return Shard(os.path.abspath(self.path), self.part, files)  # noqa: PTH100
-
-
-def shards(paths: Sequence[str], source: Source, size: int = BYTES) -> Iterator[Shard]:
-    """All of the paths in shards of about ``size`` bytes, in order; notices of what is found on the way go where the source says.
-
-    The shards do not overlap and leave nothing out. Where a path cannot be listed, a last shard is made of all of it: who reads that will
-    say why.
-    """
-    file_format = source.reading["format"]
-    for path in paths:
-        if file_format in OF_LINES and path != "-":
-            yield from (Shard(path, part) for part in parts(path, size))
-        elif file_format in ("dir", "maildir"):
-            listed = directory.files if file_format == "dir" else maildir.files
-            try:
-                yield from (Shard(path, files=files) for files in _grouped(listed(path, source), size))
-            except NbtextError:
-                yield Shard(path)
-                return
-        else:
-            yield Shard(path)
-
-
-def _grouped(files: Iterable[ListedFile], size: int) -> Iterator[tuple[ListedFile, ...]]:
-    group: list[ListedFile] = []
-    total = 0
-    for file in files:
-        group.append(file)
-        total += _size(file[0])
-        if total >= size or len(group) == FILES:
-            yield tuple(group)
-            group, total = [], 0
-    if group:
-        yield tuple(group)
-
-
-def _size(path: str) -> int:
-    try:
-        return max(os.stat(path).st_size, SMALL_FILE)  # noqa: PTH116 - faster
-    except (OSError, ValueError):
-        return SMALL_FILE
-
-
-__all__ = ["read_corpus", "read_shard", "resolve_format", "resolved", "source_of"]
+_LOOKED_AT = 1 << 16
 
 
 def read_corpus(
     paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = ()
 ) -> Iterator[Document]:
-    """Documents in order, one for each that the paths hold; one that cannot be read comes with its problem.
+    """Yield the documents of the paths in order; one that cannot be read comes with its problem.
 
-    ``reading`` has the parameters of `nbtext.settings.READING`; with attributes a text is as `Attributes.document` makes it. With
-    ``labelled`` each document has its class, and with ``columns``
-    the values there as text: of columns by name (which implies a header) or number from 1, of keys in jsonl; an empty cell and null are the
-    empty text, a key that a document has not is its problem. Raises `PathError` for a
+    With attributes, a text is that of `Attributes.document`. With ``labelled``, each document has its class. ``columns`` are names (which imply a header) or numbers from 1, in jsonl keys, whose values each
+    document then has as text: an empty cell and null are the empty text, a missing key is a problem of the document. Raise `PathError` for a
     path that cannot be read at all, or not to its end, and `UsageError` for settings that do not fit.
     """
     source = source_of(resolved(reading, paths, labelled=labelled), notices, labelled=labelled, columns=columns)
-    documents = reader(source.reading["format"]).documents
-    yield from _prepared((raw for path in paths for raw in documents(path, source)), source)
+    yield from decoded((raw for path in paths for raw in raw_documents(path, source)), source)
 
 
-def read_shard(shard: Shard, source: Source) -> Iterator[Document]:
-    """The documents of a shard of a corpus, as `read_corpus` has them."""
-    if shard.files is not None:
-        yield from _prepared((document(*file, source) for file in shard.files), source)
-        return
-    yield from _prepared(reader(source.reading["format"]).documents(shard.path, replace(source, part=shard.part)), source)
+def raw_documents(path: str, source: Source) -> Iterator[RawDocument]:
+    """Yield the documents of a path before decoding; raise `PathError` if it cannot be read at all, or not to its end."""
+    layout = FORMATS[source.reading.format]
+    if layout.file_per_document:
+        return (read_listed(file, source) for file in reader(layout)(path, source))
+    return reader(layout)(path, source)
+
+
+def reader(layout: Format) -> Callable[[str, Source], Iterator[Any]]:
+    """Return the reader of a format: from a path to its documents, or to its files if there is a document in each."""
+    module, _, function = layout.reader.partition(".")
+    found: Callable[[str, Source], Iterator[Any]] = getattr(import_module(f"nbtext.corpus.{module}"), function)
+    return found
+
+
+def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = False) -> str:
+    """Return the format that ``auto`` means: by the kind or name of the first path; with ``labelled`` also by its first line."""
+    if file_format != "auto" or not paths:
+        return "dir" if file_format == "auto" else file_format
+    if os.path.isdir(paths[0]):  # noqa: PTH112 - does not raise if a folder on the way may not be searched
+        return "maildir" if is_maildir(paths[0]) else "dir"
+    suffix = Path(uncompressed_name(Path(paths[0]).name)).suffix.lower()
+    by_name = next((name for name, layout in FORMATS.items() if suffix in layout.suffixes), None)
+    can_be_read_twice = labelled and os.path.isfile(paths[0])  # noqa: PTH113 - as above; a pipe cannot
+    return by_name or (_format_by_content(paths[0]) if can_be_read_twice else None) or "dir"
+
+
+def _format_by_content(path: str) -> str | None:
+    """Return the format that the first line shows beyond doubt, if any."""
+    from nbtext.corpus.jsonl import parsed
+
+    try:
+        with open_stream(path, _LOOKED_AT) as stream:
+            line = stream.readline(_LOOKED_AT)
+    except (PathError, UsageError):
+        return None  # reading it reports the reason
+    text = line.removeprefix(BOM_UTF8)
+    for name, layout in FORMATS.items():
+        if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
+            return name
+    try:
+        parsed(text, "auto")
+    except DocumentError:
+        return None
+    return "jsonl"
+
+
+def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
+    """Return reading settings with ``auto`` replaced by the format it means, and with the kind of document that the format implies."""
+    file_format = resolve_format(paths, reading.format, labelled=labelled)
+    layout = FORMATS[file_format]
+    document = "mail" if layout.mail else "text" if layout.counted else reading.document
+    text_column = reading.text_column or (NO_TEXT if Attributes.of(reading).names else None)
+    return replace(reading, format=file_format, document=document, text_column=text_column)
 
 
 def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = ()) -> Source:
-    """What to tell the readers: settings that are `resolved`, and the rest as in `read_corpus`; raises `UsageError` if they do not fit."""
+    """Return what the readers are given, from settings that are `resolved` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
     columns = (*attributes.names, *columns)
-    file_format = reading["format"]
-    if file_format not in ("dir", "maildir", "mbox") and not is_ascii_compatible(reading["encoding"]):
+    file_format, layout = reading.format, FORMATS[reading.format]
+    if not (layout.file_per_document or layout.mail or is_ascii_compatible(reading.encoding)):
         raise UsageError(f"lines and tables in {reading['encoding']} cannot be read", hint="make them UTF-8 first, as with iconv -t UTF-8")
-    if columns and file_format not in WITH_COLUMNS:
-        raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint="use csv, tsv or jsonl")
+    if columns and not layout.columns:
+        *others, last = (name for name, other in FORMATS.items() if other.columns)
+        raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
+    if labelled and not layout.labelled:
+        raise UsageError(f"--format {file_format} has no classes", hint="use dir, csv or tsv")
     return Source(reading, notices, labelled, columns, attributes)
 
 
 def _decoder(reading: Reading) -> Decoder:
-    """From the bytes of a document in some encoding to its text, and whether it had to be taken for Windows-1252."""
-    if reading["document"] == "mail":
+    if reading.document == "mail":
         from nbtext.corpus.mail import MailText, text_of_mail
 
-        wanted = MailText(reading["encoding"], drop_quotes=reading["drop_quotes"], drop_signatures=reading["drop_signatures"])
-        headers = reading["headers"].split(",")
+        wanted = MailText(reading.encoding, drop_quotes=reading.drop_quotes, drop_signatures=reading.drop_signatures)
+        headers = reading.headers.split(",")
         return lambda body, encoding: text_of_mail(body, headers, wanted._replace(encoding=encoding))
-    decoder: Decoder = to_utf8
-    if reading["document"] == "html":
+    text_of: Decoder = to_utf8
+    if reading.document == "html":
         from nbtext.corpus.html import text_of_html_document
 
-        decoder = text_of_html_document
-    if reading["format"] == "dir":  # each document is a file
-        return lambda body, encoding: decoder(*by_mark(body, encoding))
-    return decoder
+        text_of = text_of_html_document
+    if FORMATS[reading.format].file_per_document:
+        return lambda body, encoding: text_of(*detect_encoding(body, encoding))
+    return text_of
 
 
-def _prepared(documents: Iterable[RawDocument], source: Source) -> Iterator[Document]:
-    text_of, limit = _decoder(source.reading), source.limit
-    for raw in documents:
-        yield _document(raw, source, text_of, limit)
-
-
-def _document(raw: RawDocument, source: Source, text_of: Decoder, limit: int) -> Document:
-    identity, label, body, problem, decoded, columns = raw
-    attributes, values = source.attributes, columns
-    if columns:
-        values, columns = columns[: len(attributes.names)], columns[len(attributes.names) :]
-    if problem is None and source.labelled and not label:
-        problem = DocumentError("the label is empty")
-    if problem is None and len(body) > limit:
-        problem = too_large(limit)
-    if problem is None:
-        if decoded and text_of is to_utf8 and not values:
-            return Document(identity, label, body, columns=columns)
-        try:
-            text, transcoded = text_of(body, "utf-8" if decoded else source.reading["encoding"])
-            if values:
-                text = attributes.document(text, values)
-        except Exception as raised:  # noqa: BLE001 - one document never ends a run
-            problem = problem_of(raised)
-        else:
-            source.notices.transcoded += transcoded
-            return Document(identity, label, text, columns=columns)
-    return Document(identity, label, b"", problem, columns)
+def decoded(documents: Iterable[RawDocument], source: Source) -> Iterator[Document]:
+    """Yield the documents with their text in UTF-8, attributes added; report what is wrong with one as its problem."""
+    text_of, limit, encoding = _decoder(source.reading), source.limit, source.reading.encoding
+    attributes, n_attributes = source.attributes, len(source.attributes.names)
+    for identity, label, body, found_problem, is_utf8, columns in documents:
+        problem, text = found_problem, b""
+        if problem is None and source.labelled and not label:
+            problem = DocumentError("the label is empty")
+        elif problem is None and len(body) > limit:
+            problem = too_large(limit)
+        elif problem is None:
+            try:
+                text, transcoded = (body, False) if is_utf8 and text_of is to_utf8 else text_of(body, "utf-8" if is_utf8 else encoding)
+                if n_attributes:
+                    text = attributes.document(text, columns[:n_attributes])
+            except Exception as raised:  # noqa: BLE001 - one document never ends a run
+                problem, text = problem_of(raised), b""
+            else:
+                source.notices.transcoded += transcoded
+        yield Document(identity, label, text, problem, columns[n_attributes:])

@@ -1,36 +1,40 @@
-"""Lines for the csv module, which has no limit of its own on a record: one that is too large is read over, not kept.
-
-Formats ``csv`` and ``tsv``: one document per row, label and text in columns. csv is quoted; in tsv a quote is a character.
-"""
+"""Formats ``csv`` and ``tsv``: one document a row, label and text in columns. csv is quoted; in tsv a quote is a character."""
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
+from codecs import BOM_UTF8
 from contextlib import closing
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nbtext.attributes import NO_TEXT
-from nbtext.corpus.document import RawDocument, problem_of, to_utf8
-from nbtext.corpus.streams import MAX_DOCUMENT_BYTES, lines, opened, too_large
+from nbtext.corpus.decoding import decoded_name
+from nbtext.corpus.document import RawDocument, problem_of, too_large
+from nbtext.corpus.streams import numbered_lines, open_source, open_stream
 from nbtext.errors import DocumentError, PathError, UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from io import BufferedReader, TextIOWrapper
 
-    from nbtext.corpus.source import Source
+    from nbtext.corpus.document import Source
     from nbtext.settings import Reading
 
+Row = tuple[int, list[bytes] | None]
+"""Line number on which the row begins, and its fields as raw bytes, or None for a row beyond the limit."""
 
-class RecordTooLarge(Exception):  # noqa: N818 - no failure: it tells the reader to begin again behind the record
+
+class _RecordTooLarge(Exception):  # noqa: N818 - no failure: the reader begins again behind the record
     """Raised through `csv.reader` in place of the next line."""
 
 
-class RecordLines:
-    """The lines of a text, as long as those since `next_record` have not more characters than the limit together."""
+class _RecordLines:
+    """The lines of a text for `csv.reader`, which has no limit on the size of a record.
+
+    Raise `_RecordTooLarge` as soon as the lines since `next_record` have more characters than the limit, and skip the rest of the record.
+    """
 
     def __init__(self, text: TextIOWrapper, limit: int) -> None:
         self._text, self._limit = text, limit
@@ -48,18 +52,18 @@ class RecordLines:
         self._number += 1
         self._size += len(line)
         if self._size > self._limit + 2:
-            self._pass_over(line)
-            raise RecordTooLarge
+            self._skip_record(line)
+            raise _RecordTooLarge
         self._quotes += line.count('"')
         return line
 
     def next_record(self) -> int:
-        """Begin a new record; the number of its first line."""
+        """Begin a new record and return the number of its first line."""
         self._size = self._quotes = 0
         return self._number + 1
 
-    def _pass_over(self, line: str) -> None:
-        """Go to the end of the record: a line end outside quotes, which is one after an even number of quotes."""
+    def _skip_record(self, line: str) -> None:
+        """Skip to the end of the record: a line end outside quotes, that is, after an even number of quotes."""
         while line:
             self._quotes += line.count('"')
             if line[-1] in "\r\n":
@@ -69,50 +73,35 @@ class RecordLines:
             line = self._text.readline(self._limit + 3)
 
 
-Row = tuple[int, list[bytes] | None]
-"""Line number on which the row begins, and its fields as raw bytes, or None for a row beyond the limit."""
-
-
-class Layout(NamedTuple):
-    """Where a table keeps what: names of columns, or numbers from 1 as text; whether it begins with a header line; its encoding."""
-
-    label: str | None
-    text: str | None
-    id: str | None
-    others: tuple[str, ...]
-    header: bool
-    encoding: str
-
-
-def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int = MAX_DOCUMENT_BYTES) -> Generator[Row]:
-    """Lines split at the delimiter, quotes untouched."""
+def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int) -> Generator[Row]:
+    """Yield the lines split at the delimiter; quotes are characters."""
     separator = delimiter.encode("utf-8", "surrogateescape")
-    for number, line in lines(stream, limit):
+    for number, line in numbered_lines(stream, limit):
         if line is None:
             yield number, None
         else:
-            yield number, (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).split(separator)
+            yield number, (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator)
 
 
-def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int = MAX_DOCUMENT_BYTES) -> Generator[Row]:
-    """Records of quoted fields, line breaks inside them included.
+def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int) -> Generator[Row]:
+    """Yield the records of quoted fields, which may hold line ends.
 
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
     """
     csv.field_size_limit(max(limit, 1 << 17))
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    feed = RecordLines(text, limit)
+    lines = _RecordLines(text, limit)
     begin = 1
     try:
         while True:
             try:
-                for record in csv.reader(feed, delimiter=delimiter, strict=True):
+                for record in csv.reader(lines, delimiter=delimiter, strict=True):
                     if record:
                         yield begin, [field.encode("utf-8", "surrogateescape") for field in record]
-                    begin = feed.next_record()
-            except RecordTooLarge:
+                    begin = lines.next_record()
+            except _RecordTooLarge:
                 yield begin, None
-                begin = feed.next_record()
+                begin = lines.next_record()
             else:
                 return
     except csv.Error as problem:
@@ -122,56 +111,36 @@ def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int = MAX_DOCUMEN
 
 
 def documents(path: str, source: Source) -> Iterator[RawDocument]:
-    """One document for each row, named by its id column or else ``path:line``."""
-    reading = source.reading
-    label = (reading["label_column"] or "1") if source.labelled else None
-    text, others = None if reading["text_column"] == NO_TEXT else reading["text_column"] or "2", source.columns
-    layout = Layout(label, text, reading["id_column"], others, _has_header(reading, others), reading["encoding"])
-    with source.opened(path) as stream:
-        delimiter, limit = reading["delimiter"], source.limit
-        is_csv = reading["format"] == "csv"
-        split = rows_of_csv(stream, delimiter or ",", limit) if is_csv else rows_of_tsv(stream, delimiter or "\t", limit)
-        with closing(split) as rows:
-            if source.part is None or not source.part.start:
-                yield from _from_rows(path, rows, layout, limit)
-                return
-            with opened(path) as whole, closing(rows_of_tsv(whole, delimiter or "\t", limit)) as beginning:
-                yield from _from_rows(path, rows, layout, limit, _LaterRows(beginning))
+    """Yield a document for each row, named by its id column or else ``path:line``."""
+    rows_of, delimiter = (rows_of_csv, ",") if source.reading.format == "csv" else (rows_of_tsv, "\t")
+    delimiter = source.reading.delimiter or delimiter
+    with open_source(path, source) as stream, closing(rows_of(stream, delimiter, source.limit)) as rows:
+        if source.part is None or not source.part.start:
+            yield from _documents(path, rows, source)
+            return
+        with open_stream(path) as whole, closing(rows_of(whole, delimiter, source.limit)) as first_rows:
+            yield from _documents(path, rows, source, first_rows)
 
 
-def _has_header(reading: Reading, others: Sequence[str]) -> bool:
-    """Whether tables begin with a header: as said, else if any column is called by name, whether it is needed now or not."""
-    if reading["header"] is not None:
-        return bool(reading["header"])
-    columns = (reading["label_column"], reading["text_column"], reading["id_column"], *others)
-    return any(column not in (None, NO_TEXT) and not column.isdigit() for column in columns)
-
-
-class _LaterRows(NamedTuple):
-    """The rows from the beginning of a table on, for rows that are not the first of it."""
-
-    beginning: Iterator[Row]
-
-    def width(self, last: int) -> int:
-        """The number of columns that the first row has which is not empty, 0 if there is none."""
-        return next((len(fields) for _, fields in self.beginning if fields is not None and not (fields == [b""] and last)), 0)
-
-
-def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int, later: _LaterRows | None = None) -> Iterator[RawDocument]:
-    first = rows if later is None else later.beginning
-    header = [_name(field, layout.encoding) for field in next(first, (0, []))[1] or []] if layout.header else []
-    places = (None if name is None else _position(name, header, path, layout) for name in (layout.text, layout.label, layout.id))
-    text, label, identity = places
+def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Iterator[Row] | None = None) -> Iterator[RawDocument]:
+    """Yield the documents of rows; ``first_rows`` are those at the beginning of the table, if ``rows`` are of a later part."""
+    reading, encoding = source.reading, source.reading.encoding
+    header = None
+    if _has_header(reading, source.columns):
+        header = [_column_name(field, encoding) for field in next(first_rows or rows, (0, []))[1] or []]
+    text = None if reading.text_column == NO_TEXT else _position(reading.text_column or "2", header, path)
+    label = _position(reading.label_column or "1", header, path) if source.labelled else None
+    identity = None if reading.id_column is None else _position(reading.id_column, header, path)
     if label is not None and label == text:
         raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
-    others = [_position(name, header, path, layout) for name in layout.others]
+    others = [_position(name, header, path) for name in source.columns]
     last = max(place for place in (text, label, identity, *others) if place is not None)
-    width = len(header) or (0 if later is None else later.width(last))
-    label_of = lru_cache(1 << 10)(_decoded)
+    width = len(header or ()) or (_width(first_rows, last) if first_rows else 0)
+    label_of = lru_cache(1 << 10)(decoded_name)
     for number, fields in rows:
         name = f"{path}:{number}"
         if fields is None:
-            yield RawDocument(name, None, b"", too_large(limit))
+            yield RawDocument(name, None, b"", too_large(source.limit))
             continue
         if fields == [b""] and last:
             continue  # an empty line between rows, or at the end
@@ -182,27 +151,41 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int, later
         if identity is not None:
             name = fields[identity].decode("utf-8", "surrogateescape") or name
         try:
-            named = None if label is None else label_of(fields[label], layout.encoding)
-            columns = tuple([_decoded(fields[place], layout.encoding) for place in others]) if others else ()
-            made = RawDocument(name, named, b"" if text is None else fields[text], columns=columns)
+            named = None if label is None else label_of(fields[label], encoding)
+            columns = tuple([decoded_name(fields[place], encoding) for place in others]) if others else ()
+            document = RawDocument(name, named, b"" if text is None else fields[text], columns=columns)
         except Exception as raised:  # noqa: BLE001 - one row never ends a run
-            made = RawDocument(name, None, b"", problem_of(raised))
-        yield made
+            document = RawDocument(name, None, b"", problem_of(raised))
+        yield document
+
+
+def _width(rows: Iterator[Row], last: int) -> int:
+    """Return the number of columns of the first row that is not empty, 0 if there is none."""
+    return next((len(fields) for _, fields in rows if fields is not None and not (fields == [b""] and last)), 0)
 
 
 def _wrong_width(found: int, width: int, last: int) -> DocumentError:
-    """Return the problem of a row: it has not as many columns as the first row, or, where that lacks some too, not those asked for."""
+    """Return the problem of a row with another number of columns than the first row, or, if that has too few, than are needed."""
     if width > last:
         return DocumentError(f"expected {counted(width, 'column')}, found {found}", hint="check --delimiter")
     return DocumentError(f"expected at least {counted(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
 
 
-def _position(name: str, header: Sequence[str], path: str, layout: Layout) -> int:
+def _has_header(reading: Reading, others: Sequence[str]) -> bool:
+    """Return whether tables begin with a header line: as set, else if any column is given by name, even if it is not needed now."""
+    if reading.header is not None:
+        return bool(reading.header)
+    columns = (reading.label_column, reading.text_column, reading.id_column, *others)
+    return any(column not in (None, NO_TEXT) and not column.isdigit() for column in columns)
+
+
+def _position(name: str, header: Sequence[str] | None, path: str) -> int:
+    """Return the number of a column from 0; raise `UsageError` or `PathError` if there is none."""
     if name.isascii() and name.isdigit():
         if int(name) < 1:
             raise UsageError(f"there is no column {name}", hint="columns are numbered from 1")
         return int(name) - 1
-    if not layout.header:
+    if header is None:
         raise UsageError(f"without a header line no column is called {name!r}", hint="give its number, or --header")
     if header.count(name) != 1:
         how_often = "no column is" if name not in header else "several columns are"
@@ -211,12 +194,8 @@ def _position(name: str, header: Sequence[str], path: str, layout: Layout) -> in
     return header.index(name)
 
 
-def _decoded(field: bytes, encoding: str) -> str:
-    return to_utf8(field, encoding)[0].decode()
-
-
-def _name(field: bytes, encoding: str) -> str:
+def _column_name(field: bytes, encoding: str) -> str:
     try:
-        return _decoded(field, encoding)
+        return decoded_name(field, encoding)
     except DocumentError:
         return field.decode("utf-8", "replace")

@@ -114,7 +114,9 @@ def require_words(settings: Settings) -> None:
         value = settings[parameter.name]
         if parameter.name in OF_WORDS and value not in (parameter.default, "none"):
             setting = parameter.option if value is True else f"{parameter.option} {value}"
-            raise UsageError(f"svmlight's features are counted already, so {setting} would change nothing", hint="leave it out")
+            raise UsageError(
+                f"{settings.reading.format}'s features are counted already, so {setting} would change nothing", hint="leave it out"
+            )
 
 
 class CountedTerms:

@@ -140,7 +140,7 @@ class ChangedTexts:
         self.text = parted(document)[0] if model.statistics.attributes.names else document
         self._values = document[len(self.text) :]
         self.located = locator.locate(self.text)
-        self.counted = model.reading["format"] == "svmlight"
+        self.counted = model.reading.is_counted
         self.names = list(dict.fromkeys(self.located.names))
         number = {name: place for place, name in enumerate(self.names)}
         self.name_of = np.array([number[name] for name in self.located.names], np.int64)

@@ -144,7 +144,7 @@ def _words(model: TextClassifier) -> NDArray[np.int64]:
     """The single words that count, ascending."""
     vocabulary = model.statistics.vocabulary
     single = model.learnt.selected[: vocabulary.n_single].copy()
-    if model.parameters["char_ngrams"] is not None and model.reading["format"] != "svmlight":
+    if model.parameters["char_ngrams"] is not None and not model.reading.is_counted:
         from nbtext.text.ngrams import ANYTHING
 
         text = np.frombuffer(vocabulary.text, np.uint8)

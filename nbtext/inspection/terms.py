@@ -242,7 +242,7 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     that is no stem of itself ("hors" becomes "hor"); in its place only those terms come along that the model knows.
     """
     word, vocabulary = word.encode("utf-8", "replace").decode(), model.statistics.vocabulary  # an argument may be bytes that are no text
-    if model.reading["format"] == "svmlight" or (ANYTHING in word and model.parameters["char_ngrams"] is not None):
+    if model.reading.is_counted or (ANYTHING in word and model.parameters["char_ngrams"] is not None):
         return {word: vocabulary.find([word])[0]}
     names = _Names()
     numbers = _sequence(model, word, vocabulary)

@@ -145,7 +145,7 @@ def counting_difference(one: TextClassifier, other: TextClassifier) -> str | Non
         if one.reading[kind] != other.reading[kind]:
             return f"--{kind}"
     if one.reading.is_counted != other.reading.is_counted:
-        return "--format svmlight"
+        return f"--format {(one if one.reading.is_counted else other).reading.format}"
     return None if one.stop_list == other.stop_list else "--stop-words"
 
 
@@ -153,7 +153,7 @@ def require_changeable(model: TextClassifier, reading: Reading) -> None:
     """Raise `UsageError` for a model that cannot be changed exactly, or for documents, read so, that it cannot have learnt."""
     require_additive(model.settings)
     if not reading.is_counted and model.reading.is_counted:
-        raise UsageError("the model was trained on svmlight's counted features, not on texts", hint="give it features")
+        raise UsageError(f"the model was trained on {model.reading.format}'s counted features, not on texts", hint="give it features")
 
 
 def stemmer_difference(model: TextClassifier) -> str | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import KINDS, Attributes
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import BYTES, read_corpus, resolve_format, resolved, shards, source_of
+from nbtext.corpus.reading import read_corpus, resolve_format, resolved, source_of
+from nbtext.corpus.shards import BYTES, shards
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, counted
@@ -27,14 +28,14 @@ from nbtext.model.sharding import (
     score_shards,
 )
 from nbtext.model.training import needs_documents
-from nbtext.settings import Reading
+from nbtext.settings import FORMATS, Reading
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import Document
-    from nbtext.corpus.reading import Shard
+    from nbtext.corpus.shards import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
@@ -327,6 +328,7 @@ def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, Any
             raise UsageError(
                 f"--{kind} names {counted(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
             )
-    if resolve_format(paths, reading.format) == "svmlight" != trained.format:
-        raise UsageError("the model was trained on texts, not on svmlight's counted features", hint="train one on features")
+    file_format = resolve_format(paths, reading.format)
+    if FORMATS[file_format].counted and not trained.is_counted:
+        raise UsageError(f"the model was trained on texts, not on {file_format}'s counted features", hint="train one on features")
     return reading

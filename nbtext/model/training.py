@@ -14,7 +14,7 @@ import numpy as np
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
 from nbtext.classifiers.base import Training, class_prior
 from nbtext.classifiers.registry import classifier_class
-from nbtext.corpus.lines import read_named_numbers
+from nbtext.corpus.option_files import read_named_numbers
 from nbtext.counts.categories import are_in, is_category
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, counted

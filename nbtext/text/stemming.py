@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.settings import NLTK_STEMMERS
 from nbtext.text.analyzer import Analyzer
 
 if TYPE_CHECKING:
@@ -16,17 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_NLTK = {
-    "porter": ("nltk.stem.porter", "PorterStemmer"),
-    "lancaster": ("nltk.stem.lancaster", "LancasterStemmer"),
-    "isri": ("nltk.stem.isri", "ISRIStemmer"),
-    "arlstem": ("nltk.stem.arlstem", "ARLSTem"),
-    "arlstem2": ("nltk.stem.arlstem2", "ARLSTem2"),
-    "cistem": ("nltk.stem.cistem", "Cistem"),
-}
-"""Name to module and class."""
-
-
 def stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
     """A function from words to their stems, one each; ``snowball`` is Snowball's algorithm for ``language``.
 
@@ -34,7 +24,7 @@ def stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
     """
     if name == "none":
         return list
-    if name in _NLTK:
+    if name in NLTK_STEMMERS:
         stem = _nltk(name)
         return lambda words: [stem(word) or word for word in words]
     from Stemmer import Stemmer
@@ -51,7 +41,7 @@ def stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
 def _nltk(name: str) -> Callable[[str], str]:
     from importlib import import_module
 
-    module, kind = _NLTK[name]
+    module, _, kind = NLTK_STEMMERS[name].rpartition(".")
     stem: Callable[[str], str] = getattr(import_module(module), kind)().stem
     return stem
 

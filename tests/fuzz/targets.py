@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import OF_LINES, read_corpus
+from nbtext.corpus.reading import read_corpus
 from nbtext.errors import DocumentError, ModelError, PathError, UsageError
 from nbtext.inspection.verification import verify
 from nbtext.model import TextClassifier
 from nbtext.model.state import State, from_plain, to_plain
-from nbtext.settings import Reading
+from nbtext.settings import FORMATS, Reading
 from nbtext.store.index import decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
-from tests.test_corpus_reading import in_shards, whole
+from tests.test_corpus_shards import in_shards, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,12 +112,15 @@ def _readable(message: str) -> None:
     assert message.encode("utf-8", "surrogateescape")
 
 
+BY_LINE = [name for name, layout in FORMATS.items() if layout.line_per_document]
+
+
 def cut(content: bytes) -> None:
     """A file of lines read in parts gives what it gives as a whole; the first byte chooses the format, the second the size of a part."""
     if len(content) < 2:
         return
     FILE.write_bytes(content[2:])
-    file_format = OF_LINES[content[0] % len(OF_LINES)]
+    file_format = BY_LINE[content[0] % len(BY_LINE)]
     for labelled in (True, False):
         results = []
         for read in (whole, lambda paths, **how: in_shards(paths, 1 + content[1] % 64, **how)):
@@ -172,7 +175,7 @@ def seeds(name: str) -> list[bytes]:
     if name == "model":
         return [path.read_bytes() for path in sorted(FIXTURES.glob("format-*/*.model"))]
     if name == "cut":
-        return [bytes([number, 7]) + content[1:] for number, file_format in enumerate(OF_LINES) for content in seeds(file_format)]
+        return [bytes([number, 7]) + content[1:] for number, file_format in enumerate(BY_LINE) for content in seeds(file_format)]
     found = [path.read_bytes() for path in sorted((SEEDS / name).glob("*"))]
     if name == "packed":
         found += [pack(b"one\ntwo\n") for pack in (gzip.compress, bz2.compress, lzma.compress)]

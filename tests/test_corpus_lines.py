@@ -1,6 +1,6 @@
 """Formats fasttext and svmlight, and counting what is counted already.
 
-Also tests `corpus/fasttext.py`, `corpus/svmlight.py` and `counts/counting.py`.
+Also tests `counts/counting.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
 from nbtext import TextClassifier
-from nbtext.corpus.fasttext import parted
+from nbtext.corpus.lines import split_labels
 from nbtext.counts.counting import CountedTerms
 from nbtext.counts.vocabulary import Vocabulary
 from tests.building import plain
@@ -56,7 +56,7 @@ def test_fasttext_lines_with_several_labels_or_none_are_problems(tmp_path: Path)
 @given(st.lists(st.sampled_from([b"__label__", b"a", b" ", b"\t", b"word"])).map(b"".join))
 def test_fasttext_against_a_slow_twin(line: bytes) -> None:
     tokens = [token for token in line.split() if token.startswith(b"__label__")]
-    labels, rest = parted(line)
+    labels, rest = split_labels(line)
     assert labels == [token.removeprefix(b"__label__") for token in tokens]
     assert rest.split() == [token for token in line.split() if not token.startswith(b"__label__")]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.streams import Unpacked, compression
+from nbtext.corpus.compression import Unpacked, compression
 from nbtext.errors import PathError
 from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, nbtext
 from tests.reading import documents, problems, texts

@@ -1,7 +1,4 @@
-"""Shards of a corpus: together they hold what the whole holds, once and in order, with the same names.
-
-Also tests `corpus/streams.py`.
-"""
+"""Shards of a corpus: together they hold what the whole holds, once and in order, with the same names."""
 
 from __future__ import annotations
 
@@ -17,9 +14,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.document import Notices, is_wide
-from nbtext.corpus.reading import FILES, read_corpus, read_shard, resolved, shards, source_of
-from nbtext.corpus.streams import compression, parts
+from nbtext.corpus.compression import compression
+from nbtext.corpus.decoding import is_wide
+from nbtext.corpus.document import Notices
+from nbtext.corpus.reading import read_corpus, resolved, source_of
+from nbtext.corpus.shards import FILES, parts, read_shard, shards
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import Reading
 from tests.budget import examples

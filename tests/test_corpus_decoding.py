@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.document import by_mark, is_ascii_compatible, to_utf8
+from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, to_utf8
 from nbtext.errors import DocumentError, UsageError
 
 TEXT = "Ärger – “naïve” 語 🙂 a"
@@ -14,16 +14,16 @@ TEXT = "Ärger – “naïve” 語 🙂 a"
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_a_byte_order_mark_is_believed(encoding: str) -> None:
-    assert to_utf8(*by_mark(TEXT.encode(encoding), "auto")) == (TEXT.encode(), False)
+    assert to_utf8(*detect_encoding(TEXT.encode(encoding), "auto")) == (TEXT.encode(), False)
 
 
 @pytest.mark.parametrize(("mark", "encoding"), [(b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"), (b"\x00\x00\xfe\xff", "utf-32-be")])
 def test_marks_of_either_order(mark: bytes, encoding: str) -> None:
-    assert to_utf8(*by_mark(mark + TEXT.encode(encoding), "auto")) == (TEXT.encode(), False)
+    assert to_utf8(*detect_encoding(mark + TEXT.encode(encoding), "auto")) == (TEXT.encode(), False)
 
 
 def test_a_named_encoding_overrides_the_mark() -> None:
-    assert by_mark(b"\xff\xfea", "latin-1") == (b"\xff\xfea", "latin-1")
+    assert detect_encoding(b"\xff\xfea", "latin-1") == (b"\xff\xfea", "latin-1")
 
 
 def test_what_is_not_utf8_is_windows_1252() -> None:

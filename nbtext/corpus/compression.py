@@ -1,0 +1,147 @@
+"""Compressed files (gzip, xz, bzip2), unpacked while they are read and never further than a limit."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import os
+import zlib
+from typing import IO, TYPE_CHECKING
+
+from nbtext.corpus.document import size_in_words, too_large
+from nbtext.errors import DocumentError, PathError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
+
+_BEGINNINGS = {
+    b"\x1f\x8b\x08": "gzip",
+    b"\xfd7zXZ\0": "xz",
+    **{b"BZh%d%b" % (size, magic): "bzip2" for size in range(1, 10) for magic in (b"1AY&SY", b"\x17rE8P\x90")},  # the latter: empty
+}
+
+_ANY_BEGINNING = tuple(_BEGINNINGS)
+
+LONGEST_BEGINNING = 10
+"""Bytes of a file that `compression` looks at."""
+
+_MOST_MEMORY = 256 << 20
+"""Bytes for unpacking xz; its strongest preset needs 65 MiB."""
+
+_PIECE = 1 << 16
+
+
+class _Gzip:
+    """A gzip stream with the interface of `bz2.BZ2Decompressor`, which `lzma.LZMADecompressor` has too."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self._full = False
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._full and not self._stream.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        unpacked = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
+        self._full = len(unpacked) == max_length  # there may be more inside
+        return unpacked
+
+
+def _unpacker(kind: str) -> _Gzip | bz2.BZ2Decompressor | lzma.LZMADecompressor:
+    if kind == "gzip":
+        return _Gzip()
+    return bz2.BZ2Decompressor() if kind == "bzip2" else lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
+
+
+def compression(path: str, start: bytes) -> str | None:
+    """Return how a file is compressed, by its first bytes, else by its name; None if it is not compressed, or is empty."""
+    if start.startswith(_ANY_BEGINNING):
+        return next(kind for beginning, kind in _BEGINNINGS.items() if start.startswith(beginning))
+    name = path.lower()
+    return next((kind for suffix, kind in _SUFFIXES.items() if start and name.endswith(suffix)), None)
+
+
+def uncompressed_name(name: str) -> str:
+    """Return a file's name without the suffix of its compression."""
+    stem, suffix = os.path.splitext(name)  # noqa: PTH122 - a name, not a path
+    return stem if suffix.lower() in _SUFFIXES else name
+
+
+class Unpacked(io.RawIOBase):
+    """The content of a compressed file; raise `PathError` where it is damaged, cut short, or unpacks to more than the limit.
+
+    Streams that follow one another are read as one, as the tools that write such files do; zeros after the last are padding.
+    """
+
+    def __init__(self, packed: IO[bytes], kind: str, limit: int) -> None:
+        self._packed, self._kind, self._limit = packed, kind, limit
+        self._unpacker = _unpacker(kind)
+        self._ahead = b""
+        self._size = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer as far as one step of unpacking does, and return how far; 0 at the end."""
+        view = memoryview(buffer)
+        piece = b""
+        while not piece and self._has_more():
+            packed = self._read_packed() if self._unpacker.needs_input else b""
+            if self._unpacker.needs_input and not packed:
+                raise PathError(f"the {self._kind} file is cut short")
+            piece = self._unpack(packed, len(view))
+        self._size += len(piece)
+        if self._size > self._limit:
+            raise PathError(f"unpacks to more than {size_in_words(self._limit)}", hint="see --max-unpacked-size")
+        view[: len(piece)] = piece
+        return len(piece)
+
+    def _unpack(self, packed: bytes, max_length: int) -> bytes:
+        try:
+            return self._unpacker.decompress(packed, max_length)
+        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as problem:
+            raise PathError(f"the {self._kind} file is damaged ({str(problem).lower()})") from None
+
+    def _has_more(self) -> bool:
+        """Return whether there is anything to unpack; begin the next stream if one has ended."""
+        if not self._unpacker.eof:
+            return True
+        rest = self._unpacker.unused_data.lstrip(b"\0")
+        while not rest and (packed := self._read_packed()):
+            rest = packed.lstrip(b"\0")
+        if not rest:
+            return False
+        self._unpacker, self._ahead = _unpacker(self._kind), rest
+        return True
+
+    def _read_packed(self) -> bytes:
+        ahead, self._ahead = self._ahead, b""
+        return ahead or self._packed.read(_PIECE)
+
+
+def unpacked_document(path: str, content: bytes, limit: int) -> bytes:
+    """Return the content of a file that is one document, unpacked if it is compressed; raise `DocumentError` where `Unpacked` raises `PathError`."""
+    kind = compression(path, content[:LONGEST_BEGINNING])
+    if kind is None:
+        return content
+    try:
+        unpacked = io.BufferedReader(Unpacked(io.BytesIO(content), kind, 1 << 62)).read(limit + 1)
+    except PathError as problem:
+        raise DocumentError(problem.message) from None
+    if len(unpacked) > limit:
+        raise too_large(limit)
+    return unpacked

@@ -1,0 +1,120 @@
+"""Formats of mail: ``mbox``, many messages in one file, and ``maildir``, a folder of messages. The class is the name of the file or folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbtext.corpus.compression import uncompressed_name
+from nbtext.corpus.decoding import decoded_name
+from nbtext.corpus.directory import files_below, labelled_files, unlabelled_files
+from nbtext.corpus.document import RawDocument, too_large
+from nbtext.corpus.streams import must_exist, open_stream
+from nbtext.errors import PathError, UsageError
+from nbtext.settings import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+
+    from nbtext.corpus.directory import ListedFile
+    from nbtext.corpus.document import Source
+
+SEPARATOR = FORMATS["mbox"].beginning
+
+FOLDERS = ("cur", "new", "tmp")
+"""The folders of a Maildir; messages in the last are still being delivered."""
+
+_PIECE = 1 << 16
+_EMPTY = frozenset({b"\n", b"\r\n"})
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+
+
+def label_of(path: str, *suffixes: str) -> str:
+    """Return the class that a file or folder stands for: its name, without suffixes of compression and of the format.
+
+    >>> label_of("mail/spam.mbox.gz", ".mbox")
+    'spam'
+
+    Raise `UsageError` for standard input, which has no name.
+    """
+    if path == "-":
+        raise UsageError("standard input has no name that could be the class", hint="give a file")
+    name = uncompressed_name(Path(os.path.realpath(path)).name).lstrip(".")
+    for suffix in suffixes:
+        if name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
+    return decoded_name(os.fsencode(name))
+
+
+def is_maildir(path: str) -> bool:
+    """Return whether a path is a directory with the three folders of a Maildir."""
+    return all(os.path.isdir(os.path.join(path, folder)) for folder in FOLDERS)  # noqa: PTH112, PTH118 - do not raise, and keep the path as given
+
+
+def maildir(path: str, source: Source) -> Iterator[ListedFile]:
+    """Yield the files of a Maildir that are messages.
+
+    Raise `PathError` for any other path if classes are wanted; if not, it is a message or a directory of messages.
+    """
+    if not is_maildir(path):
+        if source.labelled:
+            must_exist(path)
+            raise PathError("not a Maildir: it has not the folders cur, new and tmp", where=path)
+        yield from unlabelled_files(path)
+        return
+    folders = [os.path.join(path, folder) for folder in FOLDERS[:2]]  # noqa: PTH118
+    if source.labelled:
+        yield from labelled_files(folders, label_of(path), source.notices, f"{path}: no messages in this Maildir")
+    else:
+        yield from ((file, None, problem) for folder in folders for file, problem in files_below(folder))
+
+
+def mbox(path: str, source: Source) -> Iterator[RawDocument]:
+    """Yield a document for each message of an mbox, named ``path:number``, numbers from 1.
+
+    If classes are wanted, raise `PathError` for a file that does not begin like an mbox; if not, it is one message.
+    """
+    label = label_of(path, ".mbox", ".mbx") if source.labelled else None
+    limit = source.limit
+    with open_stream(path, source.unpacked_limit) as stream:
+        if source.labelled and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR) and stream.peek(1):
+            raise PathError('not an mbox: it does not begin with "From "', where=path)
+        for number, message in enumerate(_messages(stream, limit), 1):
+            problem = too_large(limit) if message is None else None
+            yield RawDocument(f"{path}:{number}", label, message or b"", problem)
+
+
+def _messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None]:
+    """Yield the messages, without the lines between them and with one ">" less before "From "; None for one of more than ``limit`` bytes.
+
+    A line separates messages only after an empty line: "From here on" inside a paragraph does not.
+    """
+    kept: list[bytes] = []
+    size = 0
+    begun, after_empty, at_start = False, True, True
+    while line := stream.readline(_PIECE):
+        if after_empty and line.startswith(SEPARATOR):
+            if begun:
+                yield _message(kept, size, limit)
+            kept, size, begun = [], 0, True
+        elif begun or line not in _EMPTY:
+            begun = True
+            size += len(line)
+            if size <= limit + 2:  # an empty line at the end will be dropped
+                kept.append(line)
+        after_empty = at_start and line in _EMPTY
+        at_start = line.endswith(b"\n")
+    if begun:
+        yield _message(kept, size, limit)
+
+
+def _message(lines: list[bytes], size: int, limit: int) -> bytes | None:
+    if lines and lines[-1] in _EMPTY:
+        size -= len(lines.pop())
+    if size > limit:
+        return None
+    message = b"".join(lines)
+    return _ESCAPED.sub(rb"\1", message) if b"\n>From " in message or b"\n>>" in message else message
