@@ -241,7 +241,7 @@ def test_by_default_small_corpora_are_done_by_one_process(tmp_path: Path) -> Non
                 [
                     sys.executable,
                     "-c",
-                    f"{code}; print(s, 'multiprocessing.pool' in sys.modules, 'joblib.externals.loky.process_executor' in sys.modules)",
+                    f"{code}; print(s, 'multiprocessing.connection' in sys.modules, 'joblib' in sys.modules)",
                 ],
                 env=HOUSE,
             )

@@ -1,21 +1,11 @@
-"""How often to say how far the work is.
+"""Work shared out to several processes: tasks for whoever is free, or results in order. If no process can be started, this one does all of it.
 
-What processes that work side by side share: tasks, of which each takes one when it is free, and a count of what they have done.
-
-What a worker process is like: it leaves signals to its parent, says nothing, and does not outlive it.
-
-Tasks done by several processes: side by side, whoever is free, or in order. Where no process can be started this one does all of them.
-
-Worker processes, through joblib's loky. The only module that knows how they are started and how they end.
-
-On Linux they are forked: one is there within milliseconds, with all that this process has imported and read, and needs no named semaphores,
-no temporary folder and no process that tracks them. Elsewhere, and where this process has threads already, loky starts new
-interpreters.
+On Linux workers are forked: one is there within milliseconds, with all that this process has imported and read. Elsewhere, and where this process has
+threads already, joblib's loky starts new interpreters. A worker leaves signals to its parent and does not outlive it.
 """
 
 from __future__ import annotations
 
-import gc
 import mmap
 import os
 import signal
@@ -26,13 +16,16 @@ import time
 from array import array
 from collections import deque
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nbtext.errors import WorkerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
+    from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
 
@@ -176,12 +169,9 @@ _INTERVAL = 0.5
 """Seconds after which a worker looks whether its parent is still there."""
 
 
-_shared: Any = None
-
-
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """While workers are started: none is to be interrupted before `begin`. What arrives meanwhile comes afterwards."""
+    """Hold back signals while workers are started: none is to be interrupted before it ignores them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
@@ -189,22 +179,19 @@ def signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def begin(parent: int, shared: object) -> None:
-    """Make this process a worker of the parent with that process id; `call` hands ``shared`` to every function."""
-    global _shared  # noqa: PLW0603 - a worker has one
-    _shared = shared
+def serve(connection: Connection, function: Callable[[Any], Any], parent: int) -> None:
+    """Answer each task with what the function returns or raises, as a worker of the process with the number ``parent``, until the task is None."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def call(function: Callable[[Any, Any], Any], task: object) -> Any:  # noqa: ANN401 - what the function returns
-    """The function's result for what is shared and a task."""
-    import faulthandler
-
-    faulthandler.disable()  # loky enables it; the parent has one line for a worker that ends
-    return function(_shared, task)
+    with suppress(EOFError):  # the parent is gone
+        while (task := connection.recv()) is not None:
+            try:
+                answer = True, function(*task)
+            except Exception as problem:  # noqa: BLE001 - raised where the result is asked for
+                answer = False, problem
+            connection.send(answer)
 
 
 def _end_with(parent: int) -> None:
@@ -246,8 +233,8 @@ def side_by_side(
     tasks = Tickets(n_tasks) if forked else Shares(n_tasks, jobs)
     tally = Tally(jobs, seen_by_all=forked)
     try:
-        with workers(jobs - 1, (work, shared, tasks, tally)) as others:
-            futures = [others.submit(_worked, process) for process in range(1, jobs)]
+        with workers(jobs - 1, partial(_worked, work, shared, tasks, tally)) as others:
+            futures = [others.submit(process) for process in range(1, jobs)]
             results = [work(shared, _OwnShare(tasks, tally, heard, others))]
             while any(not future.done() for future in futures):
                 _wait(futures)
@@ -271,12 +258,12 @@ def in_order(
     """
     pending: deque[tuple[Task, Future[Any] | None]] = deque()
     can_start = True
-    with workers(jobs, shared) as others:
+    with workers(jobs, partial(function, shared)) as others:
         for task in tasks:
             future = None
             if can_start and not is_ours(task):
                 try:
-                    future = others.submit(function, task)
+                    future = others.submit(task)
                 except CannotStartError:
                     can_start = False
             pending.append((task, future))
@@ -291,8 +278,7 @@ def _first(pending: deque[tuple[Task, Future[Any] | None]], others: Workers) -> 
     return task, None if future is None else others.result(future)
 
 
-def _worked(of_all: tuple[Callable[[Any, Share], Result], Any, Tasks, Tally], process: int) -> Result:
-    work, shared, tasks, tally = of_all
+def _worked(work: Callable[[Any, Share], Result], shared: object, tasks: Tasks, tally: Tally, process: int) -> Result:
     return work(shared, Share(tasks, tally, process))
 
 
@@ -321,10 +307,6 @@ WAIT = 0.2
 """Seconds between two looks at whether all workers are alive."""
 
 
-PATIENCE = 10.0
-"""Seconds given to loky to notice that its workers are gone."""
-
-
 class CannotStartError(Exception):
     """No worker can be started, and the first task is not taken."""
 
@@ -342,50 +324,51 @@ def forks() -> bool:
 
 
 @contextmanager
-def workers(n: int, shared: object) -> Iterator[Workers]:
-    """So many workers, started with the first task; they are gone in the end.
+def workers(n: int, function: Callable[[Any], Any]) -> Iterator[Workers]:
+    """Have ``n`` workers, started with the first task, that call a function; they are gone in the end.
 
     Raises `WorkerError` if one ended before its work.
     """
-    from concurrent.futures.process import BrokenProcessPool
-
-    pool = Workers(n, shared)
+    pool = Workers(n, function)
     try:
         yield pool
-    except BrokenProcessPool:
-        pool.kill()
-        _raise_end()
     except BaseException:
         pool.kill()
         raise
     pool.dismiss()
 
 
-def _raise_end() -> NoReturn:
-    raise WorkerError(
-        "a worker process ended before its work was done", hint="it was killed, or memory is short: fewer --jobs need less"
-    ) from None
+def _worker_ended() -> WorkerError:
+    return WorkerError("a worker process ended before its work was done", hint="it was killed, or memory is short: fewer --jobs need less")
 
 
 class Workers:
-    """Processes that call functions with what is shared and a task."""
+    """Processes that call a function with a task.
 
-    def __init__(self, n: int, shared: object) -> None:
-        self._n, self._shared = n, shared
-        self._executor: Any = None
-        self._processes: list[BaseProcess] = []
+    Each has a pipe to a thread of this process, which sends it one task after the other. Nothing is shared that a worker could hold when it dies: its end of
+    the pipe is closed then, and the thread knows.
+    """
+
+    def __init__(self, n: int, function: Callable[[Any], Any]) -> None:
+        self._n, self._function = n, function
         self._forked = forks()
+        self._processes: list[BaseProcess] = []
+        self._pipes: list[Connection] = []
+        self._idle: SimpleQueue[Connection] = SimpleQueue()
+        self._threads: ThreadPoolExecutor | None = None
 
-    def submit(self, function: Callable[[Any, Any], Any], task: object) -> Future[Any]:
+    def submit(self, task: object) -> Future[Any]:
         """Have a worker do a task; raises `CannotStartError` if it is the first and there can be no worker."""
         with signals_blocked():
-            if self._executor is None:
-                return self._start(function, task)
-            future: Future[Any] = self._executor.submit(call, function, task)
-            return future
+            if self._threads is None:
+                from concurrent.futures import ThreadPoolExecutor
+
+                self._start()
+                self._threads = ThreadPoolExecutor(self._n)
+            return self._threads.submit(self._done, task)
 
     def result(self, future: Future[Any]) -> Any:  # noqa: ANN401 - what the function returns
-        """What came of a task, once it is done; raises what the function raised."""
+        """Return what came of a task, once it is done; raise what the function raised."""
         while True:
             try:
                 return future.result(WAIT)
@@ -397,30 +380,50 @@ class Workers:
     def require_alive(self) -> None:
         """Raise `WorkerError` if a worker has ended."""
         if not all(process.is_alive() for process in self._processes):
-            _raise_end()
+            raise _worker_ended()
 
-    def _start(self, function: Callable[[Any, Any], Any], task: object) -> Future[Any]:
+    def _start(self) -> None:
         import multiprocessing
 
-        others = multiprocessing.active_children()
         try:
-            from joblib.externals.loky.process_executor import ProcessPoolExecutor
+            context: Any = multiprocessing.get_context("fork")
+            if not self._forked:
+                from joblib.externals.loky.backend import get_context
 
-            context = multiprocessing.get_context("fork") if self._forked else None
-            self._executor = ProcessPoolExecutor(self._n, context=context, initializer=begin, initargs=(os.getpid(), self._shared))
-            future: Future[Any] = self._executor.submit(call, function, task)
-            self._executor._result_queue._writer.close()  # noqa: SLF001 - else a result that a killed worker has half sent is waited for
-        except (ImportError, NotImplementedError, OSError):  # no semaphores, or no more processes
+                context = get_context("loky")  # as spawn, but the program's main module is not imported
+            for _ in range(self._n):
+                ours, theirs = multiprocessing.Pipe()
+                self._pipes.append(ours)
+                process = context.Process(target=serve, args=(theirs, self._function, os.getpid()), daemon=True)
+                process.start()
+                theirs.close()  # before the next worker is forked, so that nobody else has it
+                self._processes.append(process)
+                self._idle.put(ours)
+        except (ImportError, NotImplementedError, OSError):  # no more processes or files
+            self.kill()
             raise CannotStartError from None
+
+    def _done(self, task: object) -> Any:  # noqa: ANN401 - what the function returns
+        pipe = self._idle.get()
+        try:
+            pipe.send((task,))
+            is_result, answer = pipe.recv()
+        except (EOFError, OSError):
+            raise _worker_ended() from None
         finally:
-            self._processes = [process for process in multiprocessing.active_children() if process not in others]
-        return future
+            self._idle.put(pipe)
+        if is_result:
+            return answer
+        raise answer
 
     def dismiss(self) -> None:
         """Let the workers go that have done all their tasks."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=True)
-            self._release()
+        for pipe in self._pipes:
+            with suppress(OSError):  # one that has ended by now
+                pipe.send(None)
+        for process in self._processes:
+            process.join()
+        self._release()
 
     def kill(self) -> None:
         """End the workers, whatever they do; return when they are gone."""
@@ -431,14 +434,12 @@ class Workers:
                         os.kill(process.pid, signal.SIGKILL)
             for process in self._processes:
                 process.join()
-            if self._executor is not None:  # not with its kill_workers, which fails in a thread if tasks are waiting
-                closing = threading.Thread(target=self._executor.shutdown, daemon=True)
-                closing.start()
-                closing.join(PATIENCE)
             self._release()
 
     def _release(self) -> None:
-        """Let go of what the system lent for the workers."""
-        self._executor, self._processes = None, []
-        if not self._forked:
-            gc.collect()  # named semaphores go with the objects
+        """Let go of threads and pipes."""
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)  # of workers that are gone
+        for pipe in self._pipes:
+            pipe.close()
+        self._processes, self._pipes = [], []
