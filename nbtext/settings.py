@@ -367,15 +367,14 @@ class Declared:
         """Return the value of the parameter of this name."""
         return getattr(self, name)
 
+    def changes(self) -> str:
+        """Return ``name=value`` for each parameter that differs from its default, as Python spells it."""
+        changed = [parameter.name for parameter in self.table() if self[parameter.name] != parameter.default]
+        return ", ".join(f"{name}={self[name]!r}" for name in changed)
+
     def __repr__(self) -> str:
         """Show what differs from the defaults."""
-        return f"{type(self).__name__}({shown_changes(self.table(), dict(self))})"
-
-
-def shown_changes(table: tuple[Parameter, ...], values: Mapping[str, object]) -> str:
-    """Return ``name=value`` for each value that is not the default, as Python spells it."""
-    changed = [parameter.name for parameter in table if values[parameter.name] != parameter.default]
-    return ", ".join(f"{name}={values[name]!r}" for name in changed)
+        return f"{type(self).__name__}({self.changes()})"
 
 
 # fmt: off

@@ -74,7 +74,7 @@ class Browser:
         os.close(self._answers)
         self._profile.cleanup()
 
-    def ask(self, method: str, **parameters: object) -> dict[str, Any]:
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
         """One command of the protocol, and its answer."""
         self._number += 1
         command = {"id": self._number, "method": method, "params": parameters}

@@ -110,7 +110,7 @@ def drawn(n: int, seed: int = 0) -> tuple[list[Row], list[str]]:
     return rows, labels
 
 
-COLUMNS: dict[str, str] = {"categorical": "colour", "count": "visits", "numeric": "age"}
+COLUMNS: dict[str, Any] = {"categorical": "colour", "count": "visits", "numeric": "age"}
 ROWS, LABELS = drawn(60)
 ASKED = drawn(20, 1)[0]
 
@@ -188,7 +188,8 @@ def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
 
 
 def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
-    for columns in ({}, {"numeric": "age"}):
+    options: tuple[dict[str, Any], ...] = ({}, {"numeric": "age"})
+    for columns in options:
         documents = ROWS if columns else [row["text"] for row in ROWS]
         model = TextClassifier(classifier="gaussian", latent=3, **columns).fit(documents, LABELS)
         classifier = model.classifier.of_texts

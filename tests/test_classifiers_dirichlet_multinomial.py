@@ -201,7 +201,7 @@ def test_the_concentration_is_kept_and_learnt_anew_from_the_sample_after_an_upda
 def test_smoothing_is_by_the_evidence_of_documents_that_hold_a_term() -> None:
     texts, labels = ["ant ant ant ant bee", "bee cat", "dog dog", "dog eel eel eel eel"], ["a", "a", "b", "b"]
     once = ["ant bee", "bee cat", "dog", "dog eel"]
-    plain = {"stemmer": "none", "stop_words": "none", "calibration": "none"}
+    plain: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "calibration": "none"}
     wanted = TextClassifier(**plain).fit(once, labels).learnt.smoothing
     assert TextClassifier(**plain, classifier="dirichlet-multinomial").fit(texts, labels).learnt.smoothing == wanted
     assert TextClassifier(**plain).fit(texts, labels).learnt.smoothing != wanted

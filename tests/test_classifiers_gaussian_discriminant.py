@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-PLAIN = {"classifier": "gaussian", "stop_words": "none", "stemmer": "none", "calibration": "none"}
+PLAIN: dict[str, Any] = {"classifier": "gaussian", "stop_words": "none", "stemmer": "none", "calibration": "none"}
 KINDS = [
     {"covariance": covariance, "covariance_shape": shape}
     for covariance in ("shared", "separate")
@@ -69,7 +69,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
 
 
 @EVERY_KIND
-def test_topics_are_told_apart(kind: dict[str, str]) -> None:
+def test_topics_are_told_apart(kind: dict[str, Any]) -> None:
     texts, labels = drawn(90)
     model = TextClassifier(**PLAIN, **kind).fit(texts[:60], labels[:60])
     assert model.score(texts[60:], labels[60:]) > 0.9
@@ -78,7 +78,7 @@ def test_topics_are_told_apart(kind: dict[str, str]) -> None:
 @EVERY_KIND
 @examples(6)
 @given(corpus=corpora, calibrated=st.booleans())
-def test_any_corpus_gives_a_model(kind: dict[str, str], corpus: list[tuple[str, str]], calibrated: bool) -> None:
+def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, str]], calibrated: bool) -> None:
     """One class, a class of one document, documents without words, fewer documents than dimensions."""
     parameters = {**PLAIN, **kind, "calibration": "length" if calibrated else "none"}
     model = TextClassifier(**parameters).fit([text for _, text in corpus], [label for label, _ in corpus])
@@ -89,7 +89,7 @@ def test_any_corpus_gives_a_model(kind: dict[str, str], corpus: list[tuple[str, 
 
 
 @EVERY_KIND
-def test_permuted_classes_permute_the_answers(kind: dict[str, str]) -> None:
+def test_permuted_classes_permute_the_answers(kind: dict[str, Any]) -> None:
     texts, labels = drawn()
     other = {"c0": "z", "c1": "x", "c2": "y"}
     plain = TextClassifier(**PLAIN, **kind).fit(texts, labels).predict(texts)
@@ -98,7 +98,7 @@ def test_permuted_classes_permute_the_answers(kind: dict[str, str]) -> None:
 
 
 @EVERY_KIND
-def test_saved_and_loaded_it_answers_the_same_and_the_order_of_documents_plays_no_part(tmp_path: Path, kind: dict[str, str]) -> None:
+def test_saved_and_loaded_it_answers_the_same_and_the_order_of_documents_plays_no_part(tmp_path: Path, kind: dict[str, Any]) -> None:
     texts, labels = drawn()
     parameters = {**PLAIN, **kind, "calibration": "auto"}
     model = TextClassifier(**parameters).fit(texts, labels)
@@ -152,7 +152,7 @@ CHANGES: dict[str, Callable[[dict[str, NDArray[Any]]], object]] = {
 
 @pytest.mark.parametrize("kind", [KINDS[0], KINDS[4]], ids=["full", "diagonal"])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_arrays_that_training_cannot_make_are_refused(tmp_path: Path, kind: dict[str, str], change: Callable[[Any], object]) -> None:
+def test_arrays_that_training_cannot_make_are_refused(tmp_path: Path, kind: dict[str, Any], change: Callable[[Any], object]) -> None:
     TextClassifier(**PLAIN, **kind, latent=5).fit(*drawn()).save(str(tmp_path / "m"))
     settings_, arrays = read_model_file(str(tmp_path / "m"))
     arrays = {name: array.copy() for name, array in arrays.items()}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
-PLAIN = {"classifier": "logistic", "stemmer": "none", "stop_words": "none"}
+PLAIN: dict[str, Any] = {"classifier": "logistic", "stemmer": "none", "stop_words": "none"}
 
 
 def drawn(seed: int, n: int = 60, labels: str = "ABC") -> tuple[list[str], list[str]]:

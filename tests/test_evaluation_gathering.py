@@ -6,7 +6,7 @@ Also tests `inspection/terms.py`, `explain/mistakes.py`, `evaluation/gathering.p
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ LETTERS = [
 ]  # fmt: skip
 
 
-def model_of(letters: Sequence[tuple[str, str]] = LETTERS, **parameters: object) -> TextClassifier:
+def model_of(letters: Sequence[tuple[str, str]] = LETTERS, **parameters: Any) -> TextClassifier:
     labels, bodies = zip(*letters, strict=True)
     return TextClassifier(**parameters).fit(bodies, labels)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ DESK = [(path.parent.name, path.read_bytes()) for path in sorted(SERVICE_DESK.rg
 
 def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     documents = DESK[::7]
-    settings = {"smoothing": 0.3, "calibration": "none"}
+    settings: dict[str, Any] = {"smoothing": 0.3, "calibration": "none"}
     model = TextClassifier(**settings)
     statistics, rows = count_documents(documents, model.analysis)
     found = suspects(statistics, rows, model.settings)

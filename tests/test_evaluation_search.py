@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def drawn(n_documents: int = 90) -> tuple[list[str], list[str]]:
     return [" ".join(f"w{j:02}" for j in random.choice(30, 12, p=themes[label])) for label in labels], labels
 
 
-def counted(**parameters: object) -> tuple[Subsets, Settings]:
+def counted(**parameters: Any) -> tuple[Subsets, Settings]:
     texts, labels = drawn()
     settings = Settings.of(parameters)
     return Subsets(*count_documents(zip(labels, (text.encode() for text in texts), strict=True), Analysis(settings))), settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ TEXTS = ["purr purr sleep", "purr mouse", "bark fetch bark", "bark postman", "sw
 LABELS = ["cats", "cats", "dogs", "dogs", "fish", "fish"]
 
 
-def fitted(**parameters: object) -> TextClassifier:
+def fitted(**parameters: Any) -> TextClassifier:
     return TextClassifier(**{"stemmer": "none", "stop_words": "none", "smoothing": 1, "calibration": "none", **parameters}).fit(
         TEXTS, LABELS
     )

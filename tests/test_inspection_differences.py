@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ NOTHING = {
 }  # fmt: skip
 
 
-def trained(documents: list[Labelled], **parameters: object) -> TextClassifier:
+def trained(documents: list[Labelled], **parameters: Any) -> TextClassifier:
     model = TextClassifier(**{"stemmer": "none", "stop_words": "none", "calibration": "none", "smoothing": 1, **parameters})
     return model.fit([" ".join(terms) for _, terms in documents], [label for label, _ in documents])
 

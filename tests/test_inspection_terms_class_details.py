@@ -6,7 +6,7 @@ Also tests `inspection/overview.py`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.oracle import Labelled
 
 
-def trained(documents: list[Labelled], **parameters: object) -> TextClassifier:
+def trained(documents: list[Labelled], **parameters: Any) -> TextClassifier:
     model = TextClassifier(stemmer="none", stop_words="none", calibration="none", **parameters)
     return model.fit([" ".join(terms) for _, terms in documents], [label for label, _ in documents])
 

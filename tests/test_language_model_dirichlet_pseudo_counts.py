@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def models_of(
     return LanguageModels(statistics, selected, others, "symmetric", estimate, own_of(statistics, numbers, others))
 
 
-def training_of(corpus: Corpus, numbers: Mapping[str, float], others: float, **parameters: object) -> Training:
+def training_of(corpus: Corpus, numbers: Mapping[str, float], others: float, **parameters: Any) -> Training:
     statistics = statistics_of(corpus)
     own = own_of(statistics, numbers, others)
     return Training(statistics, np.ones(statistics.n_terms, np.bool_), others, Settings.of(parameters), own=own)

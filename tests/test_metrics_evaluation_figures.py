@@ -149,7 +149,7 @@ def test_ranking_counts_pairs_of_documents_impossible_classes_included(documents
 
 
 LETTERS = "abcdefgh"
-PLAINLY = {"stemmer": "none", "stop_words": "none"}
+PLAINLY: dict[str, Any] = {"stemmer": "none", "stop_words": "none"}
 
 
 def assert_ties_are_found(posterior: NDArray[np.float64], classes: list[str]) -> None:

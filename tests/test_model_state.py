@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 LABELS = [name.partition("/")[0] for name in PETS]
 
 
-def plain(tmp_path: Path, **parameters: object) -> tuple[dict[str, Any], Arrays]:
+def plain(tmp_path: Path, **parameters: Any) -> tuple[dict[str, Any], Arrays]:
     path = str(tmp_path / "m")
     TextClassifier(**parameters).fit(PETS.values(), LABELS).save(path)
     settings, arrays = read_model_file(path)

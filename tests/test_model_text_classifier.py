@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +16,7 @@ from sklearn.base import clone
 from nbtext import TextClassifier
 from nbtext.attributes import KINDS
 from nbtext.errors import UsageError
-from nbtext.settings import CRITERIA, TRAINING
+from nbtext.settings import CRITERIA, READING, TRAINING
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import plain
@@ -147,6 +150,31 @@ def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: 
     assert clone(model) is not model
 
 
+def test_the_signature_is_that_of_the_declared_parameters() -> None:
+    signature = {name: parameter.default for name, parameter in inspect.signature(TextClassifier).parameters.items()}
+    attributes = {parameter.name: parameter for parameter in READING if parameter.name in KINDS}
+    assert list(signature.items()) == [(each.name, each.default) for each in (*TRAINING, *attributes.values())]
+    described = re.findall(r"^    (\w+(?:, \w+)*) : ", TextClassifier.__doc__ or "", re.MULTILINE)
+    assert ", ".join(described).split(", ") == list(signature)
+
+
+def test_a_name_that_is_no_parameter_is_refused() -> None:
+    with pytest.raises(TypeError, match="'alpha'"):
+        TextClassifier(alpha=1)  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match=r"'alpha'.*smoothing"):
+        TextClassifier().set_params(alpha=1)
+
+
+def test_it_is_shown_with_what_differs_from_the_defaults() -> None:
+    assert repr(TextClassifier()) == "TextClassifier()"
+    assert (
+        repr(TextClassifier(ngrams=2, class_prior={"a": 1.0}, count="n")) == "TextClassifier(ngrams=2, class_prior={'a': 1.0}, count='n')"
+    )
+    model = TextClassifier(stemmer="none").fit(TEXTS, LABELS)
+    model.reading = replace(model.reading, format="csv")
+    assert repr(model) == "TextClassifier(stemmer='none')"
+
+
 @examples(6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     corpus=st.lists(st.tuples(strategies.labels.filter(bool), strategies.texts), min_size=1, max_size=8),
@@ -156,7 +184,7 @@ def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: 
 def test_any_corpus_is_counted_as_the_slow_twin_does_in_any_order(
     corpus: list[tuple[str, str]], asked: list[str], random: Random, saved: Callable[..., bytes]
 ) -> None:
-    given = {"stemmer": "none", "stop_words": "none", "ngrams": 2, "smoothing": 0.5}
+    given: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "ngrams": 2, "smoothing": 0.5}
     labels, texts = [label for label, _ in corpus], [text for _, text in corpus]
     model = TextClassifier(**given).fit(texts, labels)
     counts = oracle.count([(label, oracle.terms(text.encode())) for label, text in corpus], 2)

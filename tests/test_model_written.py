@@ -33,7 +33,7 @@ NUMBERS = st.one_of(
     st.integers(1, 15).map(lambda digits: 5 + 10.0**-digits),
     st.sampled_from(OUTLIERS),
 )
-COLUMNS = {"numeric": "x,y", "count": "n", "categorical": "colour"}
+COLUMNS: dict[str, Any] = {"numeric": "x,y", "count": "n", "categorical": "colour"}
 ROWS = st.lists(
     st.tuples(
         st.sampled_from("abcd"),

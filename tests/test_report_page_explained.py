@@ -6,7 +6,7 @@ Also tests `report/explanations.py`.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -30,7 +30,7 @@ TEXT = "The red cat purrs, a dog barks at the postman.\n\n\tCold water: zebra, s
 PROGRAM = browser.found()
 
 
-def page_of(*some: str, top: int = 20, **parameters: object) -> str:
+def page_of(*some: str, top: int = 20, **parameters: Any) -> str:
     return explanations_page(Explainer(model(**parameters)).explain([document(text) for text in some]), top)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
 import pytest
@@ -128,6 +129,26 @@ def test_given_values_are_checked_and_others_are_defaults() -> None:
     defaults: dict[str, Any] = {parameter.name: parameter.default for parameter in TRAINING}
     assert dict(found) == {**defaults, "top": 7, "smoothing": 0.01}
     assert dict(Reading.of({})) == {parameter.name: parameter.default for parameter in READING}
+
+
+@pytest.mark.parametrize("kind", [Reading, Settings])
+def test_settings_are_checked_when_they_are_made_and_cannot_change(kind: type[Settings]) -> None:
+    assert (Reading(encoding="UTF8").encoding, Settings(top="7").top) == ("utf-8", 7)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="--ngrams must be"):
+        replace(Settings(), ngrams=11)
+    with pytest.raises(FrozenInstanceError):
+        Settings().ngrams = 2  # type: ignore[misc]
+    assert kind.of(dict(kind())) == kind()
+    assert repr(kind()) == f"{kind.__name__}()"
+
+
+@pytest.mark.parametrize("kind", [Reading, Settings])
+def test_values_are_of_the_type_that_their_field_declares(kind: type[Settings]) -> None:
+    for field, parameter in zip(fields(kind), kind.table(), strict=False):
+        declared = str(field.type).replace("None", "NoneType").split(" | ")
+        if declared[0] not in ("Smoothing", "ClassPrior"):  # names of larger types
+            values = [parameter.default, *(canonical for _, canonical in RIGHT.get(field.name, ()))]
+            assert {type(value).__name__ for value in values} <= set(declared), field.name
 
 
 def test_a_parameter_that_there_is_not_is_named_and_those_that_there_are_are_told() -> None:

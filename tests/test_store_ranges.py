@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FOUND = REPOSITORY.parent / "shared" / "hostile" / "found"
 
-ATTRIBUTES = {"numeric": "x,y", "count": "n", "categorical": "colour"}
+ATTRIBUTES: dict[str, Any] = {"numeric": "x,y", "count": "n", "categorical": "colour"}
 MODELS: dict[str, dict[str, Any]] = {
     "attributes": {"calibration": "isotonic", **ATTRIBUTES},
     "bernoulli": {"classifier": "bernoulli", "ngrams": 2, "top": 12},

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 STOP_WORDS = ("the", "don't", "東京", "ab", "na\u00efve")
 SPANS = st.tuples(st.integers(1, 10), st.integers(1, 10)).map(sorted)
-PLAIN = {"stop_words": "none", "stemmer": "none"}
+PLAIN: dict[str, Any] = {"stop_words": "none", "stemmer": "none"}
 
 
 def slow(word: str, low: int, high: int) -> list[str]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -63,7 +65,7 @@ def planted(seed: int, letters: str, documents: int) -> list[str]:
 
 
 @pytest.mark.parametrize("parameters", [{}, {"min_df": 2}, {"top": 30}, {"prior_shape": "background"}], ids=str)
-def test_foreign_documents_are_atypical_and_new_ones_of_the_same_kind_are_not(parameters: dict[str, object]) -> None:
+def test_foreign_documents_are_atypical_and_new_ones_of_the_same_kind_are_not(parameters: dict[str, Any]) -> None:
     texts = planted(1, "abcdefgh", 400)
     model = TextClassifier(stop_words="none", stemmer="none", **parameters).fit(texts, ["x", "y"] * 200)
 

@@ -223,31 +223,130 @@ MADE_OF_COUNTS = ("classifier", "language_models", "prior", "_counter")
 
 
 class TextClassifier(ForScikitLearn):
-    """Classifies texts by what the words of each class look like.
+    """Classifies texts by the counts of their terms in each class.
 
-    Keyword arguments are the parameters of `nbtext.settings.TRAINING`; a wrong one raises `UsageError` (a ValueError). With
-    ``categorical``, ``count`` or ``numeric`` a document is a mapping of the names there to values, and of ``text`` to its text.
+    Parameters
+    ----------
+    classifier : {"multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic"}
+        Kind of model.
+    language : str
+        Language of stop words and stemmer, such as "english".
+    stop_words : str
+        "default" (those of the language), "none", another language, or the path of a file of words.
+    stemmer : str
+        "snowball" (that of the language), "none", another language, or one of nltk's, such as "porter".
+    surface_forms : bool
+        Also count words before stemming, to show them in place of stems. Predictions stay the same.
+    ngrams : int
+        Also count sequences of up to this many adjacent terms, from 1 to 10.
+    char_ngrams : int or str or None
+        Also count character sequences in each word: their length in characters, or a range such as "3-5".
+    min_df : int
+        Ignore terms in fewer documents.
+    max_df : float
+        Ignore terms in a larger share of documents, from 0 to 1.
+    max_terms : int or None
+        Keep at most this many terms while counting; counts may then be too low.
+    top : int or None
+        Keep this many terms, the most informative ones.
+    by : {"mutual-information", "presence", "chi2", "log-odds"}
+        Criterion for ``top``.
+    weighting : {"counts", "binary", "log", "tfidf"}
+        Weight of a term in a document.
+    smoothing : {"auto", "leave-one-out"}, float or mapping
+        Pseudo-count added to each count: chosen by evidence ("auto") or by the likelihood of held-out documents, a number, or numbers by
+        term, with one for "*", all others.
+    prior_shape : {"symmetric", "background"}
+        Dirichlet prior: the same for all terms, or in proportion to the whole corpus.
+    estimate : {"mean", "map", "ml"}
+        Estimate of term probabilities: mean or mode of the posterior, or maximum likelihood.
+    l2 : {"auto"} or float
+        For "logistic": ``l2 / 2`` times the sum of squared weights is added to the loss, in nats.
+    latent : int
+        For "gaussian": number of latent features.
+    covariance : {"shared", "separate"}
+        For "gaussian": one covariance for all classes, or one for each.
+    covariance_shape : {"full", "diagonal", "spherical"}
+        For "gaussian": shape of the covariance.
+    shrinkage : {"auto"} or float
+        For "gaussian": weight of a simpler covariance, from 0 to 1.
+    class_prior : {"empirical", "uniform"}, str or mapping
+        Class probabilities: shares of documents, equal, "smoothed:A" (A documents more in each class), or weights by label.
+    calibration : {"auto", "length", "temperature", "isotonic", "none"}
+        How scores become probabilities, learnt from held-out documents of the sample.
+    sample : int
+        Number of training documents that the model keeps as term counts; 0 for none.
+    categorical, count, numeric : str or None
+        Names of attributes, with commas between them. A document is then a mapping with these keys, and "text" for its text.
 
+    Raises
+    ------
+    UsageError
+        For a wrong value; it is a ValueError.
+
+    Examples
+    --------
     >>> model = TextClassifier(stemmer="none", stop_words="none", smoothing=1)
     >>> texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"]
     >>> model.fit(texts, ["yes", "yes", "yes", "no"]).predict(["Chinese Chinese Chinese Tokyo Japan"])
     ['yes']
+    >>> model
+    TextClassifier(stop_words='none', stemmer='none', smoothing=1)
     """
 
-    def __init__(self, **parameters: object) -> None:
-        self.settings = _changed(Settings(), parameters)
+    def __init__(
+        self,
+        *,
+        classifier: str = "multinomial",
+        language: str = "english",
+        stop_words: str = "default",
+        stemmer: str = "snowball",
+        surface_forms: bool = False,
+        ngrams: int = 1,
+        char_ngrams: int | str | None = None,
+        min_df: int = 1,
+        max_df: float = 1.0,
+        max_terms: int | None = None,
+        top: int | None = None,
+        by: str = "mutual-information",
+        weighting: str = "counts",
+        smoothing: str | float | Mapping[str, float] = "auto",
+        prior_shape: str = "symmetric",
+        estimate: str = "mean",
+        l2: str | float = "auto",
+        latent: int = 100,
+        covariance: str = "shared",
+        covariance_shape: str = "full",
+        shrinkage: str | float = "auto",
+        class_prior: str | Mapping[str, float] = "empirical",
+        calibration: str = "auto",
+        sample: int = 4096,
+        categorical: str | None = None,
+        count: str | None = None,
+        numeric: str | None = None,
+    ) -> None:
+        given = {name: value for name, value in locals().items() if name != "self"}
+        self.settings = _changed(Settings(), given)
         self._counts: CorpusCounts | None = None
         self._learnt: Learnt | None = None
         self._stop_list: list[str] | None = None
         self.written_by: dict[str, str] = {}
 
+    def __repr__(self) -> str:
+        """Show the parameters that differ from the defaults."""
+        attributes = Reading(categorical=self.reading.categorical, count=self.reading.count, numeric=self.reading.numeric)
+        return f"{type(self).__name__}({', '.join(filter(None, (self.settings.changes(), attributes.changes())))})"
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
         """Return the parameters by name."""
         del deep
-        return {**dict(self.settings), **{kind: self.reading[kind] for kind in KINDS}}
+        return {**self.settings, **{kind: self.reading[kind] for kind in KINDS}}
 
     def set_params(self, **parameters: object) -> TextClassifier:
-        """Change parameters. Counts stay and are estimated from again, unless documents would be counted otherwise."""
+        """Change parameters. Counts stay and are estimated from again, unless documents would be counted otherwise.
+
+        Raises `UsageError` for a wrong value or an unknown name, and leaves the model as it was.
+        """
         before, after = self.settings, _changed(self.settings, parameters)
         counted_alike = before.reading == after.reading and all(before[name] == after[name] for name in COUNTING)
         if self._counts is not None and counted_alike and not needs_documents(after):

@@ -173,7 +173,7 @@ def scores() -> dict[str, list[str]]:
     )
     wrong: list[Callable[[], object]] = [
         lambda: TextClassifier(classifier="bayes"),
-        lambda: TextClassifier(nothing=1),
+        lambda: TextClassifier(nothing=1),  # type: ignore[call-arg]
         lambda: TextClassifier().fit("a text", ["a"]),
         lambda: TextClassifier().fit(["a text"], ["a", "b"]),
         lambda: TextClassifier().fit(["a text"], [""]),

@@ -11,7 +11,7 @@ from nbtext import TextClassifier
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-PLAIN = {"stemmer": "none", "stop_words": "none", "calibration": "none"}
+PLAIN: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "calibration": "none"}
 
 
 def fitted(corpus: Iterable[tuple[str, str | Mapping[str, object]]], **parameters: Any) -> TextClassifier:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 NUMBERS = "it fits an array of numbers, which are no texts; as attributes they pass"
 NOT_APPLICABLE = {
-    "check_no_attributes_set_in_init": "parameters are in one dictionary, each checked where it is given",
-    "check_do_not_raise_errors_in_init_or_set_params": "the constructor takes keywords alone, and a wrong one is an error at once",
+    "check_no_attributes_set_in_init": "parameters are in one object, each checked where it is given",
+    "check_do_not_raise_errors_in_init_or_set_params": "a wrong value is an error at once",
     "check_estimators_unfitted": "the error is nbtext's own ValueError: nbtext does not import scikit-learn for NotFittedError",
     "check_estimators_partial_fit_n_features": "partial_fit takes no classes: a new one may come with any document",
     "check_classifiers_one_label": "it fits numbers; of texts one class alone is learnt, with a warning",
