@@ -7,7 +7,7 @@ and several words are an n-gram. The name of a counted feature, or of a characte
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -124,6 +124,15 @@ MOST_SCORES = 1 << 22
 """Most scores of held-out documents by class to calibrate from, 32 MiB; with very many classes that is less than the sample."""
 
 
+class Judgement(TypedDict):
+    """Quality of the posteriors of held-out documents of the sample: log loss, Brier score (brier) and calibration error (ece)."""
+
+    documents: int
+    before: dict[str, float]
+    """Calibration."""
+    after: dict[str, float]
+
+
 @dataclass(frozen=True, eq=False)
 class Learnt:
     """What was estimated from the counts."""
@@ -132,9 +141,8 @@ class Learnt:
     """The terms that count, shape (n_terms,)."""
     smoothing: float
     calibration: Calibration = UNCALIBRATED
-    judgement: Mapping[str, Any] | None = None
-    """Quality of the posteriors of held-out documents of the sample: `documents`, and log loss, Brier score and calibration error `before` and
-    `after` calibration; None without calibration."""
+    judgement: Judgement | None = None
+    """None without calibration."""
     typicality: Typicality | None = None
     profile: Profile | None = None
     """Figures of held-out documents of the sample; None without calibration."""
@@ -197,7 +205,7 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
         calibration = METHODS[method](on_log_scale, truth, lengths)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
-    judgement = {"documents": len(truth), "before": figures(UNCALIBRATED, scores), "after": after}
+    judgement: Judgement = {"documents": len(truth), "before": figures(UNCALIBRATED, scores), "after": after}
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays())
 
 
