@@ -1,9 +1,4 @@
-"""Numbers as the values of options, refused in the words of the parameter tables: what the option must be, and what it is not.
-
-What a shell offers when an option or an argument is to be completed, and what is offered in place of a mistyped name.
-
-Options that several commands share, made from the parameter tables.
-"""
+"""Options that several commands share, most of them made from the declared parameters; and what a shell suggests for them."""
 
 from __future__ import annotations
 
@@ -27,10 +22,20 @@ if TYPE_CHECKING:
     from nbtext.settings import Parameter
 
     Suggestions = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+    Options = dict[str, Any]
+    """The options of a command by the names of their parameters, None where they were not given."""
+
+
+Command = TypeVar("Command", bound="Callable[..., object]")
+
+DEFAULT_MODEL = "nbtext.joblib"
+
+_OTHER_CHOICES = {"stop_words": ("default", "none", *LANGUAGES)}
+"""Suggestions for parameters that take any name."""
 
 
 def cluster_options(command: Command) -> Command:
-    """``--backend`` and ``--scheduler``, for `scheduler_of`."""
+    """Add ``--backend`` and ``--scheduler``, for `scheduler_of`."""
     command = click.option(
         "--scheduler", metavar="ADDRESS", help="With --backend dask: the address of Dask's scheduler, such as tcp://host:8786."
     )(command)
@@ -40,8 +45,8 @@ def cluster_options(command: Command) -> Command:
     )(command)  # fmt: skip
 
 
-def scheduler_of(options: dict[str, Any]) -> str | None:
-    """The address of the scheduler if the work is to be done on a cluster; raises `UsageError` for options that do not go together."""
+def scheduler_of(options: Options) -> str | None:
+    """Return the address of the scheduler, None without a cluster; raise `UsageError` for options that exclude each other."""
     if options["backend"] == "local":
         if options["scheduler"] is not None:
             raise UsageError("--scheduler goes with --backend dask")
@@ -59,7 +64,7 @@ class WholeNumber(click.IntRange):
     """A whole number in a range, ends included."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number; raises click's error for wrong usage."""
+        """Return the number; raise click's error for wrong usage, in the words of `nbtext.settings.Parameter.checked`."""
         try:
             return int(super().convert(value, param, ctx))
         except click.BadParameter:
@@ -70,7 +75,7 @@ class Number(click.FloatRange):
     """A number in a range, ends included."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number; raises click's error for wrong usage."""
+        """Return the number; raise click's error for wrong usage, in the words of `nbtext.settings.Parameter.checked`."""
         try:
             found = float(super().convert(value, param, ctx))
         except click.BadParameter:
@@ -89,7 +94,7 @@ def _refuse(
 
 
 def suggest_values(choices: Sequence[str]) -> Suggestions:
-    """Those of the values that begin as what is there, or, if there are none, files."""
+    """Return a function that suggests the values beginning with the incomplete text, or files if there are none."""
 
     def suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -101,7 +106,7 @@ def suggest_values(choices: Sequence[str]) -> Suggestions:
 
 
 def suggest_files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Files and directories: the shell finds them itself."""
+    """Suggest files and directories, which the shell finds itself."""
     from click.shell_completion import CompletionItem
 
     del context, parameter
@@ -109,28 +114,18 @@ def suggest_files(context: click.Context, parameter: click.Parameter, incomplete
 
 
 def did_you_mean(given: str, known: Sequence[str]) -> str:
-    """A question in brackets to put after a name that there is not: the nearest of those known, or those that begin so; nothing if there are none."""
+    """Return a question in brackets to put after an unknown name: the nearest known ones, or those that begin with it; empty if there are none."""
     from difflib import get_close_matches
 
     near = get_close_matches(given, known, cutoff=0.75) or [name for name in known if given and name.startswith(given)]
     return f" (did you mean {' or '.join(repr(name) for name in near)}?)" if near else ""
 
 
-Command = TypeVar("Command", bound="Callable[..., Any]")
-
-
-DEFAULT_MODEL = "nbtext.joblib"
-
-
-_OTHER_CHOICES = {"stop_words": ("default", "none", *LANGUAGES)}
-"""What a shell offers where the parameter itself takes any name."""
-
-
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggest_files)
 
 
 def model_option(command: Command) -> Command:
-    """``--model``: where the model is."""
+    """Add ``--model``, the path of the model."""
     return click.option(
         "-m", "--model", "model_path", metavar="PATH", default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL,
         help=f"The model file; by default $NBTEXT_MODEL, else {DEFAULT_MODEL}.",
@@ -139,30 +134,30 @@ def model_option(command: Command) -> Command:
 
 
 def input_options(command: Command) -> Command:
-    """The parameters of `INPUT` for a command that reads documents."""
+    """Add the parameters of `INPUT`, for a command that reads documents."""
     null = next(parameter for parameter in INPUT if parameter.name == "null")
     command = click.option("-0", "--null", is_flag=True, help=null.meaning)(command)
     return _table_options(tuple(parameter for parameter in INPUT if parameter is not null), command, defaults=True)
 
 
 def reading_options(command: Command) -> Command:
-    """The parameters of `READING` for a command with a model, which knows how its training documents were read."""
+    """Add the parameters of `READING` without their defaults, for a command with a model, which has settings of its own."""
     return _table_options(READING, command, defaults=False)
 
 
 def training_options(command: Command, without: Sequence[str] = ()) -> Command:
-    """The parameters of `READING` and `TRAINING` for a command that makes a model, without those that it has another way for."""
+    """Add the parameters of `READING` and `TRAINING`, for a command that makes a model, without some that it sets otherwise."""
     of_training = tuple(parameter for parameter in TRAINING if parameter.name not in without)
     return _table_options(READING, _table_options(of_training, command, defaults=True), defaults=True)
 
 
 def analysis_options(command: Command) -> Command:
-    """The parameters of `TRAINING` that say how a text becomes terms, for a command that can do without a model."""
+    """Add the parameters of `ANALYSIS`, for a command that works without a model too."""
     return _table_options(tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS), command, defaults=True)
 
 
 def jobs_option(command: Command) -> Command:
-    """``--jobs``: how many processes share the work."""
+    """Add ``--jobs``, the number of processes that share the work."""
     return click.option(
         "-j", "--jobs", type=WholeNumber(0), default=1, metavar="N",
         help="Work in N processes, 0 for as many as there are processors; what comes out is the same.  [default: 1]",
@@ -170,12 +165,12 @@ def jobs_option(command: Command) -> Command:
 
 
 def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]:
-    """``--output``: in which form the data are printed."""
+    """Return the decorator that adds ``--output``, the form in which data are printed."""
     return click.option("-o", "--output", type=click.Choice(formats), help=help_text)
 
 
 def decision_options(command: Command) -> Command:
-    """``--costs`` and ``--min-probability``, for `decision_rule`."""
+    """Add ``--costs`` and ``--min-probability``, for `decision_rule`."""
     least = click.option("--min-probability", type=Number(0, 1), default=0.0, metavar="P", help="No answer that is less probable.")
     return click.option(
         "--costs", metavar="FILE", shell_complete=suggest_files,
@@ -183,8 +178,8 @@ def decision_options(command: Command) -> Command:
     )(least(command))  # fmt: skip
 
 
-def decision_rule(options: dict[str, Any], classes: Sequence[str], say: Messages) -> DecisionRule:
-    """How answers are given to documents of some classes; raises `PathError` or `UsageError` for a file of costs that is none."""
+def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> DecisionRule:
+    """Return the decision rule of the options; raise `PathError` or `UsageError` for a wrong file of costs."""
     from nbtext.decision import DecisionRule
 
     if options["costs"] is None:
@@ -198,21 +193,21 @@ def decision_rule(options: dict[str, Any], classes: Sequence[str], say: Messages
 
 
 def excel_safe_option(command: Command) -> Command:
-    """``--excel-safe``, for `require_csv` to look at."""
+    """Add ``--excel-safe``, for `require_csv`."""
     return click.option(
         "--excel-safe", is_flag=True, help="With --output csv: names, classes and terms that begin like a formula get an apostrophe in front."
     )(command)  # fmt: skip
 
 
-def require_csv(options: dict[str, Any], output: str) -> bool:
-    """Whether cells are to be safe for a spreadsheet; raises `UsageError` if there are no cells."""
+def require_csv(options: Options, output: str) -> bool:
+    """Return whether cells must be safe for a spreadsheet; raise `UsageError` if the output has no cells."""
     if options["excel_safe"] and output != "csv":
         raise UsageError("--excel-safe goes with --output csv")
     return bool(options["excel_safe"])
 
 
 def log_format_option(command: Command) -> Command:
-    """``--log-format``; `nbtext.cli.main` has heeded it before options were read, so that it holds for wrong ones too."""
+    """Add ``--log-format``, which `nbtext.cli.main` reads before other options, so that it applies to their errors too."""
     return click.option(
         "--log-format", type=click.Choice(LOG_FORMATS), expose_value=False,
         help="Lines on standard error: text, or json, an object with level, message and where, document, hint.  [default: text]",
@@ -220,14 +215,14 @@ def log_format_option(command: Command) -> Command:
 
 
 def messages_options(command: Command) -> Command:
-    """``--verbose``, ``--quiet`` and ``--log-format``."""
+    """Add ``--verbose``, ``--quiet`` and ``--log-format``."""
     command = log_format_option(command)
     command = click.option("-q", "--quiet", is_flag=True, help="No warnings; errors remain.")(command)
     return click.option("-v", "--verbose", is_flag=True, help="Notices even if standard error is no terminal.")(command)
 
 
-def given(table: tuple[Parameter, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a table that the user gave, checked; the numbers by name of a file that one names in its place."""
+def given(table: tuple[Parameter, ...], options: Options) -> Options:
+    """Return the parameters of a table that the user gave, checked; in place of the path of a file its numbers by name."""
     return {
         parameter.name: parameter.checked(from_file(parameter.name, options[parameter.name]))
         for parameter in table
@@ -235,8 +230,8 @@ def given(table: tuple[Parameter, ...], options: dict[str, Any]) -> dict[str, An
     }
 
 
-def from_file(name: str, value: object) -> Any:
-    """The value of a parameter of that name; for the path of a file of numbers by name what the file says.
+def from_file(name: str, value: object) -> object:
+    """Return the value of a parameter of that name; for the path of a file, its numbers by name.
 
     Raises `UsageError` if it is neither a value nor a file, `PathError` for a file that cannot be read.
     """
@@ -251,8 +246,8 @@ def from_file(name: str, value: object) -> Any:
     return value
 
 
-def messages(options: dict[str, Any]) -> Messages:
-    """How much is to be said."""
+def messages(options: Options) -> Messages:
+    """Return what prints messages, as verbosely as the options ask for."""
     if options["verbose"] and options["quiet"]:
         raise UsageError("--verbose and --quiet exclude each other")
     return Messages(options["verbose"], options["quiet"])
