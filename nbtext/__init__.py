@@ -10,16 +10,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nbtext.corpus.document import Document, Notices
+    from nbtext.corpus.reading import read_corpus
+    from nbtext.decision import DecisionRule
+    from nbtext.errors import DocumentError, LockedError, ModelError, NbtextError, PathError, UsageError, WorkerError
     from nbtext.model import TextClassifier
+    from nbtext.settings import Reading, Settings
 
 __version__ = "0.1.0"
-__all__ = ["TextClassifier", "__version__"]
+__all__ = [
+    "DecisionRule",
+    "Document",
+    "DocumentError",
+    "LockedError",
+    "ModelError",
+    "NbtextError",
+    "Notices",
+    "PathError",
+    "Reading",
+    "Settings",
+    "TextClassifier",
+    "UsageError",
+    "WorkerError",
+    "__version__",
+    "read_corpus",
+]
+
+_MODULES = {
+    "DecisionRule": "decision",
+    "Document": "corpus.document",
+    "Notices": "corpus.document",
+    "Reading": "settings",
+    "Settings": "settings",
+    "TextClassifier": "model",
+    "read_corpus": "corpus.reading",
+}
 
 
 def __getattr__(name: str) -> object:
-    """Import on first use: `nbtext --help` needs neither numpy nor a model."""
-    if name == "TextClassifier":
-        from nbtext.model import TextClassifier
+    """Import a public name on first use: `nbtext --help` needs neither numpy nor a model."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return TextClassifier
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import nbtext as package
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from tests.textbook import model_of_china
@@ -135,3 +136,11 @@ def test_a_failed_change_of_parameters_changes_none() -> None:
     with pytest.raises(UsageError, match="--min-df"):
         model.set_params(top=7, min_df=0)
     assert model.get_params()["top"] == 5
+
+
+def test_public_names_are_those_of_the_package() -> None:
+    for name in package.__all__:
+        assert name == "__version__" or getattr(package, name).__name__ == name
+    assert package.UsageError is UsageError
+    with pytest.raises(AttributeError, match="no attribute 'reason'"):
+        package.reason  # noqa: B018
