@@ -17,7 +17,7 @@ from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import cross_validate, leave_one_out, stratified_folds
 from nbtext.inspection.overview import criteria, require_criteria
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.training import language_models, needs_documents, terms_and_smoothing
+from nbtext.model.training import language_models, require_supported, terms_and_smoothing
 from nbtext.settings import COUNTING
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def require_comparable(by: str, tried: Iterable[str], settings: Iterable[Setting
             hint="use --by cross-validation",
         )
     for parameters in settings:
-        needs_documents(parameters)  # raises what training would raise
+        require_supported(parameters)
         if by in OF_THE_SAME_COUNTS:
             require_criteria(parameters)
         if by == "leave-one-out" and (parameters["classifier"], parameters["weighting"]) != ("multinomial", "counts"):

@@ -1,16 +1,6 @@
-"""Class labels that a person would take for one another.
+"""`TextClassifier`: settings, counts and what was estimated from them, behind scikit-learn's conventions.
 
-A model in a line, and what to know of it before relying on it.
-
-Texts and labels as they are given to `TextClassifier`: str or bytes, or with attributes mappings, in step.
-
-What a model says of some texts.
-
-Which versions of which packages wrote a model.
-
-What scikit-learn asks of a classifier beyond fitting and predicting. Only the method that only scikit-learn calls imports it.
-
-`TextClassifier`: parameters, statistics and what was learnt from them, behind scikit-learn's conventions.
+Also its description and warnings, and the texts and labels that it takes.
 """
 
 from __future__ import annotations
@@ -64,7 +54,7 @@ SHOWN = 5
 
 
 def alike(labels: Iterable[str]) -> str | None:
-    """Which labels differ only in case, in white space or in Unicode's ways of writing a letter; None if there are none such.
+    """Return the labels that differ only in case, white space or Unicode form; None if there are none.
 
     >>> alike(["Cats", "cats", "dogs"])
     "'Cats' and 'cats'"
@@ -181,21 +171,21 @@ def versions(settings: Settings) -> dict[str, str]:
 
 
 class Classes(list[str]):
-    """The classes as a list that scikit-learn's scorers of two classes can take for the array that they expect."""
+    """List of classes that scikit-learn's scorers of two classes can use as the array that they expect."""
 
     def __eq__(self, other: object) -> Any:  # noqa: ANN401 - as numpy does it
-        """Whether two lists are equal; compared with one label, for each class whether it is that one, shape (n_classes,)."""
+        """Compare two lists, or each class with one label: then shape (n_classes,)."""
         return np.array(self, object) == other if isinstance(other, str) else super().__eq__(other)
 
     __hash__ = None
 
     def tolist(self) -> list[str]:
-        """A plain list."""
+        """Return a plain list."""
         return list(self)
 
 
 class ForScikitLearn:
-    """What scikit-learn wants to know of a classifier before it takes it for one."""
+    """What scikit-learn asks of a classifier beyond fitting and predicting. Only the method that it alone calls imports it."""
 
     _estimator_type = "classifier"
     """For scikit-learn before 1.6."""
@@ -203,7 +193,7 @@ class ForScikitLearn:
     _counts: CorpusCounts | None
 
     def __sklearn_tags__(self) -> Tags:
-        """A classifier of texts, or of mappings where there are attributes, that needs one label for each."""
+        """Return tags: a classifier of texts, or with attributes of mappings, that needs one label for each."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(
@@ -214,7 +204,7 @@ class ForScikitLearn:
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is something to answer from."""
+        """Return whether the model is trained."""
         return self._counts is not None
 
 
@@ -555,11 +545,11 @@ class TextClassifier(ForScikitLearn):
         return model
 
     def describe(self) -> str:
-        """The model in one line."""
+        """Return the model in one line."""
         return describe(self.statistics, self.learnt)
 
     def warnings(self) -> list[str]:
-        """What makes the model less useful than one may think."""
+        """Return what makes the model less useful than its user may think."""
         return warnings(self.classifier, self.statistics, self.learnt, self.settings)
 
     @property

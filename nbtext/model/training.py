@@ -59,15 +59,19 @@ def read_smoothing(value: str) -> str | dict[str, float]:
 
 
 def looked_up(analysis: Analysis) -> Settings:
-    """Return the settings with a `GivenSmoothing` in place of pseudo-counts by word, as `learn` takes them.
+    """Return the settings as `learn` takes them: with a `GivenSmoothing` in place of pseudo-counts by word.
 
-    Raises `UsageError` for a word that is no term, for two that are the same one and have different numbers, and for a classifier or a shape of
-    the prior that does not go with them.
+    Raises `UsageError` for a word that is no term, for two that are the same term and have different numbers, and as `require_supported`.
     """
     settings = analysis.settings
-    numbers = settings.smoothing
-    if not isinstance(numbers, dict):
-        return settings
+    if isinstance(settings.smoothing, dict):
+        settings = replace(settings, smoothing=_given_smoothing(settings.smoothing, analysis))
+    require_supported(settings)
+    return settings
+
+
+def _given_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> GivenSmoothing:
+    settings = analysis.settings
     if not classifier_class(settings.classifier).TAKES_OWN_PSEUDO_COUNTS:
         raise UsageError(f"--classifier {settings.classifier} does not take pseudo-counts by term", hint="give --smoothing one number")
     if settings.prior_shape != "symmetric":
@@ -81,7 +85,7 @@ def looked_up(analysis: Analysis) -> Settings:
             hint = "give one of them, or both the same"
             raise UsageError(f"--smoothing has two numbers for {' '.join(term)!r}, by {first[term]!r} and {word!r}", hint=hint)
         first.setdefault(term, word)
-    return replace(settings, smoothing=GivenSmoothing(numbers[ALL_OTHERS], own))
+    return GivenSmoothing(numbers[ALL_OTHERS], own)
 
 
 def _terms(named: list[str], analysis: Analysis) -> list[Term]:
@@ -209,8 +213,8 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays())
 
 
-def needs_documents(settings: Settings) -> bool:
-    """Return whether the classifier needs all documents; raise `UsageError` if it does not take the weighting, the shape of the prior or a class prior."""
+def require_supported(settings: Settings) -> None:
+    """Raise `UsageError` if the classifier does not take the weighting, the shape of the prior, a class prior or a bound of its terms."""
     chosen = classifier_class(settings.classifier)
     for name, taken in (("weighting", chosen.WEIGHTINGS), ("prior_shape", chosen.PRIOR_SHAPES)):
         if settings[name] not in taken:
@@ -223,7 +227,12 @@ def needs_documents(settings: Settings) -> bool:
         raise UsageError("--max-terms and --surface-forms exclude each other", hint="inflected words are without bound")
     if settings.max_terms is not None and chosen.needs_documents(settings):
         raise UsageError("--max-terms is for models of counts alone", hint=f"use --top or --min-df with --classifier {settings.classifier}")
-    return chosen.needs_documents(settings)
+
+
+def needs_documents(settings: Settings) -> bool:
+    """Return whether the classifier needs all documents; raises as `require_supported`."""
+    require_supported(settings)
+    return classifier_class(settings.classifier).needs_documents(settings)
 
 
 def require_additive(settings: Settings) -> None:
