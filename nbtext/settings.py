@@ -367,14 +367,10 @@ class Declared:
         """Return the value of the parameter of this name."""
         return getattr(self, name)
 
-    def changes(self) -> str:
-        """Return ``name=value`` for each parameter that differs from its default, as Python spells it."""
-        changed = [parameter.name for parameter in self.table() if self[parameter.name] != parameter.default]
-        return ", ".join(f"{name}={self[name]!r}" for name in changed)
-
     def __repr__(self) -> str:
         """Show what differs from the defaults."""
-        return f"{type(self).__name__}({self.changes()})"
+        changed = [each for each in fields(self) if self[each.name] != each.default]  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(f'{each.name}={self[each.name]!r}' for each in changed)})"
 
 
 # fmt: off

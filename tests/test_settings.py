@@ -140,6 +140,7 @@ def test_settings_are_checked_when_they_are_made_and_cannot_change(kind: type[Se
         Settings().ngrams = 2  # type: ignore[misc]
     assert kind.of(dict(kind())) == kind()
     assert repr(kind()) == f"{kind.__name__}()"
+    assert repr(Settings(top=7, reading=Reading(format="csv"))) == "Settings(top=7, reading=Reading(format='csv'))"
 
 
 @pytest.mark.parametrize("kind", [Reading, Settings])

@@ -324,8 +324,9 @@ class TextClassifier(ForScikitLearn):
 
     def __repr__(self) -> str:
         """Show the parameters that differ from the defaults."""
-        attributes = Reading(categorical=self.reading.categorical, count=self.reading.count, numeric=self.reading.numeric)
-        return f"{type(self).__name__}({', '.join(filter(None, (self.settings.changes(), attributes.changes())))})"
+        defaults = TextClassifier().get_params()
+        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name]]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
         """Return the parameters by name."""
