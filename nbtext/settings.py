@@ -289,8 +289,15 @@ CRITERIA = (
 )
 """Names of the functions of `nbtext.selection`, with dashes for underscores."""
 
-CLASSIFIERS = ("multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic")
-"""A name here, and a line in `nbtext.classifiers.registry`."""
+CLASSIFIERS = {
+    "multinomial": "MultinomialNaiveBayes",
+    "bernoulli": "BernoulliNaiveBayes",
+    "complement": "ComplementNaiveBayes",
+    "dirichlet-multinomial": "DirichletMultinomialNaiveBayes",
+    "gaussian": "GaussianDiscriminantAnalysis",
+    "logistic": "LogisticRegression",
+}
+"""Name to class; the module is `nbtext/classifiers/NAME.py`, with underscores for hyphens."""
 
 WEIGHTINGS = ("counts", "binary", "log", "tfidf")
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.classifiers.base import Training
+from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
 from nbtext.counts.vocabulary import Vocabulary
@@ -16,7 +18,7 @@ from nbtext.text.ngrams import with_ngrams
 from tests import oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.vocabulary import GrowingVocabulary
@@ -79,3 +81,10 @@ def language_models(
     terms = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or term in over for term in terms], np.bool_)
     return LanguageModels(statistics, selected, smoothing, shape, estimate)
+
+
+def multinomial(models: LanguageModels, prior: str | Mapping[str, float] = "empirical") -> MultinomialNaiveBayes:
+    """The classifier with these language models."""
+    parameters = {"weighting": "counts", "class_prior": prior, "prior_shape": models.prior_shape, "estimate": models.estimate}
+    training = Training(models.statistics, models.selected, models.smoothing, parameters, own=models.own)
+    return MultinomialNaiveBayes(training, models.statistics)

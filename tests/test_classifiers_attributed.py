@@ -1,6 +1,6 @@
 """Attributes beside text, or without one: scikit-learn and scipy as oracles, and what holds of every model.
 
-Also tests `classifiers/attributed.py`, `classifiers/attributed.py` and `classifiers/attributed.py`.
+Also tests `classifiers/attribute_likelihoods.py`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_one_attribute_without_any_term_beside_it(classifier: str, estimate: str
     ham, spam = 200 / 220 * (15 + added) / (200 + 2 * added), 20 / 220 * (20 + added) / (20 + 2 * added)
     assert model.predict_proba([{"reply": "yes"}])[0] == pytest.approx([ham / (ham + spam), spam / (ham + spam)], rel=1e-12)
     assert isinstance(model.classifier, AttributedClassifier)
-    values = model.classifier.categorical[0].values
+    values = model.classifier.attributes.categorical[0].values
     assert values.class_tokens.tolist() == [200, 20]
     assert values.probability(np.flatnonzero(values.selected)).sum(axis=0) == pytest.approx([1, 1])
 
@@ -181,7 +181,9 @@ def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
     model = TextClassifier(numeric="a,b,c", classifier="gaussian", shrinkage=0, calibration="none").fit(SIZES, SPECIES)
     classifier = model.classifier.of_texts
     assert isinstance(classifier, GaussianDiscriminantAnalysis)
-    weights, bias = classifier.boundary()
+    boundary = classifier.boundary()
+    assert boundary is not None
+    weights, bias = boundary
     scores = np.array(FLOWERS) @ weights.T + bias
     found = model.joint_log_likelihood(SIZES)
     np.testing.assert_allclose(scores - scores[:, :1], found - found[:, :1], rtol=1e-6, atol=1e-6)

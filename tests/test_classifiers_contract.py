@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.classifiers.base import Training
-from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
+from nbtext.classifiers.base import Training, classifier_class
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
 from nbtext.inspection.verification import verify
-from nbtext.settings import CALIBRATIONS
+from nbtext.settings import CALIBRATIONS, CLASSIFIERS, WEIGHTINGS
 from tests.process import HOUSE, SERVICE_DESK, cold, nbtext, run, succeeded
 
 if TYPE_CHECKING:
@@ -303,8 +302,6 @@ def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
 
 @EVERY_NAME
 def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
-    from nbtext.settings import WEIGHTINGS
-
     for weighting in set(WEIGHTINGS) - set(classifier_class(name).WEIGHTINGS):
         with pytest.raises(UsageError, match=f"--classifier {name} does not take --weighting {weighting}"):
             fitted(CORPUS, {"classifier": name, "weighting": weighting})

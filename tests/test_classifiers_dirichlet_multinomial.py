@@ -20,7 +20,7 @@ from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts import matrix
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.errors import ModelError, UsageError
-from nbtext.language_model.polya import LEAST, MOST
+from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION
 from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
@@ -64,7 +64,10 @@ def rise(start: float, steps: int) -> float:
 @pytest.mark.parametrize("estimate", ["mean", "map", "ml"])
 @examples(6)
 @given(
-    corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 20.0]), s=st.sampled_from([LEAST, 1.0, 340.0, MOST]), documents=asked
+    corpus=strategies.corpora,
+    smoothing=st.sampled_from([0.01, 1.0, 20.0]),
+    s=st.sampled_from([LEAST_CONCENTRATION, 1.0, 340.0, MOST_CONCENTRATION]),
+    documents=asked,
 )
 def test_scores_are_those_of_the_slow_twin(
     shape: str, estimate: str, corpus: list[oracle.Labelled], smoothing: float, s: float, documents: list[list[str]]
@@ -118,7 +121,7 @@ def test_without_burstiness_it_is_the_multinomial_model_of_documents_that_hold_a
     of = training(corpus, smoothing)
     once = training([(label, list(dict.fromkeys(terms))) for label, terms in corpus], smoothing)
     wanted = scores(MultinomialNaiveBayes.estimate(once), once, documents)
-    np.testing.assert_allclose(scores(DirichletMultinomialNaiveBayes(of, MOST), of, documents), wanted, atol=1e-4)
+    np.testing.assert_allclose(scores(DirichletMultinomialNaiveBayes(of, MOST_CONCENTRATION), of, documents), wanted, atol=1e-4)
 
 
 def test_scores_do_not_depend_on_how_many_weights_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +221,7 @@ def test_without_a_sample_it_cannot_learn(pets: Path) -> None:
 @pytest.mark.parametrize(
     "arrays",
     [{}, {"concentration": np.ones(2)}, {"concentration": np.empty(0)}, {"concentration": np.full(1, -1.0)},
-     {"concentration": np.full(1, 2 * MOST)}, {"concentration": np.full(1, np.nan)}, {"concentration": np.ones((1, 1))},
+     {"concentration": np.full(1, 2 * MOST_CONCENTRATION)}, {"concentration": np.full(1, np.nan)}, {"concentration": np.ones((1, 1))},
      {"concentration": np.ones(1), "more": np.ones(1)}],
 )  # fmt: skip
 def test_what_it_cannot_have_kept_is_refused(arrays: dict[str, Floats]) -> None:

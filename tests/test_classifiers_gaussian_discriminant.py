@@ -63,7 +63,9 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
     reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(rows, labels)
     np.testing.assert_allclose(model.predict_log_proba(asked), reference.predict_log_proba(others), rtol=1e-4, atol=1e-5)
     assert model.predict(asked) == reference.predict(others).tolist()
-    weights, bias = of(model).boundary()
+    boundary = of(model).boundary()
+    assert boundary is not None
+    weights, bias = boundary
     np.testing.assert_allclose(weights, reference.coef_, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(bias, reference.intercept_, rtol=1e-4)
 
@@ -184,6 +186,7 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     succeeded(nbtext(*train, cwd=tmp_path))
     shown = json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["boundary"]
     boundary = of(TextClassifier.load(str(tmp_path / "nbtext.joblib"))).boundary()
+    assert boundary is not None
     np.testing.assert_allclose([shown[label]["w"] for label in ("c0", "c1", "c2")], boundary.weights, atol=1e-8)
     assert [shown[label]["w_0"] for label in ("c0", "c1", "c2")] == [None, *np.round(boundary.bias[1:], 9).tolist()]
     assert "linear in 4 features" in succeeded(nbtext("inspect", cwd=tmp_path)).text

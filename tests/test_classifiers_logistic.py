@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression as Oracle
 from nbtext import TextClassifier
 from nbtext.classifiers import logistic
 from nbtext.classifiers.base import Training
-from nbtext.classifiers.logistic import PRECISION, SETTLED, STRENGTHS, LogisticRegression, log_count_ratio, minimise
+from nbtext.classifiers.logistic import EXCESS, SETTLED, STRENGTHS, LogisticRegression, log_count_ratio, minimise
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import ModelError, UsageError
 from nbtext.settings import Settings
@@ -129,7 +129,7 @@ def test_a_large_corpus_is_not_fitted_beyond_what_it_takes_to_compare_strengths(
     settled = LogisticRegression.estimate(training(texts, labels))
     monkeypatch.setattr(logistic, "CHEAP", 1000)
     ended = LogisticRegression.estimate(training(texts, labels))
-    assert settled.outcome.excess <= SETTLED < ended.outcome.excess <= PRECISION
+    assert settled.outcome.excess <= SETTLED < ended.outcome.excess <= EXCESS
     assert ended.outcome.iterations < settled.outcome.iterations
 
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression as Oracle
 
-from nbtext.classifiers.logistic import PRECISION, SETTLED, Problem, Vector, minimise
+from nbtext.classifiers.logistic import EXCESS, SETTLED, Problem, Vector, minimise
 from tests.budget import examples, rounds
 
 if TYPE_CHECKING:
@@ -136,15 +136,15 @@ def test_single_precision_is_enough_for_the_precision_asked_for() -> None:
     single = problem_of(features, scales, classes, np.float32)
     fit = minimise(single, 0.001, single.start())
     assert fit.point.products.dtype == np.float32
-    assert fit.excess <= PRECISION
+    assert fit.excess <= EXCESS
 
 
 def test_too_few_iterations_are_told() -> None:
     problem = problem_of(*drawn(1))
     fit = minimise(problem, 0.01, problem.start(), most_iterations=2)
     assert fit.iterations == 2
-    assert fit.excess > PRECISION
-    assert minimise(problem, 0.01, problem.start()).excess <= PRECISION
+    assert fit.excess > EXCESS
+    assert minimise(problem, 0.01, problem.start()).excess <= EXCESS
 
 
 def test_a_start_at_the_minimum_needs_no_iteration() -> None:

@@ -14,19 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.naive_bayes import MultinomialNB
 
-from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts import matrix
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.language_model.dirichlet import ESTIMATES
 from tests import oracle, strategies
 from tests.budget import examples
-from tests.building import language_models, matrix_of, statistics_of
+from tests.building import language_models, matrix_of, multinomial, statistics_of
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 
     Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ def fitted(
     corpus: list[oracle.Labelled], smoothing: float = 1.0, estimate: str = "mean", prior: str | Mapping[str, float] = "empirical"
 ) -> MultinomialNaiveBayes:
     statistics = statistics_of(corpus)
-    return MultinomialNaiveBayes(language_models(statistics, smoothing, estimate=estimate), prior)
+    return multinomial(language_models(statistics, smoothing, estimate=estimate), prior)
 
 
 def scores(model: MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
@@ -105,7 +106,7 @@ def test_scores_do_not_depend_on_how_many_weights_are_held_at_once() -> None:
 
 def test_only_selected_terms_count() -> None:
     statistics = statistics_of(CHINA)
-    some = MultinomialNaiveBayes(language_models(statistics, over=["chinese", "japan"]), "empirical")
+    some = multinomial(language_models(statistics, over=["chinese", "japan"]), "empirical")
     assert scores(some, [["tokyo", "macao"]]).tolist() == [some.bias.tolist()]
     assert scores(some, [["tokyo", "japan"]]).tolist() == scores(some, [["japan"]]).tolist()
     assert np.exp(scores(some, [["japan"]])[0]) == pytest.approx([1 / 4 * (1 + 1) / (2 + 2), 3 / 4 * (0 + 1) / (5 + 2)], rel=1e-12)

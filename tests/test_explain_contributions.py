@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
+from nbtext.classifiers.base import difference
 from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
 from nbtext.counts.counting import document_counter
-from nbtext.explain import contributions as module
 from nbtext.explain.contributions import (
     attribute_contributions,
     bias,
-    difference,
     left_out_contributions,
     of_classes,
     ruling_out,
@@ -75,7 +74,8 @@ def test_a_polya_urn_adds_less_with_each_occurrence() -> None:
 
 @pytest.mark.parametrize("at_once", [1, 3, 1 << 21])
 def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WEIGHTS_AT_ONCE", at_once)
+    for name in ("base", "dirichlet_multinomial"):
+        monkeypatch.setattr(f"nbtext.classifiers.{name}.CELLS_AT_ONCE", at_once)
     for parameters in ({}, {"classifier": "dirichlet-multinomial"}):
         of = model(**parameters)
         texts = ["red cat cat", "the postman barks", "", "fish swim, cats sleep"]

@@ -61,7 +61,7 @@ def test_one_document_more_by_hand() -> None:
 def test_a_slow_twin_finds_the_same_moves(first: list[Labelled], second: list[Labelled]) -> None:
     old, new = trained(first, ngrams=2), trained(second, smoothing=0.5)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "CELLS_AT_ONCE", 5)
+        patch.setattr(module, "CACHED_CELLS", 5)
         divergence, moves, came, went = moved_terms(old, new, 4)
     assert (came, went) == tuple(map(len, _only(old, new)))
     phi: list[dict[tuple[str, str], float]] = []

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.classifiers.base import classifier_class
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
 from nbtext.classifiers.complement import ComplementNaiveBayes
-from nbtext.classifiers.registry import classifier_class
 from nbtext.inspection.verification import Check, verify
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.store import read_model_file, write_model_file
@@ -232,7 +232,7 @@ def test_a_classifier_with_a_wrong_language_model_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: dict[str, str], detail: str
 ) -> None:
     path = saved(tmp_path, **parameters)
-    monkeypatch.setattr(f"nbtext.classifiers.{parameters['classifier'].replace('-', '_')}.LanguageModels", Halved)
+    monkeypatch.setattr("nbtext.classifiers.base.LanguageModels", Halved)
     assert failed(verify(path))["estimates"] == f"the probabilities of the terms of a class do not sum to 1 {detail}"
 
 

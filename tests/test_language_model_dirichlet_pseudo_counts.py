@@ -24,7 +24,7 @@ from nbtext.language_model.sampling import posterior, predictive
 from nbtext.settings import Settings
 from tests import oracle
 from tests.budget import examples
-from tests.building import matrix_of, plain, statistics_of
+from tests.building import matrix_of, multinomial, plain, statistics_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +104,7 @@ def test_leave_one_out_equals_an_estimate_without_the_document(
     documents = CountedDocuments(
         matrix_of([terms for _, terms in corpus], statistics.vocabulary), classes, np.zeros(len(corpus), np.uint64)
     )
-    left_out = MultinomialNaiveBayes(models, "uniform").leave_one_out(documents)
+    left_out = multinomial(models, "uniform").leave_one_out(documents)
     for row, (_, terms) in enumerate(corpus):
         counts = oracle.count([document for place, document in enumerate(corpus) if place != row])
         remaining = over & set(counts.terms)

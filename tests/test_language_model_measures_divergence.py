@@ -46,7 +46,7 @@ def test_every_pair_is_what_scipy_makes_of_it(documents: list[Labelled], smoothi
     models = language_models(statistics, smoothing, shape)
     classes = np.arange(statistics.n_classes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(divergence, "CELLS_AT_ONCE", at_once)
+        patch.setattr(divergence, "CACHED_CELLS", at_once)
         found = jensen_shannon(models, classes)
     probability = models.probability(np.arange(statistics.n_terms))
     with np.errstate(invalid="ignore"):  # scipy's root of what rounding made negative

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.language_model import measures as module
-from nbtext.language_model.measures import HeldOut, held_out, perplexity
+from nbtext.language_model.measures import HeldOutText, held_out, perplexity
 from tests import strategies
 from tests.building import language_models, matrix_of, statistics_of
 from tests.textbook import CHINA, CHINA_ASKED
@@ -71,7 +71,7 @@ def test_a_loop_over_tokens_gives_the_same(train: list[Labelled], test: list[Lab
             held_out(models, matrix_of([terms for _, terms in test[part]], vocabulary), classes[part])
             for part in (slice(0, 3), slice(3, None))
         ]
-    found = HeldOut.empty(statistics.n_classes).and_of(halves[0]).and_of(halves[1])
+    found = HeldOutText.empty(statistics.n_classes).and_of(halves[0]).and_of(halves[1])
     for k in range(statistics.n_classes):
         assert found.log_likelihood[k] == pytest.approx(expected[k])
         assert found.tokens[k] == tokens[k]

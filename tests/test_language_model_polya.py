@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from nbtext.counts.documents import CountedDocuments
-from nbtext.language_model.polya import LEAST, MOST, SUMMED, likeliest_concentration, log_rise, repetitions
+from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, SUMMED, likeliest_concentration, log_rise, repetitions
 from tests import strategies
 from tests.budget import examples
 from tests.building import language_models, matrix_of, statistics_of
@@ -77,9 +77,9 @@ def log_likelihood(corpus: list[Labelled], models: LanguageModels, concentration
 def test_no_other_concentration_makes_the_documents_more_probable(estimate: str, corpus: list[Labelled], smoothing: float) -> None:
     models = language_models(statistics_of(corpus), 0.0 if estimate == "ml" else smoothing, estimate=estimate)
     found = likeliest_concentration(repetitions(models, documents_of(corpus, models)))
-    assert LEAST <= found <= MOST
+    assert LEAST_CONCENTRATION <= found <= MOST_CONCENTRATION
     best = log_likelihood(corpus, models, found)
-    nearby = (factor * found for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0) if LEAST <= factor * found <= MOST)
+    nearby = (factor * found for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0) if LEAST_CONCENTRATION <= factor * found <= MOST_CONCENTRATION)
     # at 1e8 differences of log Γ in the formula are off by about 1e-6
     assert all(log_likelihood(corpus, models, other) <= best + 1e-5 for other in nearby)
 
@@ -110,7 +110,7 @@ def test_documents_that_say_nothing_of_repetition_leave_tokens_independent() -> 
     empty: list[Labelled] = [("a", []), ("b", [])]
     for corpus in (apart, single, empty):
         models = language_models(statistics_of(corpus), 1.0)
-        assert likeliest_concentration(repetitions(models, documents_of(corpus, models))) == MOST
+        assert likeliest_concentration(repetitions(models, documents_of(corpus, models))) == MOST_CONCENTRATION
 
 
 def test_only_terms_that_count_are_looked_at() -> None:

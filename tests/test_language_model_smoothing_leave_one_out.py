@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.documents import CountedDocuments
 from tests import oracle
 from tests.budget import examples
-from tests.building import language_models, matrix_of, statistics_of
+from tests.building import language_models, matrix_of, multinomial, statistics_of
 
 Corpus = list[tuple[str, list[str]]]
 CORPORA = st.lists(st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("abcdefg"), max_size=6)), min_size=2, max_size=10)
@@ -43,7 +42,7 @@ def test_it_equals_an_estimate_without_the_document(
     matrix = matrix_of([terms for _, terms in corpus], statistics.vocabulary)
     classes = np.array([statistics.classes.index(label) for label, _ in corpus])
     documents = CountedDocuments(matrix, classes, np.zeros(len(corpus), np.uint64))
-    left_out = MultinomialNaiveBayes(models, prior).leave_one_out(documents)
+    left_out = multinomial(models, prior).leave_one_out(documents)
     for row, (_, terms) in enumerate(corpus):
         others = [document for place, document in enumerate(corpus) if place != row]
         counts = oracle.count(others)
@@ -63,12 +62,12 @@ def test_it_equals_an_estimate_without_the_document(
 def test_a_class_goes_with_its_only_document() -> None:
     statistics = statistics_of([("x", ["a"]), ("y", ["a"])])
     documents = CountedDocuments(matrix_of([["a"], ["a"]], statistics.vocabulary), np.array([0, 1]), np.zeros(2, np.uint64))
-    scores = MultinomialNaiveBayes(language_models(statistics), "uniform").leave_one_out(documents).scores
+    scores = multinomial(language_models(statistics), "uniform").leave_one_out(documents).scores
     assert scores.tolist() == [[-np.inf, 0.0], [0.0, -np.inf]]
 
 
 def test_a_prior_that_leaves_no_class_leaves_no_score() -> None:
     statistics = statistics_of([("x", ["a"]), ("y", ["a"])])
     documents = CountedDocuments(matrix_of([["a"]], statistics.vocabulary), np.array([0]), np.zeros(1, np.uint64))
-    scores = MultinomialNaiveBayes(language_models(statistics), {"x": 1, "y": 0}).leave_one_out(documents).scores
+    scores = multinomial(language_models(statistics), {"x": 1, "y": 0}).leave_one_out(documents).scores
     assert scores.tolist() == [[-np.inf, -np.inf]]

@@ -215,7 +215,7 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
     for setting in (GIVEN, "auto"):
         model = TextClassifier(smoothing=setting, categorical="site").fit(rows, LABELS)
         assert isinstance(model.classifier, AttributedClassifier)
-        smoothing.append(model.classifier.categorical[0].values.smoothing)
+        smoothing.append(model.classifier.attributes.categorical[0].values.smoothing)
     assert smoothing[0] == smoothing[1]
 
 

@@ -1,73 +1,82 @@
-"""Class priors π_k: how probable a class is before the document is read. Source: Gambosi's notes; IIR eq. 13.5.
+"""The interface that all classifiers implement, what they are estimated from, and the class prior.
 
-Probabilities of single terms in each class, as classifiers score by them: what `inspect` shows and `inspect --verify` checks.
-
-The interface that every classifier of text stands behind: estimate, score, and what it says of documents that it has not seen.
+A classifier is a module of this room and a line of `nbtext.settings.CLASSIFIERS`. It is estimated from a `Training`, and what sets it apart
+from the others is in class attributes and in methods that return None or nothing by default: no code outside this room asks for its type.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from nbtext.corpus.option_files import read_named_numbers
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.matrix import add_weighted_sums
+from nbtext.counts.matrix import CELLS_AT_ONCE, add_weighted_sums
 from nbtext.errors import ModelError, UsageError
-from nbtext.language_model.dirichlet import NO_OWN, OwnPseudoCounts, credible_intervals
+from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, credible_intervals
+from nbtext.language_model.smoothing import smoothing_by_evidence
+from nbtext.settings import CLASSIFIERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.settings import Settings
+    from nbtext.language_model.polya import PolyaModels
 
     Floats = NDArray[np.float64]
-    Terms = NDArray[np.int64]
+    Whole = NDArray[np.int64]
+    ClassPrior = str | Mapping[str, float]
 
 
-def class_prior(kind: str | Mapping[str, float], statistics: ClassStatistics) -> NDArray[np.float64]:
-    """π_k, shape (n_classes,): ``empirical`` D_k / D, ``smoothed:A`` (D_k + A) / (D + A·K), ``uniform`` 1 / K, or given by label.
+def classifier_class(name: str) -> type[Classifier]:
+    """Return the class of a name of `CLASSIFIERS`, and import its module: ``dirichlet-multinomial`` is in `dirichlet_multinomial.py`."""
+    module = import_module(f"nbtext.classifiers.{name.replace('-', '_')}")
+    found: type[Classifier] = getattr(module, CLASSIFIERS[name])
+    return found
 
-    Given numbers are weights; they are divided by their sum. Raises `UsageError` if a class has none.
+
+def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
+    """Return π_k, shape (n_classes,): ``empirical`` D_k / D, ``smoothed:A`` (D_k + A) / (D + A·K), ``uniform`` 1 / K, or weights by label.
+
+    Weights are divided by their sum. A class without documents has the prior 0. Raises `UsageError` if a class has no weight, or none a
+    weight above 0. Source: Gambosi's notes; IIR eq. 13.5.
     """
     if not isinstance(kind, str):
         missing = [label for label in statistics.classes if label not in kind]
         if missing:
             raise UsageError(f"the class prior has no number for class {missing[0]!r}", hint="give one for every class")
-    weights = _weights(kind, statistics, statistics.class_documents)
+    weights = _prior_weights(kind, statistics, statistics.class_documents)
     if not weights.sum():
         raise UsageError("the class prior leaves no class possible", hint="give a class that there is a weight above 0")
-    prior: NDArray[np.float64] = weights / weights.sum()
+    prior: Floats = weights / weights.sum()
     return prior
 
 
-def leaves_a_class(kind: str | Mapping[str, float], statistics: ClassStatistics) -> bool:
-    """Whether any class is possible under the prior: not where the only classes with a weight have no documents left."""
-    return bool(_weights(kind, statistics, statistics.class_documents).any())
+def leaves_a_class(kind: ClassPrior, statistics: ClassStatistics) -> bool:
+    """Return False if the prior rules out every class that has documents."""
+    return bool(_prior_weights(kind, statistics, statistics.class_documents).any())
 
 
-def class_prior_without(kind: str | Mapping[str, float], statistics: ClassStatistics, number: int) -> NDArray[np.float64]:
-    """π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
+def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: int) -> Floats:
+    """Return π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
     documents = statistics.class_documents.copy()
     documents[number] -= 1
-    weights = _weights(kind, statistics, documents)
-    prior: NDArray[np.float64] = weights / (weights.sum() or 1.0)
+    weights = _prior_weights(kind, statistics, documents)
+    prior: Floats = weights / (weights.sum() or 1.0)
     return prior
 
 
-def _weights(kind: str | Mapping[str, float], statistics: ClassStatistics, documents: NDArray[np.int64]) -> NDArray[np.float64]:
-    """In proportion to π_k; 0 for a class without documents, which is no class."""
+def _prior_weights(kind: ClassPrior, statistics: ClassStatistics, documents: Whole) -> Floats:
     if not isinstance(kind, str):
         weights = np.array([kind[label] for label in statistics.classes])
     elif kind == "uniform":
@@ -77,8 +86,8 @@ def _weights(kind: str | Mapping[str, float], statistics: ClassStatistics, docum
     return np.where(documents > 0, weights, 0.0)
 
 
-def read_class_prior(value: str | None) -> Any:  # noqa: ANN401 - what the parameter table takes
-    """What an option says: a kind as it is, or the weights by label of a file with lines of a class, a tab and a number.
+def read_class_prior(value: str | None) -> ClassPrior | None:
+    """Return the value of ``--class-prior``: a kind unchanged, or the weights by label from a file of lines with a class, a tab and a number.
 
     Raises `UsageError` if there is no such kind or file, `PathError` for a file that cannot be read.
     """
@@ -95,7 +104,7 @@ OF_TOKENS = "that a token of the class is the term"
 
 @dataclass(frozen=True, eq=False)
 class TermProbabilities:
-    """Estimated probabilities of some terms in each class.
+    """Estimated probabilities of terms in each class, which `inspect` shows and `inspect --verify` checks.
 
     The terms of a class share one distribution and their probabilities sum to 1, unless there is an ``absence``.
     """
@@ -106,14 +115,14 @@ class TermProbabilities:
     """What it is the probability of, such as `OF_TOKENS`."""
     selected: NDArray[np.bool_]
     """The terms that have one, shape (n_terms,)."""
-    probability: Callable[[Terms], Floats]
-    """Of some selected terms, shape (n, n_classes)."""
-    counts: Callable[[Terms], NDArray[Any]]
-    """What they are estimated from, shape (n, n_classes)."""
-    intervals: Callable[[Terms], Floats] | None = None
-    """Their credible intervals, shape (n, n_classes, 2), nan where there is none; None where the counts are not whole."""
-    absence: Callable[[Terms], Floats] | None = None
-    """1 less each probability, where every term has a distribution of its own."""
+    probability: Callable[[Whole], Floats]
+    """Returns those of selected terms, shape (n, n_classes)."""
+    counts: Callable[[Whole], NDArray[Any]]
+    """Returns the counts that they are estimated from, shape (n, n_classes)."""
+    intervals: Callable[[Whole], Floats] | None = None
+    """Returns credible intervals, shape (n, n_classes, 2), nan where there is none; None if the counts are not whole."""
+    absence: Callable[[Whole], Floats] | None = None
+    """Returns 1 less each probability, if every term has a distribution of its own."""
 
     @classmethod
     def of_models(cls, models: LanguageModels, meaning: str = OF_TOKENS) -> TermProbabilities:
@@ -123,107 +132,177 @@ class TermProbabilities:
         return cls("φ", meaning, models.selected, models.probability, models.statistics.counts_of, intervals)
 
 
-HELD_OUT_FOLDS = 10
-
-
-HELD_OUT_FOLDS_OF_DOCUMENTS = 5
-"""Fewer where every fold costs a pass over all documents."""
-
-
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What a classifier is estimated from."""
+    """Counts and settings that a classifier is estimated from."""
 
     statistics: ClassStatistics
     selected: NDArray[np.bool_]
     """The terms that count, shape (n_terms,)."""
     smoothing: float
-    parameters: Settings
+    parameters: Mapping[str, Any]
+    """Values of the settings in `nbtext.settings.TRAINING`."""
     documents: CountedDocuments | None = None
     """All documents, for classifiers that need them."""
     sample: CountedDocuments | None = None
-    """The sample of them that the model keeps, for classifiers that learn from it."""
+    """The documents that the model keeps, for classifiers that learn from them."""
     own: OwnPseudoCounts = NO_OWN
     """The pseudo-counts of terms that do not have ``smoothing``."""
     choose: Callable[[ClassStatistics], NDArray[np.bool_]] | None = None
-    """Selects terms from fewer documents, where labels have a part in that; None where they have none."""
+    """Selects terms from fewer documents; None if the selection does not depend on labels."""
 
     def selected_in(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
-        """The terms that count where there are fewer documents, shape (n_terms,): chosen without the labels of the others."""
+        """Return the terms that count if only these documents are known, shape (n_terms,)."""
         return self.selected & (np.diff(statistics.term_offsets) > 0) if self.choose is None else self.choose(statistics)
+
+    def language_models(self, statistics: ClassStatistics, estimate: str | None = None) -> LanguageModels:
+        """Return the language models of these counts under the settings, but with another ``estimate`` if one is given."""
+        shape, estimate = self.parameters["prior_shape"], estimate or self.parameters["estimate"]
+        return LanguageModels(statistics, self.selected, self.smoothing, shape, estimate, self.own)
 
 
 class Unseen(NamedTuple):
-    """What models say of documents that had no part in them."""
+    """Scores of documents by models that were estimated without them."""
 
-    scores: NDArray[np.float64]
+    scores: Floats
     """Shape (n_docs, n_classes), in nats."""
-    lengths: NDArray[np.int64]
+    lengths: Whole
     """Tokens of terms that count, shape (n_docs,)."""
-    unknown: NDArray[np.int64]
+    unknown: Whole
     """Other tokens, shape (n_docs,)."""
-    classes: NDArray[np.int64]
+    classes: Whole
     """The true classes, shape (n_docs,)."""
 
 
+class Boundary(NamedTuple):
+    """Linear boundaries: class k is preferred to l where (w_k − w_l)ᵀx + w_k0 − w_l0 > 0."""
+
+    weights: Floats
+    """w_k, shape (n_classes, n_features)."""
+    bias: Floats
+    """w_k0, shape (n_classes,), in nats."""
+
+
+HELD_OUT_FOLDS = 10
+HELD_OUT_FOLDS_OF_DOCUMENTS = 5
+"""Fewer folds if each costs a pass over all documents."""
+
+
+@dataclass(frozen=True, eq=False)
 class Classifier(ABC):
     """A model estimated from counts that scores documents."""
 
     NEEDS_DOCUMENTS: ClassVar[bool] = False
-    """Whether the statistics are not enough: then it cannot be updated, merged or estimated anew from a model file."""
-    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts",)
-    """The weightings of `nbtext.counts.weighting` that it takes."""
-
+    """True if the statistics are not enough: the model cannot be updated, merged, or estimated again from its file."""
     LEARNS_FROM_SAMPLE: ClassVar[bool] = False
-    """Whether `estimate` asks for the sample."""
-    ADDS_TO_LIKELIHOODS: ClassVar[bool] = True
-    """Whether log-likelihoods of attributes can be added to its scores."""
-    TAKES_NUMBERS: ClassVar[bool] = False
-    """Whether numbers beside the text are features of its own."""
+    """True if `estimate` needs the sample."""
+    LEAVES_ONE_OUT: ClassVar[bool] = False
+    """True if `leave_one_out` works on counts."""
+    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts",)
+    """The values of ``--weighting`` that it takes."""
     PRIOR_SHAPES: ClassVar[tuple[str, ...]] = ("symmetric", "background")
-    """The shapes of the prior that it takes."""
+    """The values of ``--prior-shape`` that it takes."""
     TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = True
-    """Whether terms can have pseudo-counts of their own."""
+    """True if terms can have pseudo-counts of their own."""
     HAS_CLASS_PRIOR: ClassVar[bool] = True
-    """Whether the class prior has a part in its scores."""
+    """True if the scores depend on the class prior."""
+    ADDS_TO_LIKELIHOODS: ClassVar[bool] = True
+    """True if log-likelihoods of attributes can be added to the scores."""
+    TAKES_NUMBERS: ClassVar[bool] = False
+    """True if numeric attributes are among its own features."""
+
+    training: Training
 
     @classmethod
-    def needs_documents(cls, parameters: Settings) -> bool:
-        """Whether the statistics are not enough under these parameters."""
+    def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return True if the statistics are not enough under these settings."""
         del parameters
         return cls.NEEDS_DOCUMENTS
 
     @classmethod
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+        """Return the pseudo-count for ``--smoothing auto``: by default the one of greatest evidence."""
+        del cls
+        return smoothing_by_evidence(statistics, selected, parameters["prior_shape"])
+
+    @classmethod
     @abstractmethod
     def estimate(cls, training: Training) -> Self:
-        """The model that follows from the counts."""
+        """Return the model that follows from the counts."""
 
     def estimate_again(self, training: Training) -> Self:
-        """The model of fewer documents; what is chosen as terms and smoothing are, from all, stays as it is."""
+        """Return the model of fewer documents; whatever this one chose from all documents stays as it is."""
         return self.estimate(training)
 
-    @abstractmethod
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """log p(d, C_k) of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,).
-
-        A classifier that is not generative gives scores in their place.
-        """
-
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
-        """What the model file must keep beside the statistics, as flat arrays by name; none where the statistics are enough."""
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the flat arrays that the model file keeps beside the statistics, by name."""
         return {}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, NDArray[np.float64]]) -> Self:
-        """The model that gave these arrays, from statistics without documents; raises `ModelError` if none could have."""
+    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the model that had these `arrays`, from statistics without documents; raise `ModelError` if no model can have had them."""
         if arrays:
             raise ModelError("the model is malformed: its classifier keeps nothing beside the statistics")
         return cls.estimate(training)
 
+    @cached_property
+    def prior(self) -> Floats:
+        """π_k, shape (n_classes,)."""
+        return class_prior(self.training.parameters["class_prior"], self.training.statistics)
+
+    @cached_property
+    def log_prior(self) -> Floats:
+        """log π_k, shape (n_classes,); −inf for a class that the prior rules out."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.prior)
+
+    @abstractmethod
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+        """Return log p(d, C_k) of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,).
+
+        A classifier that is not generative returns its scores.
+        """
+
+    def known(self) -> NDArray[np.bool_]:
+        """Return the terms that count in a score, shape (n_terms,)."""
+        return self.training.selected
+
     @property
     def of_texts(self) -> Classifier:
-        """The classifier of the texts alone, where there are attributes beside them."""
+        """The classifier of the texts alone, without attributes."""
         return self
+
+    @property
+    def attributes(self) -> AttributeLikelihoods | None:
+        """The likelihoods of the attributes; None for a model of texts alone."""
+        return None
+
+    def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterable[Floats]:
+        """Return what each attribute of one document adds to the scores, each of shape (n_classes,), in nats."""
+        del matrix
+        return ()
+
+    @property
+    def additive(self) -> AdditiveClassifier | None:
+        """The classifier itself if its scores are sums over terms, else None."""
+        return None
+
+    @property
+    def linear(self) -> LinearClassifier | None:
+        """The classifier itself if its scores are linear in the features of a document, else None."""
+        return None
+
+    def adds_occurrences(self) -> bool:
+        """Return True if each occurrence of a term adds the same to the scores, whatever else is in the document."""
+        return False
+
+    def boundary(self) -> Boundary | None:
+        """Return the linear boundaries between classes in features that are not terms; None if there are none."""
+        return None
+
+    def polya_models(self) -> PolyaModels | None:
+        """Return the Pólya distributions of the classes; None if the tokens of a document are independent draws."""
+        return None
 
     def term_probabilities(self) -> TermProbabilities | None:
         """Return the probabilities of terms in each class that scores are made of; None for a model that has none of the class itself."""
@@ -235,21 +314,13 @@ class Classifier(ABC):
         return () if found is None else (found,)
 
     def warnings(self) -> list[str]:
-        """What makes the model less useful than one may think."""
+        """Return warnings for the user, such as a fit that did not converge."""
         return []
 
-    @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Settings) -> float:
-        """The pseudo-count that ``auto`` means: by evidence, unless a classifier knows better."""
-        from nbtext.language_model.smoothing import smoothing_by_evidence
-
-        del cls
-        return smoothing_by_evidence(statistics, selected, parameters["prior_shape"])
-
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
-        """Documents scored by models that have not seen them: the sample by folds, each left out of the statistics and of the documents.
+        """Score the sample by models that have not seen it: by folds, each left out of the statistics and of the documents.
 
-        Terms and smoothing are those chosen from all.
+        Terms and smoothing are those chosen from all documents.
         """
         documents = training.documents if self.needs_documents(training.parameters) else None
         n_folds = HELD_OUT_FOLDS if documents is None else HELD_OUT_FOLDS_OF_DOCUMENTS
@@ -264,74 +335,115 @@ class Classifier(ABC):
                 impossible = np.full((rows.size, statistics.n_classes), -np.inf)
                 parts.append(Unseen(impossible, np.zeros_like(rows), sample.matrix.lengths[rows], sample.classes[rows]))
                 continue
-            selected = training.selected_in(statistics)
             rest = None
             if documents is not None and places is not None:
                 rest = documents.rows(np.delete(np.arange(len(documents)), places[rows]))
+            selected = training.selected_in(statistics)
             others = replace(training, statistics=statistics, selected=selected, documents=rest, sample=None)
             matrix = sample.rows(rows).matrix
             scores, lengths = self.estimate_again(others).joint_log_likelihood(matrix)
             parts.append(Unseen(scores, lengths, matrix.tokens - lengths, sample.classes[rows]))
         return Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    @classmethod
-    def leaves_one_out(cls, parameters: Settings) -> bool:
-        """Whether `leave_one_out` works."""
-        del cls, parameters
-        return False
+    def leave_one_out(self, documents: CountedDocuments) -> Unseen:
+        """Score documents that the model was estimated from, each by the model of all others, exactly; raise `UsageError` if it cannot."""
+        del documents
+        raise UsageError("leave-one-out is exact for --classifier multinomial on counts only", hint="cross-validate with folds")
 
     def variants(self) -> Sequence[Self]:
-        """Models with the same scores whose `log_scale` differs; calibration takes the one under which unseen documents are most probable."""
+        """Return models with the same scores but another `log_scale`; calibration takes the one that makes unseen documents most probable."""
         return (self,)
 
-    def log_scale(self, scores: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The scores on the scale of log-probabilities, in the same order, shape (n_docs, n_classes): what calibration divides by a temperature.
+    def log_scale(self, scores: Floats, lengths: Whole) -> Floats:
+        """Return the scores on the scale of log-probabilities, in the same order, shape (n_docs, n_classes), for calibration.
 
-        ``lengths``: tokens of terms that count, shape (n_docs,). A generative model's scores are on that scale already.
+        ``lengths``: tokens of terms that count, shape (n_docs,). Scores of a generative model are on that scale already.
         """
         del lengths
         return scores
 
-    def leave_one_out(self, documents: CountedDocuments) -> Unseen:
-        """Documents that the model was estimated from, each scored by the model of all others, exactly; raises `UsageError` if it cannot."""
-        del documents
-        raise UsageError("leave-one-out is exact for --classifier multinomial on counts only", hint="cross-validate with folds")
+    def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole] | None:
+        """Return the log-likelihood per token of scored documents under their best class, in nats, and their tokens; both of shape (n_docs,).
 
-    def likelihood_per_token(
-        self, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
-        """The log-likelihood per token of scored documents under their best class, in nats, and their tokens; both of shape (n_docs,).
-
-        Unknown tokens included; 0 for a document without tokens. None for a model that gives tokens no probability.
+        Unknown tokens count; 0 for a document without tokens. None for a model that gives tokens no probability.
         """
         del scores, lengths, unknown
         return None
 
 
-class LinearClassifier(Classifier):
-    """A classifier whose scores are sums over the tokens of a document."""
+class AdditiveClassifier(Classifier):
+    """A classifier whose scores are a bias and a sum over the terms of a document."""
+
+    @property
+    def additive(self) -> AdditiveClassifier:
+        """The classifier itself."""
+        return self
 
     @property
     @abstractmethod
-    def bias(self) -> NDArray[np.float64]:
-        """What every document gets whatever its terms, shape (n_classes,), in nats: for most the log class prior."""
-
-    @abstractmethod
-    def weights(self, terms: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What each occurrence of some terms adds to the score of each class, shape (n, n_classes), in nats."""
-
-    @abstractmethod
-    def known(self) -> NDArray[np.bool_]:
-        """The terms that count in a score, shape (n_terms,)."""
+    def bias(self) -> Floats:
+        """The part of the scores that is the same for every document, shape (n_classes,), in nats: for most the log class prior."""
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """What is multiplied with the weights: the counts of known terms, unless a classifier makes more of them."""
+        """Return the features of documents, made of the counts of known terms: by default the counts."""
         return matrix
 
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Bias and weights times features, summed over the terms of each document."""
+    @abstractmethod
+    def term_scores(self, terms: Whole, amounts: NDArray[Any]) -> Floats:
+        """Return what terms with these features, shapes (n,), add to the scores, shape (n, n_classes), in nats."""
+
+    @abstractmethod
+    def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
+        """Return what each feature adds to the score of its answer less that of its rival, shape (n_entries,), in nats.
+
+        ``answers`` and ``rivals`` are class numbers, shape (n_entries,). nan where a term rules out both.
+        """
+
+
+class LinearClassifier(AdditiveClassifier):
+    """A classifier whose scores are a bias and weights times features."""
+
+    @property
+    def linear(self) -> LinearClassifier:
+        """The classifier itself."""
+        return self
+
+    @abstractmethod
+    def weights(self, terms: Whole) -> Floats:
+        """Return the weights of terms, shape (n, n_classes), in nats."""
+
+    def adds_occurrences(self) -> bool:
+        """Return True: the features are counts."""
+        return True
+
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+        """Return bias and weights times features, summed over the terms of each document."""
         known = self.known()
         matrix = matrix if known.all() else matrix.of_terms(known)
         scores = np.tile(self.bias, (matrix.n_documents, 1))
         add_weighted_sums(scores, self.features(matrix), known.size, self.weights)
         return scores, matrix.lengths
+
+    def term_scores(self, terms: Whole, amounts: NDArray[Any]) -> Floats:
+        """Return weights times features, shape (n, n_classes), in nats."""
+        scores: Floats = amounts[:, np.newaxis] * self.weights(terms)
+        return scores
+
+    def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
+        """Return x_jd (w_j,answer − w_j,rival) of each entry, with the weights of at most `CELLS_AT_ONCE` terms and classes in memory."""
+        terms, places = np.unique(features.terms, return_inverse=True)
+        step = max(CELLS_AT_ONCE // self.bias.size, 1)
+        nats = np.empty(features.terms.size)
+        for begin in range(0, terms.size, step):
+            weights = self.weights(terms[begin : begin + step])
+            here = np.flatnonzero((places >= begin) & (places < begin + step))
+            rows = places[here] - begin
+            nats[here] = features.counts[here] * difference(weights[rows, answers[here]], weights[rows, rivals[here]])
+        return nats
+
+
+def difference(of_answers: Floats, of_rivals: Floats) -> Floats:
+    """Return the one less the other, nan without a warning where both are infinite."""
+    with np.errstate(invalid="ignore"):
+        found: Floats = of_answers - of_rivals
+    return found

@@ -1,9 +1,9 @@
-"""Complement naive Bayes: a class is known by what all other classes do not say, of which there is more to learn from.
+"""Complement naive Bayes: the evidence for a class is what all other classes do not say, of which there is more text to learn from.
 
-θ_jk = (Σ_{l≠k} m_jl + α_j) / (Σ_{l≠k} N_l + α_0), and a document's score is Σ_j n_jd w_jk with w_jk = −log θ_jk, without a class prior. On
-tf-idf the weights of a class are divided by the sum of their absolute values, for classes with much text would have larger ones: the
-transformed weight-normalised form. Source: J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions of naive Bayes text
-classifiers (2003), sections 3 and 4, table 4. The scores are no log-likelihoods: `log_shares` puts them on that scale for calibration.
+θ_jk = (Σ_{l≠k} m_jl + α_j) / (Σ_{l≠k} N_l + α_0), and the score of a document is Σ_j n_jd w_jk with w_jk = −log θ_jk, without a class
+prior. On tf-idf the weights of a class are divided by the sum of their absolute values, which is larger for classes with much text.
+The scores are no log-likelihoods; `log_shares` puts them on that scale for calibration. Source: J. Rennie, L. Shih, J. Teevan, D. Karger,
+Tackling the poor assumptions of naive Bayes text classifiers (2003), sections 3 and 4, table 4 ("transformed weight-normalised").
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from nbtext.classifiers.base import TermProbabilities
 from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.errors import ModelError, UsageError
-from nbtext.language_model.dirichlet import LanguageModels, posterior_mean
+from nbtext.language_model.dirichlet import posterior_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,23 +25,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.classifiers.base import Training
-    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.dirichlet import LanguageModels
 
     Floats = NDArray[np.float64]
-
+    Whole = NDArray[np.int64]
 
 SPREADS = (2.0, 0.5, 0.125)
-"""Divisors of `log_shares`, in parts of a document's length, from which calibration chooses; or scores as they are, best with few classes."""
+"""Divisors in `log_shares`, in parts of a document's length, from which calibration chooses; unchanged scores are best with few classes."""
 
 SPREAD = "spread"
+"""The array in the model file."""
 
 
 def log_shares(scores: Floats, size: Floats) -> Floats:
-    """The logarithm of each class's share of a document, from scores −size · log(what is not the class), shape (n_docs, n_classes).
+    """Return the logarithm of each class's share p_k of a document, from scores −size · log(part that is not of the class).
 
-    The parts that are not of a class are 1 − p_k, in sum K − 1. With q = softmax(−scores / size), shape (n_docs, n_classes), p_k is
-    1 − (K − 1) q_k; for two classes that is the softmax of the scores. Under half of 1 / K the logarithm goes on as a straight line, and a
-    thousandth of the scores is added, so that the order stays. Classes with −inf are none.
+    ``scores`` and the result have the shape (n_docs, n_classes), ``size`` (n_docs,). The parts that are not of a class, 1 − p_k, sum to
+    K − 1, so with q = softmax(−scores / size), p_k = 1 − (K − 1) q_k; for two classes that is the softmax of the scores. Below half of 1 / K
+    the logarithm goes on as a straight line, and a thousandth of the scores is added, to keep the order. −inf is ignored and stays.
     """
     possible = scores > -np.inf
     scaled = np.where(possible, scores - scores.max(axis=1, keepdims=True), 0.0) / size[:, np.newaxis]
@@ -60,43 +61,36 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     ADDS_TO_LIKELIHOODS: ClassVar[bool] = False
     HAS_CLASS_PRIOR: ClassVar[bool] = False
 
-    language_models: LanguageModels
-    """Those of the classes themselves: from their counts the complements' are made by subtraction."""
-    weighting: str = "counts"
     spread: float | None = None
     """One of `SPREADS`, or None for scores as they are."""
 
-    @classmethod
-    def of_counts(cls, training: Training, counts: ClassStatistics) -> Self:
-        """The model that follows from weighted counts. Raises `UsageError` without smoothing: a term of one class only would decide alone."""
-        if not training.own.least(training.smoothing) > 0:
+    def __post_init__(self) -> None:
+        """Raise `UsageError` without smoothing: a term of one class only would decide alone."""
+        if not self.training.own.least(self.training.smoothing) > 0:
             raise UsageError("--classifier complement needs smoothing", hint="give --smoothing a number above 0, and no --estimate ml")
-        shape = training.parameters["prior_shape"]
-        models = LanguageModels(counts, training.selected, training.smoothing, shape, "mean", training.own)
-        return cls(models, training.parameters["weighting"])
 
-    @property
-    def counts(self) -> ClassStatistics:
-        """The statistics, with weighted cells in place of counts."""
-        return self.language_models.statistics
+    @cached_property
+    def language_models(self) -> LanguageModels:
+        """Those of the classes themselves; the counts of the complements follow by subtraction."""
+        return self.training.language_models(self.counts, "mean")
 
     def variants(self) -> tuple[Self, ...]:
-        """Scores as they are, and as shares of each spread."""
+        """Return models with the scores as they are, and as shares with each spread."""
         return (self, *(replace(self, spread=spread) for spread in SPREADS))
 
-    def log_scale(self, scores: Floats, lengths: NDArray[np.int64]) -> Floats:
-        """`log_shares` of the scores; the size of a document is its length, on tf-idf of unit length the root of it."""
+    def log_scale(self, scores: Floats, lengths: Whole) -> Floats:
+        """Return `log_shares` of the scores; the size of a document is its length, on tf-idf of unit length the square root of it."""
         if self.spread is None:
             return scores
         return log_shares(scores, self.spread * np.maximum(lengths, 1) ** (0.5 if self.weighting == "tfidf" else 1.0))
 
-    def arrays(self) -> dict[str, Floats]:
-        """The weighted counts of the cells where they need documents, and the spread if there is one."""
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the weighted counts of the cells if they need documents, and the spread if there is one."""
         return super().arrays() | ({} if self.spread is None else {SPREAD: np.array([self.spread])})
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, Floats]) -> Self:
-        """The model that kept these arrays; raises `ModelError` if none could have."""
+    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         model = super().restored(training, {name: array for name, array in arrays.items() if name != SPREAD})
         if SPREAD not in arrays:
             return model
@@ -109,6 +103,11 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         """0 for every class, shape (n_classes,); −inf for one without documents."""
         return np.where(self.counts.class_documents > 0, 0.0, -np.inf)
 
+    def weights(self, terms: Whole) -> Floats:
+        """Return −log θ_jk, on tf-idf times `scale`, shape (n, n_classes); 0 for a term that has no weight anywhere under a background prior."""
+        probability = self.probability(terms)
+        return -np.log(probability, out=np.zeros_like(probability), where=probability > 0) * self.scale
+
     @cached_property
     def complement_tokens(self) -> Floats:
         """Σ_{l≠k} N_l, weighted tokens of selected terms in all other classes, shape (n_classes,)."""
@@ -118,30 +117,28 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
 
     def distributions(self) -> tuple[TermProbabilities, ...]:
         """Return θ_jk, which are of the other classes."""
-        selected = self.language_models.selected
-        return (TermProbabilities("θ", "that a token of another class is the term", selected, self.probability, self.other_counts),)
+        return (TermProbabilities("θ", "that a token of another class is the term", self.known(), self.probability, self.other_counts),)
 
-    def other_counts(self, terms: NDArray[np.int64]) -> NDArray[Any]:
-        """Σ_{l≠k} m_jl of some terms, shape (n, n_classes)."""
+    def other_counts(self, terms: Whole) -> NDArray[Any]:
+        """Return Σ_{l≠k} m_jl, shape (n, n_classes)."""
         others: NDArray[Any] = self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
         return others
 
-    def probability(self, terms: NDArray[np.int64]) -> Floats:
-        """θ_jk of some selected terms, shape (n, n_classes)."""
-        return posterior_mean(
-            self.other_counts(terms).astype(np.float64), self.complement_tokens, *self.language_models.pseudo_counts(terms)
-        )
+    def probability(self, terms: Whole) -> Floats:
+        """Return θ_jk of selected terms, shape (n, n_classes)."""
+        counts = self.other_counts(terms).astype(np.float64)
+        return posterior_mean(counts, self.complement_tokens, *self.language_models.pseudo_counts(terms))
 
     @cached_property
     def scale(self) -> Floats:
-        """What the weights of a class are multiplied with, shape (n_classes,): 1, or on tf-idf c / Σ_j |log θ_jk|.
+        """The factor of the weights of a class, shape (n_classes,): 1, or on tf-idf c / Σ_j |log θ_jk|.
 
-        The constant c is the mean of these sums, the same for all classes: it keeps scores on the scale of log-likelihoods. The sums are
-        taken over the cells alone, for a term that a class does not hold has the same numerator in all such classes.
+        c is the mean of these sums over the classes; it keeps scores on the scale of log-likelihoods. The sums are computed from the cells,
+        because a term has the same numerator in all classes that do not hold it.
         """
         if self.weighting != "tfidf":
             return np.ones(self.counts.n_classes)
-        counts, terms = self.counts, np.flatnonzero(self.language_models.selected)
+        counts, terms = self.counts, np.flatnonzero(self.known())
         added, total = self.language_models.pseudo_counts(terms)
         pseudo_counts, numerators = np.zeros(counts.n_terms), np.zeros(counts.n_terms)
         pseudo_counts[terms] = added[:, 0]
@@ -161,12 +158,3 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         mean = sums[present].mean() if present.any() else 1.0
         scale: Floats = np.divide(mean, sums, out=np.ones_like(sums), where=present)
         return scale
-
-    def weights(self, terms: NDArray[np.int64]) -> Floats:
-        """−log θ_jk, on tf-idf normalised by class, shape (n, n_classes); 0 for a term of no weight anywhere under a background prior."""
-        probability = self.probability(terms)
-        return -np.log(probability, out=np.zeros_like(probability), where=probability > 0) * self.scale
-
-    def known(self) -> NDArray[np.bool_]:
-        """The selected terms, shape (n_terms,)."""
-        return self.language_models.selected

@@ -1,30 +1,37 @@
 """Dirichlet-multinomial naive Bayes: every document has word probabilities of its own, so a word that is repeated counts for less.
 
 log p(d, C_k) = log π_k + Σ_j [log Γ(α_jk + n_jd) − log Γ(α_jk)] − [log Γ(s + n_d) − log Γ(s)], α_jk = s·φ_jk: the document is a draw from
-the Pólya distribution of its class. Source: R. Madsen, D. Kauchak, C. Elkan, Modeling word burstiness using the Dirichlet distribution
-(2005). Terms of the same value in every class are left out, as in the multinomial model, whose scores these become as s grows.
+the Pólya distribution of its class. As s grows the scores become those of the multinomial model. Source: R. Madsen, D. Kauchak, C. Elkan,
+Modeling word burstiness using the Dirichlet distribution (2005).
 
-The mean φ_k is a smoothed language model over documents that hold a term in place of its occurrences: where repetition is bursty, that is
-where s·φ_jk is small, the most probable α_jk is in proportion to d_jk (C. Elkan, Clustering documents with an exponential-family
-approximation of the Dirichlet compound multinomial distribution, 2006). So it follows from the statistics, and smoothing keeps
-unseen terms possible. The concentration s needs counts within documents. It is the one under which the documents of the sample are most
-probable, one for all classes: with one for each, the scores of long documents depend more on how the concentrations differ than on their
-words, which was less accurate in cross-validation. Like calibration it is learnt from the sample, so a model can be updated.
+The mean φ_k is a smoothed language model over documents that hold a term in place of its occurrences: where repetition is bursty, so that
+s·φ_jk is small, the most probable α_jk is in proportion to d_jk (C. Elkan, Clustering documents with an exponential-family approximation of
+the Dirichlet compound multinomial distribution, 2006). So it follows from the statistics, and smoothing keeps unseen terms possible.
+
+The concentration s needs counts within documents. It is the one that makes the documents of the sample most probable, so the model can be
+updated. There is one for all classes: with one for each, the scores of long documents depend more on the differences between the
+concentrations than on words, and accuracy in cross-validation was lower.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, TermProbabilities, Training, class_prior
-from nbtext.counts.matrix import add_weighted_sums
+from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training, difference
+from nbtext.counts.matrix import CELLS_AT_ONCE, add_weighted_sums
 from nbtext.errors import ModelError, UsageError
-from nbtext.language_model.dirichlet import LanguageModels
-from nbtext.language_model.polya import LEAST, MOST, likeliest_concentration, log_rise, repetitions
+from nbtext.language_model.polya import (
+    LEAST_CONCENTRATION,
+    MOST_CONCENTRATION,
+    PolyaModels,
+    likeliest_concentration,
+    log_rise,
+    repetitions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,93 +40,101 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.settings import Settings
+    from nbtext.language_model.dirichlet import LanguageModels
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-KEPT = "concentration"
+CONCENTRATION = "concentration"
+"""The array in the model file."""
 
 
 @dataclass(frozen=True, eq=False)
-class DirichletMultinomialNaiveBayes(Classifier):
+class DirichletMultinomialNaiveBayes(AdditiveClassifier):
     """A class prior π, a mean φ for each class, and the concentration s of documents around it."""
 
     LEARNS_FROM_SAMPLE: ClassVar[bool] = True
 
-    training: Training
     concentration: float
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """The model that follows from the counts and the sample; raises `UsageError` if no sample is kept."""
+        """Return the model that follows from the counts and the sample; raise `UsageError` if no sample is kept."""
         if training.sample is None or not training.parameters["sample"]:
             raise UsageError("--classifier dirichlet-multinomial learns from the sample", hint="train with a --sample above 0")
-        model = cls(training, MOST)
+        model = cls(training, MOST_CONCENTRATION)
         return replace(model, concentration=likeliest_concentration(repetitions(model.language_models, training.sample)))
 
     def estimate_again(self, training: Training) -> Self:
-        """The model of other counts with the same concentration."""
+        """Return the model of other counts with the same concentration."""
         return replace(self, training=training)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Settings) -> float:
-        """By evidence, of documents that hold a term."""
-        return super().smoothing(_holding(statistics), selected, parameters)
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+        """Return the pseudo-count of greatest evidence, of documents that hold a term."""
+        return super().smoothing(_counts_of_documents(statistics), selected, parameters)
 
-    def arrays(self) -> dict[str, Floats]:
-        """The concentration, shape (1,)."""
-        return {KEPT: np.full(1, self.concentration)}
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the concentration, shape (1,)."""
+        return {CONCENTRATION: np.full(1, self.concentration)}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, Floats]) -> Self:
-        """The model that kept this concentration; raises `ModelError` if none could have."""
-        if set(arrays) != {KEPT} or arrays[KEPT].shape != (1,) or not LEAST <= arrays[KEPT][0] <= MOST:
+    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the model that had this concentration; raise `ModelError` if no model can have had it."""
+        kept = arrays.get(CONCENTRATION, np.empty(0))
+        if set(arrays) != {CONCENTRATION} or kept.shape != (1,) or not LEAST_CONCENTRATION <= kept[0] <= MOST_CONCENTRATION:
             raise ModelError("the model is malformed: it has not one concentration")
-        return cls(training, float(arrays[KEPT][0]))
+        return cls(training, float(kept[0]))
 
     @cached_property
     def language_models(self) -> LanguageModels:
         """The means φ, over documents that hold a term."""
-        training = self.training
-        return LanguageModels(
-            _holding(training.statistics),
-            training.selected,
-            training.smoothing,
-            training.parameters["prior_shape"],
-            training.parameters["estimate"],
-            training.own,
-        )
+        return self.training.language_models(_counts_of_documents(self.training.statistics))
+
+    def polya_models(self) -> PolyaModels:
+        """Return means and concentration."""
+        return PolyaModels(self.language_models, self.concentration)
 
     def term_probabilities(self) -> TermProbabilities:
         """Return the means φ_jk."""
         return TermProbabilities.of_models(self.language_models, "that a token of the class is the term, on average over documents")
 
-    @cached_property
-    def log_prior(self) -> Floats:
-        """log π_k, shape (n_classes,); −inf for a class that the prior rules out."""
-        with np.errstate(divide="ignore"):
-            return np.log(class_prior(self.training.parameters["class_prior"], self.training.statistics))
+    @property
+    def bias(self) -> Floats:
+        """log π_k, shape (n_classes,); the part that depends on the document's length alone is the same in every class and left out."""
+        return self.log_prior
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
-        """log p(d, C_k) of each document, shape (n_docs, n_classes), in nats, and the tokens of selected terms, shape (n_docs,)."""
-        matrix = matrix.of_terms(self.training.selected)
+        """Return log p(d, C_k) of each document, shape (n_docs, n_classes), in nats, and the tokens of selected terms, shape (n_docs,)."""
+        matrix = matrix.of_terms(self.known())
         scores = np.tile(self.log_prior, (matrix.n_documents, 1))
         counts, number = np.unique(matrix.counts, return_inverse=True)
         pairs, places = np.unique(matrix.terms.astype(np.int64) * max(counts.size, 1) + number, return_inverse=True)
         terms, steps = pairs // max(counts.size, 1), counts[pairs % max(counts.size, 1)]
-
-        def rises(pair: Whole) -> Floats:
-            return log_rise(self.concentration * self.language_models.probability(terms[pair]), steps[pair])
-
         once = matrix._replace(terms=places, counts=np.ones(places.size, np.int64))  # each pair of term and count is added as a whole
-        add_weighted_sums(scores, once, pairs.size, rises)
+        add_weighted_sums(scores, once, pairs.size, lambda pair: self.term_scores(terms[pair], steps[pair]))
         lengths = matrix.lengths
         scores -= log_rise(np.full((lengths.size, 1), self.concentration), lengths)
         return scores, lengths
 
+    def term_scores(self, terms: Whole, amounts: Whole) -> Floats:
+        """Return log Γ(s·φ_jk + n) − log Γ(s·φ_jk), shape (n, n_classes), in nats."""
+        return log_rise(self.concentration * self.language_models.probability(terms), amounts)
+
+    def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
+        """Return log Γ(s·φ + n) − log Γ(s·φ) under the answer less the same under the rival, of each entry."""
+        step = max(CELLS_AT_ONCE // self.log_prior.size, 1)
+        nats = np.empty(features.terms.size)
+        for begin in range(0, nats.size, step):
+            part = slice(begin, begin + step)
+            means = self.concentration * self.language_models.probability(features.terms[part].astype(np.int64))
+            of_both = np.take_along_axis(means, np.stack((answers[part], rivals[part]), axis=1), axis=1)
+            rises = log_rise(of_both, features.counts[part].astype(np.int64))
+            nats[part] = difference(rises[:, 0], rises[:, 1])
+        return nats
+
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole]:
-        """log p(d | C_k) / n_d under the best class, every unknown token counting as one of a term of its own that no document held."""
+        """Return log p(d | C_k) / n_d under the best class; each unknown token counts as one of a term of its own that no document held."""
         best, grown = scores.argmax(axis=1), lengths.astype(np.float64) + self.concentration
         with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
             unseen = np.log(self.concentration) + self.language_models.log_unseen()[best]
@@ -129,6 +144,6 @@ class DirichletMultinomialNaiveBayes(Classifier):
         return np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0), tokens
 
 
-def _holding(statistics: ClassStatistics) -> ClassStatistics:
-    """The statistics as if every document held each of its terms once."""
+def _counts_of_documents(statistics: ClassStatistics) -> ClassStatistics:
+    """Return the statistics as if every document held each of its terms once."""
     return replace(statistics, cell_counts=statistics.cell_documents)

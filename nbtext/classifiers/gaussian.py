@@ -1,37 +1,33 @@
-"""Covariances of classes: maximum likelihood, drawn towards a simpler covariance so that they have an inverse with few documents too.
+"""Gaussian discriminant analysis: in every class the features of a document have a normal distribution.
 
-Two steps. The shared covariance S = Σ_d (x_d − μ_k(d))(x_d − μ_k(d))ᵀ / D is drawn towards a sphere with the same mean variance:
-Σ = (1 − w) S + w (tr S / p) I, with w by O. Ledoit, M. Wolf, A well-conditioned estimator for large-dimensional covariance matrices (2004).
-A class's own covariance is drawn towards the shared one: Σ_k = (D_k S_k + ν Σ)/(D_k + ν), as by a prior worth ν documents. Sources: J.
-Friedman, Regularized discriminant analysis (1989); K. Murphy, Machine learning (2012), section 4.6.2.1, for ν.
+log p(d, C_k) = log π_k + log N(x_d | μ_k, Σ_k), x_d the latent features of the text and the numbers beside it. A shared covariance makes
+linear boundaries (linear discriminant analysis), separate ones quadratic; separate and diagonal is Gaussian naive Bayes. Latent features
+and covariances need all documents, so the model cannot be updated. Sources: Gambosi's notes, probabilistic classification; T. Hastie,
+R. Tibshirani, J. Friedman, The elements of statistical learning (2009), section 4.3.
 
-
-Gaussian classes: every class is a normal distribution over real features, with a covariance that all share or one of its own.
-
-This file knows nothing of text: it takes a matrix of features, whatever they are. Shared covariances make linear boundaries (linear
-discriminant analysis), separate ones quadratic; separate and diagonal is Gaussian naive Bayes. Sources: Gambosi's notes, probabilistic
-classification; T. Hastie, R. Tibshirani, J. Friedman, The elements of statistical learning (2009), section 4.3.
-
-Gaussian discriminant analysis of documents: classes are normal distributions over their latent features, and the numbers beside them.
-
-log p(d, C_k) = log π_k + log N(x_d | μ_k, Σ_k). Features and covariances need all documents, so the model cannot be updated.
+Covariances are shrunk towards simpler ones, to have an inverse with few documents too. The shared covariance of maximum likelihood,
+S = Σ_d (x_d − μ_k(d))(x_d − μ_k(d))ᵀ / D, is shrunk towards a sphere with the same mean variance: Σ = (1 − w) S + w (tr S / p) I, with w by
+O. Ledoit, M. Wolf, A well-conditioned estimator for large-dimensional covariance matrices (2004). The covariance of a class is shrunk
+towards the shared one, as by a prior worth ν documents: Σ_k = (D_k S_k + ν Σ)/(D_k + ν). Sources: J. Friedman, Regularized discriminant
+analysis (1989); K. Murphy, Machine learning (2012), section 4.6.2.1, for ν.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from nbtext.attributes import FARTHEST
-from nbtext.classifiers.base import Classifier, Training, class_prior
+from nbtext.classifiers.attribute_likelihoods import mean_and_variance
+from nbtext.classifiers.base import Boundary, Classifier, Training
 from nbtext.counts.latent import LatentSpace, latent_terms
+from nbtext.counts.matrix import CELLS_AT_ONCE
 from nbtext.errors import ModelError, UsageError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -40,30 +36,36 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
-
+    Whole = NDArray[np.int64]
 
 SHAPES = ("full", "diagonal", "spherical")
 
-
 SINGULAR = 1e-13
-"""A covariance with a variance below this part of its largest counts as one without inverse."""
+"""A covariance with a variance below this part of its largest has no inverse."""
 
-
-ROUNDING = 1e-14
-"""Part of a number by which a mean of such numbers may be off."""
-
+MEAN_ROUNDING = 1e-14
+"""Relative rounding error of a mean."""
 
 PRIOR_DOCUMENTS_PER_FEATURE = 5
 """ν by the number of features. Of 0.5, 1, 2 and 5, on latent features, the last has the lowest log loss on three corpora and the best accuracy on 20 Newsgroups."""
 
+MOST_ROOTS = 1 << 26
+"""Numbers that covariances may take in all: 512 MiB."""
+
+LARGEST_ROOT = 1e30
+"""Largest mean or root in a model file."""
+
+LATENT_ROUNDING = 1e-6
+"""How much longer than 1 latent features in a model file may be."""
+
 
 def covariances(
-    centred: Floats, features: Floats, classes: NDArray[np.int64], n_classes: int, *, separate: bool, shape: str, shrinkage: float | None
+    centred: Floats, features: Floats, classes: Whole, n_classes: int, *, separate: bool, shape: str, shrinkage: float | None
 ) -> Floats:
-    """Σ, or one for each class, shape (n, n_features, n_features); for the shapes diagonal and spherical (n, n_features).
+    """Return Σ, or one for each class, shape (n, n_features, n_features); for the shapes diagonal and spherical (n, n_features).
 
-    ``centred`` are the features less the means of the classes. ``shrinkage`` is w, which then stands for ν / (D_k + ν) too; 0 is maximum
-    likelihood and None means Ledoit and Wolf's w and ν = `PRIOR_DOCUMENTS_PER_FEATURE` · n_features.
+    ``centred`` are the features less the means of the classes. ``shrinkage`` is w, and also used as ν / (D_k + ν); 0 is maximum likelihood,
+    None means Ledoit and Wolf's w and ν = `PRIOR_DOCUMENTS_PER_FEATURE` · n_features.
     """
     ml = second_moments(centred, shape)
     weight = ledoit_wolf_weight(centred, ml) if shrinkage is None else shrinkage
@@ -81,14 +83,14 @@ def covariances(
 
 
 def rounding_variance(features: Floats) -> float:
-    """The variance that equal numbers as large as these may seem to have, because their mean is rounded."""
-    return float((ROUNDING * np.abs(features).max(initial=0.0)) ** 2)
+    """Return the variance that equal numbers of this size may seem to have because their mean is rounded."""
+    return float((MEAN_ROUNDING * np.abs(features).max(initial=0.0)) ** 2)
 
 
 def second_moments(centred: Floats, shape: str) -> Floats:
-    """S of features with mean 0, shape (n_features, n_features), or for the shapes diagonal and spherical the variances, (n_features,).
+    """Return S of features with mean 0, shape (n_features, n_features), or for the shapes diagonal and spherical the variances, (n_features,).
 
-    Zero without documents. A sphere has the mean of the variances in all directions.
+    Zeros without documents. Spherical: the mean of the variances, for all features.
     """
     n_documents = max(len(centred), 1)
     if shape == "full":
@@ -99,9 +101,9 @@ def second_moments(centred: Floats, shape: str) -> Floats:
 
 
 def ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
-    """w = min(b², d²) / d², b² = Σ_d |x_d x_dᵀ − S|² / D² and d² = |S − (tr S / p) I|²; of variances the same on the diagonal alone.
+    """Return w = min(b², d²) / d², b² = Σ_d |x_d x_dᵀ − S|² / D² and d² = |S − (tr S / p) I|²; for variances on the diagonal alone.
 
-    Lemma 3.2 and following of the paper. Never below 1 / (D + 1), a document's worth: of two documents b² is 0.
+    At least 1 / (D + 1), because b² is 0 for two documents. Source: Ledoit and Wolf (2004), lemma 3.2 and following.
     """
     n_documents, n_features = centred.shape
     least = 1 / (n_documents + 1)
@@ -114,7 +116,7 @@ def ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
 
 
 def _sphere(moments: Floats, features: Floats, shape: str) -> Floats:
-    """The target (tr S / p) I; where classes do not scatter at all, of the scatter of all documents, and without that of variance 1."""
+    """Return the target (tr S / p) I; if the classes have no variance, with that of all documents, and if that is 0 too, with 1."""
     n_features = features.shape[1]
     least = rounding_variance(features)
     variance = float(np.trace(moments) if shape == "full" else moments.sum()) / max(n_features, 1)
@@ -125,22 +127,9 @@ def _sphere(moments: Floats, features: Floats, shape: str) -> Floats:
     return sphere
 
 
-CELLS_AT_ONCE = 1 << 21
-"""Differences between documents and class means held in memory at once while scoring: 16 MiB."""
-
-
-class Boundary(NamedTuple):
-    """Where classes with one covariance meet: class k is preferred to l where (w_k − w_l)ᵀx + w_k0 − w_l0 > 0."""
-
-    weights: Floats
-    """w_k = Σ⁻¹ μ_k, shape (n_classes, n_features)."""
-    bias: Floats
-    """w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k, shape (n_classes,), in nats."""
-
-
 @dataclass(frozen=True, eq=False)
 class GaussianClasses:
-    """p(x | C_k) = N(x | μ_k, Σ_k), the Σ_k kept as roots of their inverses."""
+    """Normal distributions p(x | C_k) = N(x | μ_k, Σ_k) of any real features, the Σ_k kept as roots of their inverses."""
 
     means: Floats
     """μ_k, shape (n_classes, n_features)."""
@@ -151,14 +140,11 @@ class GaussianClasses:
     """
 
     @classmethod
-    def estimate(
-        cls, features: Floats, classes: NDArray[np.int64], n_classes: int, *, separate: bool, shape: str, shrinkage: float | None
-    ) -> Self:
-        """The classes of documents with features, shape (n_docs, n_features), and class numbers, shape (n_docs,).
+    def estimate(cls, features: Floats, classes: Whole, n_classes: int, *, separate: bool, shape: str, shrinkage: float | None) -> Self:
+        """Return the distributions of documents with features, shape (n_docs, n_features), and class numbers, shape (n_docs,).
 
-        ``shape`` is full, diagonal or spherical, ``shrinkage`` the weight of the simpler covariance as `covariances` takes it:
-        0 is maximum likelihood, None chooses. A class without documents gets the mean of all and the shared covariance. Raises
-        `UsageError` if a covariance has no inverse.
+        ``shape`` is one of `SHAPES`, ``shrinkage`` as in `covariances`. A class without documents gets the mean of all and the shared
+        covariance. Raises `UsageError` if a covariance has no inverse.
         """
         means = class_means(features, classes, n_classes)
         centred = features - means[classes]
@@ -167,11 +153,11 @@ class GaussianClasses:
 
     @property
     def shares_covariance(self) -> bool:
-        """Whether boundaries are linear."""
+        """True if boundaries are linear."""
         return len(self.roots) == 1
 
     def log_density(self, features: Floats) -> Floats:
-        """log N(x | μ_k, Σ_k) = −½ [p log 2π + log |Σ_k| + (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)], shape (n_docs, n_classes), in nats."""
+        """Return log N(x | μ_k, Σ_k) = −½ [p log 2π + log |Σ_k| + (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)], shape (n_docs, n_classes), in nats."""
         diagonals = self.roots if self.roots.ndim == 2 else np.diagonal(self.roots, axis1=1, axis2=2)
         half_log_determinants = -np.log(diagonals).sum(axis=1)
         distances = self._distances_by_one_root(features) if self.shares_covariance else self._distances_by_roots(features)
@@ -179,9 +165,9 @@ class GaussianClasses:
         return density
 
     def boundary(self, prior: Floats) -> Boundary:
-        """The linear boundaries under class priors π, shape (n_classes,).
+        """Return w_k = Σ⁻¹ μ_k and w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k under class priors π, shape (n_classes,).
 
-        For two classes w = w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Raises `UsageError` if classes have covariances of their own.
+        For two classes w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Raises `UsageError` if classes have covariances of their own.
         """
         if not self.shares_covariance:
             raise UsageError("with separate covariances boundaries are not linear", hint="train with --covariance shared")
@@ -191,7 +177,7 @@ class GaussianClasses:
             return Boundary(weights, -0.5 * (weights * self.means).sum(axis=1) + np.log(prior))
 
     def _distances_by_one_root(self, features: Floats) -> Floats:
-        """|Uᵀ(x − μ_k)|², expanded: a product of matrices, about the middle of the means so that little is lost to rounding."""
+        """Return |Uᵀ(x − μ_k)|², expanded to use a product of matrices, about the middle of the means so that little is lost to rounding."""
         middle = self.means.mean(axis=0)
         points, means = (_times(rows - middle, self.roots[0]) for rows in (features, self.means))
         squares: Floats = (points**2).sum(axis=1)[:, np.newaxis] - 2 * points @ means.T + (means**2).sum(axis=1)
@@ -208,8 +194,8 @@ class GaussianClasses:
         return distances
 
 
-def class_means(features: Floats, classes: NDArray[np.int64], n_classes: int) -> Floats:
-    """μ_k, the mean of the documents of class k, shape (n_classes, n_features); for a class without documents that of all."""
+def class_means(features: Floats, classes: Whole, n_classes: int) -> Floats:
+    """Return μ_k, the mean of the documents of class k, shape (n_classes, n_features); for a class without documents that of all."""
     order = np.argsort(classes, kind="stable")
     present, starts, sizes = np.unique(classes[order], return_index=True, return_counts=True)
     means = np.zeros((n_classes, features.shape[1]))
@@ -220,16 +206,15 @@ def class_means(features: Floats, classes: NDArray[np.int64], n_classes: int) ->
 
 
 def _times(rows: Floats, root: Floats) -> Floats:
-    """Rows times U: one root or several, triangular or diagonal. Rows have a dimension more than a diagonal root, or as many as a triangular one."""
+    """Return rows times U, one or several. Rows have one dimension more than diagonal roots, or as many as triangular ones."""
     product: Floats = rows @ root if root.ndim == rows.ndim else rows * root[..., np.newaxis, :]
     return product
 
 
 def roots_of_inverses(covariances: Floats, least: float = 0.0) -> Floats:
-    """U of each covariance, full or diagonal, as `GaussianClasses.roots`.
+    """Return U of each covariance, full or diagonal, as in `GaussianClasses.roots`.
 
-    Raises `UsageError` if one has no inverse: a variance, given the other features, that is not above ``least`` or next to nothing of the
-    largest.
+    Raises `UsageError` if one has no inverse: a variance, given the other features, of at most ``least`` or `SINGULAR` of the largest.
     """
     lower = covariances if covariances.ndim == 2 else _lower_triangular(covariances)
     variances = lower if lower.ndim == 2 else np.diagonal(lower, axis1=1, axis2=2) ** 2
@@ -253,15 +238,29 @@ def _singular() -> UsageError:
     )
 
 
-MOST_ROOTS = 1 << 26
-"""Numbers that covariances may take in all: 512 MiB."""
+@dataclass(frozen=True, eq=False)
+class StandardNumbers:
+    """The numbers beside texts less their mean, in units of their standard deviation, over the whole corpus; shapes (n_columns,)."""
 
+    centres: Floats
+    scales: Floats
 
-LARGEST_ROOT = 1e30
-"""Of what comes from a file."""
+    @classmethod
+    def of(cls, statistics: ClassStatistics) -> Self:
+        """Return those of a corpus; a number that is the same everywhere has the scale 1."""
+        if statistics.moments is None:
+            return cls(np.empty(0), np.empty(0))
+        _, of_numbers = statistics.moments.parted(len(statistics.attributes.counts))
+        mean, variance = mean_and_variance(of_numbers.total())
+        return cls(mean[0], np.sqrt(np.where(variance[0] > 0, variance[0], 1.0)))
 
-
-LATENT_ROUNDING = 1e-6
+    def features(self, matrix: DocumentTermMatrix) -> Floats:
+        """Return the standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
+        if matrix.values is None:
+            return np.empty((matrix.n_documents, 0))
+        with np.errstate(over="ignore"):
+            values = (matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres) / self.scales
+        return np.asarray(np.clip(values, -FARTHEST, FARTHEST))
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,56 +271,60 @@ class GaussianDiscriminantAnalysis(Classifier):
     TAKES_NUMBERS: ClassVar[bool] = True
     TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = False
 
-    training: Training
     space: LatentSpace
     numbers: StandardNumbers
     gaussians: GaussianClasses
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """The model of all documents; raises `UsageError` if a covariance has no inverse or the covariances are too many."""
+        """Return the model of all documents; raise `UsageError` if a covariance has no inverse or the covariances are too many."""
         if training.documents is None:
             raise ValueError("--classifier gaussian needs the documents")
-        parameters, documents = training.parameters, training.documents
-        documents = documents.rows(
-            np.lexsort((documents.classes, documents.hashes))
-        )  # rounding would keep a trace of the order they came in
-        space = LatentSpace.of(training.statistics, training.selected, documents.matrix, parameters["latent"])
-        numbers = StandardNumbers.of(training.statistics)
-        _check_size(parameters, training.statistics.n_classes, space.projection.shape[1] + numbers.centres.size)
+        statistics, parameters, documents = training.statistics, training.parameters, training.documents
+        documents = documents.rows(np.lexsort((documents.classes, documents.hashes)))  # rounding depends on the order
+        space = LatentSpace.of(statistics, training.selected, documents.matrix, parameters["latent"])
+        numbers = StandardNumbers.of(statistics)
+        _check_size(parameters, statistics.n_classes, space.projection.shape[1] + numbers.centres.size)
         features, _, here = features_of(documents.matrix, space, numbers)
         gaussians = GaussianClasses.estimate(
             features[here],
             documents.classes[here],
-            training.statistics.n_classes,
+            statistics.n_classes,
             separate=parameters["covariance"] == "separate",
             shape=parameters["covariance_shape"],
             shrinkage=None if parameters["shrinkage"] == "auto" else parameters["shrinkage"],
         )
         return cls(training, space, numbers, GaussianClasses(_rounded(gaussians.means), _rounded(gaussians.roots)))
 
-    @cached_property
-    def prior(self) -> Floats:
-        """π_k, shape (n_classes,)."""
-        return class_prior(self.training.parameters["class_prior"], self.training.statistics)
-
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, NDArray[np.int64]]:
-        """log π_k + log N(x | μ_k, Σ_k), and the tokens and numbers that count; for a document without features log π_k."""
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+        """Return log π_k + log N(x | μ_k, Σ_k), and the tokens and numbers that count; for a document without features log π_k."""
         features, lengths, here = features_of(matrix, self.space, self.numbers)
-        with np.errstate(divide="ignore"):
-            scores = np.tile(np.log(self.prior), (matrix.n_documents, 1))
+        scores = np.tile(self.log_prior, (matrix.n_documents, 1))
         scores[here] += self.gaussians.log_density(features[here])
         return scores, lengths
 
-    def boundary(self) -> Boundary:
-        """The linear boundaries between classes, in latent features and then numbers as they are; raises `UsageError` with separate covariances."""
+    def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
+        """Return for each number of one document its scores less those with the corpus's mean in its place, shape (n_classes,), in nats."""
+        if matrix.values is None:
+            return
+        n_columns = matrix.values.shape[1]
+        for column, mean in zip(range(n_columns - self.numbers.centres.size, n_columns), self.numbers.centres, strict=True):
+            values = matrix.values.copy()
+            values[0, column] = mean
+            with_number, with_mean = (self.joint_log_likelihood(each)[0][0] for each in (matrix, matrix._replace(values=values)))
+            yield with_number - with_mean
+
+    def boundary(self) -> Boundary | None:
+        """Return the linear boundaries in latent features and then numbers as they are; None with separate covariances."""
+        if not self.gaussians.shares_covariance:
+            return None
         weights, bias = self.gaussians.boundary(self.prior)
         n_latent = self.space.projection.shape[1]
         of_numbers = weights[:, n_latent:] / self.numbers.scales
         return Boundary(np.hstack((weights[:, :n_latent], of_numbers)), bias - of_numbers @ self.numbers.centres)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """V, the means, and the roots of the inverse covariances, triangular ones without their zeros; all in float32."""
+        """Return V, the means, and the roots of the inverse covariances, triangular ones without their zeros; all in float32."""
         roots = self.gaussians.roots
         if roots.ndim == 3:
             roots = roots[:, *np.triu_indices(roots.shape[1])]
@@ -330,7 +333,7 @@ class GaussianDiscriminantAnalysis(Classifier):
 
     @classmethod
     def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The model that kept these arrays, empty ones left out; raises `ModelError` if none could have."""
+        """Return the model that had these `arrays`, empty ones left out; raise `ModelError` if no model can have had them."""
         _require(set(arrays) <= {"projection", "means", "roots"}, "what it keeps of Gaussian classes has other names")
         parameters, n_classes = training.parameters, training.statistics.n_classes
         projection, means, roots = (arrays.get(name, np.empty(0)) for name in ("projection", "means", "roots"))
@@ -364,39 +367,10 @@ class GaussianDiscriminantAnalysis(Classifier):
         return cls(training, space, numbers, GaussianClasses(means, roots))
 
 
-@dataclass(frozen=True, eq=False)
-class StandardNumbers:
-    """The numbers beside texts less their mean, in units of their standard deviation, over the whole corpus; shapes (n_columns,)."""
+def features_of(matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers) -> tuple[Floats, Whole, NDArray[np.bool_]]:
+    """Return latent features and standard numbers, shape (n_docs, n_features), the tokens and numbers that count, and which documents have all.
 
-    centres: Floats
-    scales: Floats
-
-    @classmethod
-    def of(cls, statistics: ClassStatistics) -> Self:
-        """Those of a corpus; a number that is the same everywhere has the scale 1."""
-        if statistics.moments is None:
-            return cls(np.empty(0), np.empty(0))
-        from nbtext.classifiers.attributed import mean_and_variance
-
-        _, of_numbers = statistics.moments.parted(len(statistics.attributes.counts))
-        mean, variance = mean_and_variance(of_numbers.total())
-        return cls(mean[0], np.sqrt(np.where(variance[0] > 0, variance[0], 1.0)))
-
-    def features(self, matrix: DocumentTermMatrix) -> Floats:
-        """The standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
-        if matrix.values is None:
-            return np.empty((matrix.n_documents, 0))
-        with np.errstate(over="ignore"):
-            values = (matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres) / self.scales
-        return np.asarray(np.clip(values, -FARTHEST, FARTHEST))
-
-
-def features_of(
-    matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers
-) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]:
-    """Latent features and standard numbers, shape (n_docs, n_features), the tokens and numbers that count, and which documents have all of them.
-
-    A document is left to the prior if it has no term that counts, where there are any, or lacks a number.
+    A document that lacks a number, or has no term that counts although there are such terms, is left to the prior.
     """
     latent, lengths = space.features(matrix)
     standard = numbers.features(matrix)
@@ -406,7 +380,7 @@ def features_of(
 
 
 def _rounded(numbers: Floats) -> Floats:
-    """To what float32 holds: the last digits depend on the machine, and so would the bytes of a model file."""
+    """Round to float32: the last digits depend on the machine, and so would the bytes of a model file."""
     return numbers.astype(np.float32).astype(np.float64)
 
 

@@ -1,14 +1,14 @@
 """Classifiers whose weights follow from the counts of terms by class, whole or weighted.
 
-Counts and presence add, so they come from the statistics. The others are sums over documents: they are made from all documents when the
-model is trained, and kept in the model file beside the statistics, which stay whole and exact.
+Counts and presence add, so their sums are in the statistics. The sums of other weights are computed from all documents in training and
+kept in the model file beside the statistics.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,70 +24,74 @@ if TYPE_CHECKING:
     from nbtext.classifiers.base import Training
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.settings import Settings
+    from nbtext.language_model.dirichlet import LanguageModels
 
 AUTO = 0.1
-"""The pseudo-count that ``auto`` means on weighted counts, of which there is no evidence; 0.03 to 0.3 do equally well on 20 Newsgroups."""
+"""The pseudo-count for ``auto`` on weighted counts, which have no evidence; 0.03 to 0.3 do equally well on 20 Newsgroups."""
 
-KEPT = "weighted_counts"
+WEIGHTED_COUNTS = "weighted_counts"
+"""The array in the model file."""
 
 
+@dataclass(frozen=True, eq=False)
 class WeightedCountsClassifier(LinearClassifier):
-    """A linear classifier that is estimated from weighted counts and scores weighted documents."""
+    """A linear classifier estimated from weighted counts, for documents weighted in the same way."""
 
     WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary", *OF_DOCUMENTS)
 
-    @classmethod
-    @abstractmethod
-    def of_counts(cls, training: Training, counts: ClassStatistics) -> Self:
-        """The model that follows from the statistics with weighted cells in place of counts."""
+    counts: ClassStatistics
+    """The statistics, with weighted cells in place of counts."""
 
     @property
-    @abstractmethod
-    def counts(self) -> ClassStatistics:
-        """The statistics, with weighted cells in place of counts."""
-
-    @property
-    @abstractmethod
     def weighting(self) -> str:
-        """How terms are weighted, as `nbtext.counts.weighting` takes it."""
+        """How terms are weighted, as `nbtext.counts.weighting.weighted` takes it."""
+        return str(self.training.parameters["weighting"])
+
+    @cached_property
+    def language_models(self) -> LanguageModels:
+        """The language models of the classes, over weighted counts."""
+        return self.training.language_models(self.counts)
 
     @classmethod
-    def needs_documents(cls, parameters: Settings) -> bool:
-        """Whether the weights are not in the statistics."""
+    def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return True if the sums of the weights are not in the statistics."""
         return parameters["weighting"] in OF_DOCUMENTS
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """The model that follows from the counts, and from the documents if their weights are not in them."""
+        """Return the model that follows from the counts, and from the documents if it needs them."""
         cells = weighted_cells(training.parameters["weighting"], training.statistics, training.selected, training.documents)
-        return cls.of_counts(training, replace(training.statistics, cell_counts=cells))
+        return cls(training, replace(training.statistics, cell_counts=cells))
 
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
-        """The weighted counts of the cells, where they need documents."""
-        return {KEPT: self.counts.cell_counts} if self.weighting in OF_DOCUMENTS else {}
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the weighted counts of the cells, if they need documents."""
+        return {WEIGHTED_COUNTS: self.counts.cell_counts} if self.weighting in OF_DOCUMENTS else {}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, NDArray[np.float64]]) -> Self:
-        """The model that kept these arrays; raises `ModelError` if none could have."""
-        needed = {KEPT} if cls.needs_documents(training.parameters) else set()
+    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
+        needed = {WEIGHTED_COUNTS} if cls.needs_documents(training.parameters) else set()
         if set(arrays) - needed:
             raise ModelError("the model is malformed: its weighted counts do not fit its weighting")
         if not needed:
             return cls.estimate(training)
-        kept = arrays.get(KEPT, np.empty(0))  # a file leaves empty arrays out
+        kept = arrays.get(WEIGHTED_COUNTS, np.empty(0))  # a file leaves empty arrays out
         cells, whole = kept.astype(np.float64), training.statistics.cell_counts
         if cells.shape != whole.shape or not np.all((cells >= 0) & (cells <= whole)):  # log(1 + n) and weights of unit length are below n
             raise ModelError("the model is malformed: its weighted counts do not fit its counts")
-        return cls.of_counts(training, replace(training.statistics, cell_counts=cells))
+        return cls(training, replace(training.statistics, cell_counts=cells))
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Settings) -> float:
-        """``auto`` is by evidence on counts; on weighted counts `AUTO` for each term."""
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+        """Return the pseudo-count of greatest evidence on counts, `AUTO` for each term on weighted counts."""
         if parameters["weighting"] == "counts":
             return super().smoothing(statistics, selected, parameters)
         return AUTO if parameters["prior_shape"] == "symmetric" else AUTO * max(int(np.count_nonzero(selected)), 1)
 
+    def adds_occurrences(self) -> bool:
+        """Return True if terms are not weighted."""
+        return self.weighting == "counts"
+
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """The weighted terms of documents."""
+        """Return the weighted terms of documents."""
         return weighted(matrix, self.weighting, self.counts)

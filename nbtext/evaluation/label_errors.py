@@ -72,7 +72,7 @@ def suspects(statistics: ClassStatistics, documents: CountedDocuments, parameter
 
 def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
     """All documents, each scored by a model without it: of all others, or for a classifier that cannot do that by folds."""
-    if class_for(statistics, parameters).leaves_one_out(parameters):
+    if class_for(statistics, parameters).LEAVES_ONE_OUT:
         yield from left_out(statistics, documents, parameters)
         return
     subsets = Subsets(statistics, documents)

@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import parted
-from nbtext.classifiers.base import LinearClassifier
 from nbtext.model.changing import changed_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
-    from nbtext.classifiers.attributed import AttributedClassifier
     from nbtext.classifiers.base import Classifier
-    from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.explain.word_walk import LocatedWords
     from nbtext.model.text_classifier import TextClassifier
@@ -51,49 +46,10 @@ def attribute_contributions(
 
 def attribute_scores(model: TextClassifier, matrix: DocumentTermMatrix, document: bytes) -> list[tuple[str, str, Floats]]:
     """The name and value of each attribute that a document has, and what it adds to the scores, shape (n_classes,)."""
-    from nbtext.classifiers.attributed import AttributedClassifier
-
-    classifier = model.classifier
-    if not isinstance(classifier, AttributedClassifier):
+    if not model.statistics.attributes.names:
         return []
-    named = zip(model.statistics.attributes.names, parted(document)[1], _scores(classifier, matrix), strict=False)
+    named = zip(model.statistics.attributes.names, parted(document)[1], model.classifier.attribute_scores(matrix), strict=False)
     return [(name, value, scores) for name, value, scores in named if value]
-
-
-def _scores(classifier: AttributedClassifier, matrix: DocumentTermMatrix) -> Iterator[Floats]:
-    """What each attribute adds to the scores, shape (n_classes,), in the order of the values of a document."""
-    n_classes = classifier.text.joint_log_likelihood(matrix)[0].shape[1]
-    for attribute in classifier.categorical:
-        scores = np.zeros((1, n_classes))
-        attribute.add_log_likelihood(scores, matrix)
-        yield scores[0]
-    if matrix.values is None or classifier.counts is None:
-        return
-    n_counts = classifier.counts.rates.shape[1]
-    for column in range(matrix.values.shape[1]):
-        scores = np.zeros((1, n_classes))
-        if column >= n_counts and classifier.numbers is None:
-            yield _beyond_mean(classifier, matrix, column)
-            continue
-        of_kind, first = (classifier.counts, 0) if column < n_counts or classifier.numbers is None else (classifier.numbers, n_counts)
-        alone = np.full((1, n_counts if of_kind is classifier.counts else matrix.values.shape[1] - n_counts), np.nan)
-        alone[0, column - first] = matrix.values[0, column]
-        of_kind.add_log_likelihood(scores, alone)
-        yield scores[0]
-
-
-def _beyond_mean(classifier: AttributedClassifier, matrix: DocumentTermMatrix, column: int) -> Floats:
-    """The scores of the document less those with the corpus's mean in place of a number, shape (n_classes,)."""
-    from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
-
-    if matrix.values is None or not isinstance(classifier.text, GaussianDiscriminantAnalysis):
-        raise TypeError("only Gaussian classes have numbers among their features")
-    centres = classifier.text.numbers.centres
-    values = matrix.values.copy()
-    values[0, column] = centres[column - (values.shape[1] - centres.size)]
-    as_it_is, as_usual = (classifier.text.joint_log_likelihood(of)[0][0] for of in (matrix, matrix._replace(values=values)))
-    found: Floats = as_it_is - as_usual
-    return found
 
 
 def _difference(scores: Floats, pair: tuple[int, int]) -> float:
@@ -139,16 +95,12 @@ def term_contributions(
     ``answers`` and ``rivals`` are class numbers, shape (n_docs,). With what `bias` says the contributions of a document sum to the difference of its
     scores, before any calibration. nan where a term rules out both classes. None for a classifier whose scores are no sums over terms.
     """
-    if isinstance(classifier, LinearClassifier):
-        matrix = classifier.features(matrix.of_terms(classifier.known()))
-        documents = matrix.entry_documents
-        return matrix, _by_weights(classifier, matrix, answers[documents], rivals[documents])
-    pairs = _of_pairs(classifier)
-    if pairs is None:
+    additive = classifier.additive
+    if additive is None:
         return None
-    matrix = matrix.of_terms(pairs.training.selected)
+    matrix = additive.features(matrix.of_terms(additive.known()))
     documents = matrix.entry_documents
-    return matrix, _by_rises(pairs, matrix, answers[documents], rivals[documents])
+    return matrix, additive.advantages(matrix, answers[documents], rivals[documents])
 
 
 def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
@@ -156,27 +108,16 @@ def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
 
     −1 also everywhere under a classifier whose scores are no sums over terms: no term rules anything out there.
     """
-    first, pairs = np.full(n_classes, -1), _of_pairs(classifier)
-    if isinstance(classifier, LinearClassifier):
-        known = classifier.known()
-    elif pairs is not None:
-        known = pairs.training.selected
-    else:
+    first, additive = np.full(n_classes, -1), classifier.additive
+    if additive is None:
         return first
-    left, step = np.flatnonzero(known[terms]), max(WEIGHTS_AT_ONCE // n_classes, 1)
+    left, step = np.flatnonzero(additive.known()[terms]), max(WEIGHTS_AT_ONCE // n_classes, 1)
     for begin in range(0, left.size, step):
         places = left[begin : begin + step]
-        impossible = _without_probability(classifier, terms[places])
+        impossible = np.isneginf(additive.term_scores(terms[places], np.ones(places.size, np.int64)))
         new = impossible.any(axis=0) & (first < 0)
         first[new] = places[impossible.argmax(axis=0)[new]]
     return first
-
-
-def _without_probability(classifier: Classifier, terms: Whole) -> NDArray[np.bool_]:
-    if isinstance(classifier, LinearClassifier):
-        return np.isneginf(classifier.weights(terms))
-    pairs = _of_pairs(classifier)
-    return np.zeros((terms.size, 1), bool) if pairs is None else np.equal(pairs.language_models.probability(terms), 0)
 
 
 def of_classes(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
@@ -184,19 +125,13 @@ def of_classes(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | N
 
     None where that depends on the other terms, as it does where weights are scaled to unit length.
     """
-    if isinstance(classifier, LinearClassifier):
-        features = classifier.features(matrix)
-        alone = classifier.features(_each_alone(matrix))
-        if features.terms.size != matrix.terms.size or not np.array_equal(alone.counts, features.counts):
-            return None
-        found: Floats = features.counts[:, np.newaxis] * classifier.weights(matrix.terms)
-        return found
-    pairs = _of_pairs(classifier)
-    if pairs is None:
+    additive = classifier.additive
+    if additive is None:
         return None
-    from nbtext.language_model.polya import log_rise
-
-    return log_rise(pairs.concentration * pairs.language_models.probability(matrix.terms), matrix.counts)
+    features, alone = additive.features(matrix), additive.features(_each_alone(matrix))
+    if features.terms.size != matrix.terms.size or not np.array_equal(alone.counts, features.counts):
+        return None
+    return additive.term_scores(matrix.terms, features.counts)
 
 
 def _each_alone(matrix: DocumentTermMatrix) -> DocumentTermMatrix:
@@ -210,17 +145,7 @@ def bias(classifier: Classifier) -> Floats | None:
 
     The log class prior; with Bernoulli also what the absence of every term says. What is the same in every class is left out.
     """
-    if isinstance(classifier, LinearClassifier):
-        return classifier.bias
-    pairs = _of_pairs(classifier)
-    return None if pairs is None else pairs.log_prior
-
-
-def difference(of_answers: Floats, of_rivals: Floats) -> Floats:
-    """The one less the other, nan without a warning where both are infinite."""
-    with np.errstate(invalid="ignore"):
-        found: Floats = of_answers - of_rivals
-    return found
+    return None if classifier.additive is None else classifier.additive.bias
 
 
 def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) -> Floats:
@@ -236,41 +161,3 @@ def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) 
         np.float64
     )
     return of_words
-
-
-def _of_pairs(classifier: Classifier) -> DirichletMultinomialNaiveBayes | None:
-    """A classifier whose scores are sums over pairs of a term and its count."""
-    from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
-
-    return classifier if isinstance(classifier, DirichletMultinomialNaiveBayes) else None
-
-
-def _by_weights(linear: LinearClassifier, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
-    """x_jd (w_j,answer − w_j,rival) of each entry; the weights are asked for some terms at a time."""
-    terms, places = np.unique(matrix.terms, return_inverse=True)
-    step = max(WEIGHTS_AT_ONCE // linear.bias.size, 1)
-    nats = np.empty(matrix.terms.size)
-    for begin in range(0, terms.size, step):
-        weights = linear.weights(terms[begin : begin + step])
-        here = np.flatnonzero((places >= begin) & (places < begin + step))
-        rows = places[here] - begin
-        nats[here] = matrix.counts[here] * difference(weights[rows, answers[here]], weights[rows, rivals[here]])
-    return nats
-
-
-def _by_rises(classifier: DirichletMultinomialNaiveBayes, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
-    """log Γ(s·φ + n) − log Γ(s·φ) under the answer less the same under the rival, of each entry.
-
-    The part of the likelihood that depends on the document's length alone is the same in every class, for all have one concentration.
-    """
-    from nbtext.language_model.polya import log_rise
-
-    step = max(WEIGHTS_AT_ONCE // classifier.log_prior.size, 1)
-    nats = np.empty(matrix.terms.size)
-    for begin in range(0, nats.size, step):
-        part = slice(begin, begin + step)
-        means = classifier.concentration * classifier.language_models.probability(matrix.terms[part].astype(np.int64))
-        of_both = np.stack((answers[part], rivals[part]), axis=1)
-        rises = log_rise(np.take_along_axis(means, of_both, axis=1), matrix.counts[part].astype(np.int64))
-        nats[part] = difference(rises[:, 0], rises[:, 1])
-    return nats

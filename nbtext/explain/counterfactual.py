@@ -35,7 +35,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import parted
-from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.counts.counting import document_counter
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.decision import NO_ANSWER, minimum_error
@@ -406,8 +405,7 @@ def removal(changed: ChangedTexts) -> Removal:
 
 def adds_up(model: TextClassifier) -> bool:
     """Whether scores are sums over the occurrences of terms, whatever else stands in the document."""
-    linear = model.linear
-    return isinstance(linear, WeightedCountsClassifier) and linear.weighting == "counts" and model.parameters["ngrams"] == 1
+    return model.classifier.of_texts.adds_occurrences() and model.parameters["ngrams"] == 1
 
 
 def finite(nats: Floats) -> Floats:

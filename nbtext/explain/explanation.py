@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import parted
+from nbtext.classifiers.base import difference
 from nbtext.counts.counting import document_counter
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError
@@ -25,7 +26,6 @@ from nbtext.explain.contributions import (
     attribute_contributions,
     attribute_scores,
     bias,
-    difference,
     left_out_contributions,
     ruling_out,
     shared_out,

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbtext.counts.categories import shown
 from nbtext.inspection.terms import attributes_overview
-from nbtext.language_model.measures import CELLS_AT_ONCE, jensen_shannon_parts
+from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
 from nbtext.model.state import State, to_plain
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def moved_terms(old: TextClassifier, new: TextClassifier, top: int) -> Moved:
     weights = (old.prior[sides[0].classes] + new.prior[sides[1].classes]) / 2
     divergence = np.zeros(len(labels))
     best, values = np.empty(0, np.int64), np.empty((3, 0))
-    step = max(CELLS_AT_ONCE // max(len(labels), 1), 1)
+    step = max(CACHED_CELLS // max(len(labels), 1), 1)
     for begin in range(0, len(vocabulary) if labels else 0, step):
         p, q = (side.probability(begin, min(begin + step, len(vocabulary))) for side in sides)
         parts = jensen_shannon_parts(p, q)

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
-from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import most_frequent_forms
 from nbtext.language_model.sampling import (
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.classifiers.base import TermProbabilities
     from nbtext.model.text_classifier import TextClassifier
 
     Floats = NDArray[np.float64]
@@ -57,8 +56,9 @@ class DocumentGenerator:
         """Raises `UsageError` if there are no words to draw, or for a draw of parameters that have no posterior."""
         self._model, self._draw, self._seed = model, draw, seed
         classifier = model.classifier.of_texts
-        self._bernoulli = classifier if isinstance(classifier, BernoulliNaiveBayes) else None
-        self._polya = classifier if isinstance(classifier, DirichletMultinomialNaiveBayes) else None
+        probabilities = classifier.term_probabilities()
+        self._coins = probabilities if probabilities is not None and probabilities.absence is not None else None
+        self._polya = classifier.polya_models()
         if draw and self._polya is not None:
             raise UsageError(
                 "--draw does not go with a dirichlet-multinomial model: every document has a draw of its own", hint="leave --draw out"
@@ -79,7 +79,7 @@ class DocumentGenerator:
         ``length`` is the number of tokens, by default drawn: Poisson with the mean of the class's documents, at least 1. Raises `UsageError`
         for a class that there is not or that has no words, and for a length where coins decide it.
         """
-        if length is not None and self._bernoulli is not None:
+        if length is not None and self._coins is not None:
             raise UsageError("--length does not go with a bernoulli model: every word has a coin", hint="leave --length out")
         classes = self._model.classes_
         if label is not None and label not in classes:
@@ -100,15 +100,15 @@ class DocumentGenerator:
 
     def probability(self, number: int) -> Floats:
         """What is drawn from for a class: φ_jk among the words, or with coins θ_jk; shape (n_words,)."""
-        if self._bernoulli is not None:
-            return self._drawn_coins(number) if self._draw else _column(self._bernoulli, self._words, number)
+        if self._coins is not None:
+            return self._drawn_coins(number) if self._draw else _column(self._coins, self._words, len(self._model.classes_), number)
         weights = self._weights(number)
         return draw_dirichlet(weights, random_source(self._seed, number)) if self._draw else weights / weights.sum()
 
     def _drawing(self, number: int) -> Callable[[int | None, np.random.Generator], NDArray[np.int64]]:
         """What draws the words of a document of a class, as places among those that can be drawn, given a length or None."""
         probability = self.probability(number)
-        if self._bernoulli is not None:
+        if self._coins is not None:
             return lambda _, random: draw_coins(probability, random)
         urn, mean = Categorical(probability), self._mean_length(number)
         if self._polya is None:
@@ -118,7 +118,7 @@ class DocumentGenerator:
 
     def _weights(self, number: int) -> Floats:
         """φ_jk of the words of a class, or the parameters of their posterior."""
-        models = self._model.language_models if self._polya is None else self._polya.language_models
+        models = self._model.language_models if self._polya is None else self._polya.means
         weights = posterior(models, self._words, number) if self._draw else predictive(models, self._words, number)
         if not weights.any():
             raise UsageError(f"class {self._model.classes_[number]} has no words to draw", hint="train with --smoothing above 0")
@@ -152,7 +152,7 @@ def _words(model: TextClassifier) -> NDArray[np.int64]:
     return np.flatnonzero(single)
 
 
-def _column(bernoulli: BernoulliNaiveBayes, terms: NDArray[np.int64], label: int) -> Floats:
+def _column(coins: TermProbabilities, terms: NDArray[np.int64], n_classes: int, label: int) -> Floats:
     """θ_jk of some terms in one class, shape (n,)."""
-    step = max(_AT_ONCE // bernoulli.prior.size, 1)
-    return np.concatenate([bernoulli.probability(terms[begin : begin + step])[:, label] for begin in range(0, terms.size, step)])
+    step = max(_AT_ONCE // n_classes, 1)
+    return np.concatenate([coins.probability(terms[begin : begin + step])[:, label] for begin in range(0, terms.size, step)])

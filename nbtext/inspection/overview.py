@@ -20,7 +20,7 @@ from nbtext.counts.counting import document_counter
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import attributes_overview, ranking, term_name
 from nbtext.language_model.measures import (
-    HeldOut,
+    HeldOutText,
     held_out,
     jensen_shannon,
     log_evidence_of_classes,
@@ -83,7 +83,7 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
     """
     number = {label: place for place, label in enumerate(model.classes_)}
     counter = document_counter(model.analysis, model.statistics.vocabulary)
-    sums, others = HeldOut.empty(len(number)), Counter[str]()
+    sums, others = HeldOutText.empty(len(number)), Counter[str]()
     for block in blocks(labelled, lambda document: len(document[1])):
         others.update(label for label, _ in block if label not in number)
         known = [(number[label], text) for label, text in block if label in number]
@@ -93,7 +93,7 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
             )
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
-    whole = HeldOut(*(column.sum(keepdims=True) for column in sums))
+    whole = HeldOutText(*(column.sum(keepdims=True) for column in sums))
     return {
         "classes": {label: _plain(sums, place) for label, place in number.items()},
         "all": _plain(whole, 0),
@@ -101,7 +101,7 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
     }
 
 
-def _plain(sums: HeldOut, place: int) -> dict[str, Any]:
+def _plain(sums: HeldOutText, place: int) -> dict[str, Any]:
     log_likelihood, of_tokens = sums.log_likelihood[place].item(), sums.perplexity[place].item()
     return {
         "documents": int(sums.documents[place]),
@@ -194,14 +194,10 @@ def _boundary(model: TextClassifier) -> dict[str, dict[str, Any]] | None:
 
     w_0 is None for a class that the prior rules out.
     """
-    if model.parameters["classifier"] != "gaussian":
+    boundary = model.classifier.of_texts.boundary()
+    if boundary is None:
         return None
-    from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
-
-    classifier = model.classifier.of_texts
-    if not isinstance(classifier, GaussianDiscriminantAnalysis) or not classifier.gaussians.shares_covariance:
-        return None
-    weights, bias = (np.round(part, 9).tolist() for part in classifier.boundary())
+    weights, bias = (np.round(part, 9).tolist() for part in boundary)
     return {label: {"w_0": w_0 if w_0 > -np.inf else None, "w": w} for label, w_0, w in zip(model.classes_, bias, weights, strict=True)}
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.classifiers.attributed import CategoricalAttribute, NormalAttributes, PoissonAttributes
+    from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute, NormalAttributes, PoissonAttributes
     from nbtext.counts.counting import TermIds
     from nbtext.model.text_classifier import TextClassifier
 
@@ -64,26 +64,22 @@ def term_name(model: TextClassifier, term: int) -> str:
 
 def attributes_overview(model: TextClassifier) -> dict[str, dict[str, Any]]:
     """Each attribute's kind, its documents and its distribution in each class, by name; empty for a model of texts alone."""
-    from nbtext.classifiers.attributed import AttributedClassifier
-
-    classifier = model.classifier
-    if not isinstance(classifier, AttributedClassifier):
+    attributes = model.classifier.attributes
+    if attributes is None:
         return {}
     names = model.statistics.attributes
-    found = {name: _category(model, of) for name, of in zip(names.categorical, classifier.categorical, strict=True)}
+    found = {name: _category(model, of) for name, of in zip(names.categorical, attributes.categorical, strict=True)}
     for place, name in enumerate(names.counts):
-        found[name] = _count(model, classifier.counts, place)
+        found[name] = _count(model, attributes.counts, place)
     for place, name in enumerate(names.numeric):
-        found[name] = _number(model, classifier.numbers, len(names.counts), place)
+        found[name] = _number(model, attributes.numbers, len(names.counts), place)
     return found
 
 
 def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
-    if not model.statistics.attributes.names:
+    if not model.statistics.attributes.names or model.classifier.attributes is None:
         return ()
-    from nbtext.classifiers.attributed import AttributedClassifier
-
-    return model.classifier.categorical if isinstance(model.classifier, AttributedClassifier) else ()
+    return model.classifier.attributes.categorical
 
 
 def _category(model: TextClassifier, attribute: CategoricalAttribute) -> dict[str, Any]:

@@ -1,18 +1,12 @@
-"""Terms whose pseudo-count is another than that of all others: an asymmetric Dirichlet prior with α_j given term by term.
+"""Class language models: categorical distributions over the vocabulary, estimated from counts under a Dirichlet prior.
 
-Source: Gambosi's notes, "Probabilistic learning" (the Dirichlet distribution in its general form, α_1, …, α_V).
+Symbols: m_jk occurrences of term j in class k, N_k tokens of class k, V terms, α the Dirichlet parameters, α_0 their sum. The α_j may be the
+same for all terms, in proportion to the whole corpus, or given term by term. The posterior of one component of a Dirichlet is a Beta,
+φ_jk ~ Beta(m_jk + α_j, N_k + α_0 − m_jk − α_j), which gives credible intervals.
 
-
-Class language models: categorical distributions over the vocabulary, estimated from counts under a Dirichlet prior.
-
-Symbols: m_jk occurrences of term j in class k, N_k tokens of class k, V terms, α the Dirichlet parameters, α_0 their sum. Source for
-all three estimates: G. Gambosi, Machine Learning course notes, "Probabilistic learning"; smoothing as pseudo-counts: Manning, Raghavan,
-Schütze, Introduction to Information Retrieval (IIR), eq. 13.7.
-
-How sure a model can be of a term's probability: the posterior of a coin, and of one component of a Dirichlet, is a Beta.
-
-φ_jk ~ Beta(m_jk + α_j, N_k + α_0 − m_jk − α_j). Source: Gambosi's notes, "Probabilistic learning"; A. Gelman and others, Bayesian data
-analysis (2013), sections 2.4 and 3.4.
+Sources: G. Gambosi, Machine Learning course notes, "Probabilistic learning", for priors and estimates; C. Manning, P. Raghavan, H. Schütze,
+Introduction to Information Retrieval (IIR), eq. 13.7, for smoothing as pseudo-counts; A. Gelman et al., Bayesian data analysis, 3rd ed.
+(2013), sections 2.4 and 3.4, for intervals.
 """
 
 from __future__ import annotations
@@ -37,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OwnPseudoCounts:
-    """A_j of some terms; ``others``, as the methods take it, is A of all other terms."""
+    """A_j of terms that have a pseudo-count of their own; ``others``, an argument of the methods, is A of all other terms."""
 
     terms: Whole
     """Ascending, shape (n,)."""
@@ -46,7 +40,7 @@ class OwnPseudoCounts:
 
     @classmethod
     def of_terms(cls, numbers: Mapping[int, float], others: float) -> OwnPseudoCounts:
-        """From numbers by term; those that are as all others are have none of their own."""
+        """Return the pseudo-counts of ``numbers`` by term id, without those equal to ``others``."""
         own = sorted((term, number) for term, number in numbers.items() if number != others)
         return cls(np.array([term for term, _ in own], np.int64), np.array([number for _, number in own], np.float64))
 
@@ -54,7 +48,7 @@ class OwnPseudoCounts:
         return self.terms.size
 
     def find(self, terms: Whole) -> tuple[NDArray[np.bool_], Floats]:
-        """Which of some terms have one of their own, shape (n,), and what those have, in the order given."""
+        """Return which of n terms have one of their own, shape (n,), and the pseudo-counts of those, in the order given."""
         if not self.terms.size:
             return np.zeros(terms.size, np.bool_), np.empty(0)
         place = np.minimum(np.searchsorted(self.terms, terms), self.terms.size - 1)
@@ -62,36 +56,36 @@ class OwnPseudoCounts:
         return here, self.numbers[place[here]]
 
     def of(self, terms: Whole, others: float) -> Floats:
-        """A_j of some terms, shape (n,)."""
+        """Return A_j of terms, shape (n,)."""
         found = np.full(terms.size, float(others))
         here, numbers = self.find(terms)
         found[here] = numbers
         return found
 
     def among(self, selected: NDArray[np.bool_]) -> OwnPseudoCounts:
-        """Those of the selected terms."""
+        """Return those of the selected terms; ``selected`` has the shape (n_terms,)."""
         here = selected[self.terms]
         return OwnPseudoCounts(self.terms[here], self.numbers[here])
 
     def least(self, others: float) -> float:
-        """The smallest A_j there is."""
+        """Return the smallest A_j."""
         return min(others, float(self.numbers.min(initial=np.inf)))
 
 
 NO_OWN = OwnPseudoCounts(np.empty(0, np.int64), np.empty(0))
-"""All terms have the same."""
+"""All terms have the same pseudo-count."""
 
 
 def maximum_likelihood(counts: Floats, tokens: Floats) -> Floats:
-    """φ_jk = m_jk / N_k; a term not seen in a class has probability zero there, the "black swan".
+    """Return φ_jk = m_jk / N_k; a term not seen in a class has probability zero there, the "black swan".
 
-    ``counts`` m_jk and ``tokens`` N_k have shapes that broadcast, such as (n_terms, n_classes) and (n_classes,), and φ has that of both.
+    ``counts`` m_jk and ``tokens`` N_k have shapes that broadcast to that of φ, such as (n_terms, n_classes) and (n_classes,).
     """
     return share(counts, tokens)
 
 
 def maximum_a_posteriori(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float, n_terms: int) -> Floats:
-    """φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior; every α_j at least 1.
+    """Return φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior; every α_j at least 1.
 
     Shapes as in `maximum_likelihood`; ``alpha`` is of shape (n_terms, 1), or one number for all terms.
     """
@@ -99,7 +93,7 @@ def maximum_a_posteriori(counts: Floats, tokens: Floats, alpha: Floats | float, 
 
 
 def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float) -> Floats:
-    """φ_jk = (m_jk + α_j) / (N_k + α_0), the mean of the posterior: the probability that the next token is term j.
+    """Return φ_jk = (m_jk + α_j) / (N_k + α_0), the mean of the posterior: the probability that the next token is term j.
 
     Shapes as in `maximum_a_posteriori`.
 
@@ -110,7 +104,7 @@ def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_
 
 
 def share(part: Floats, whole: Floats) -> Floats:
-    """part / whole; 0 where the whole is 0: a class of no tokens and no pseudo-counts has seen no term."""
+    """Return part / whole, 0 where the whole is 0: in a class without tokens and pseudo-counts."""
     shares: Floats = np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
     return shares
 
@@ -119,22 +113,22 @@ def share(part: Floats, whole: Floats) -> Floats:
 class LanguageModels:
     """φ: for every class a categorical distribution over the selected terms.
 
-    ``smoothing`` is the pseudo-count A added to each count, but for terms with an A_j of their own; with the prior shape ``background`` it is
-    μ, and term j gets μ·p(j | corpus). Both mean and MAP add it: α_j is the pseudo-count under the mean and one more under MAP.
+    ``smoothing`` is the pseudo-count A added to the count of each term without an A_j of its own; with the prior shape ``background`` it is μ,
+    and μ·p(j | corpus) is added. Mean and MAP both add it: α_j is the pseudo-count under the mean and one more under MAP.
     """
 
     statistics: ClassStatistics
     selected: NDArray[np.bool_]
-    """The terms that the distributions are over, shape (n_terms,)."""
+    """The terms of the distributions, shape (n_terms,)."""
     smoothing: float
     prior_shape: str
     estimate: str
     own: OwnPseudoCounts = NO_OWN
-    """None with the prior shape ``background``."""
+    """Empty with the prior shape ``background``."""
 
     @property
     def n_selected(self) -> int:
-        """V, the number of terms the distributions are over."""
+        """V, the number of selected terms."""
         return int(np.count_nonzero(self.selected))
 
     @cached_property
@@ -144,14 +138,14 @@ class LanguageModels:
 
     @cached_property
     def pseudo_tokens(self) -> float:
-        """What the prior adds to the tokens of a class: the sum of the pseudo-counts of all selected terms."""
+        """The sum of the pseudo-counts of all selected terms, which the prior adds to the tokens of a class."""
         if self.prior_shape == "background":
             return self.smoothing
         own = self.own.among(self.selected)
         return self.smoothing * (self.n_selected - len(own)) + float(own.numbers.sum())
 
     def pseudo_tokens_without(self, gone: DocumentTermMatrix) -> Floats:
-        """`pseudo_tokens` without the selected terms that each document holds, shape (n_docs,); not for the prior shape ``background``."""
+        """Return `pseudo_tokens` without the selected terms of each document, shape (n_docs,); not for the prior shape ``background``."""
         own, (here, numbers) = self.own.among(self.selected), self.own.find(gone.terms)
         of_entry = gone.entry_documents
         own_gone = np.bincount(of_entry[here], minlength=gone.n_documents)
@@ -160,34 +154,34 @@ class LanguageModels:
         pseudo_tokens: Floats = self.smoothing * (self.n_selected - len(own) - (gone.entries - own_gone)) + of_own
         return pseudo_tokens
 
-    def pseudo_counts(self, terms: NDArray[np.int64]) -> tuple[Floats, float]:
-        """What the prior adds to the counts of some terms, shape (n, 1), and its sum over all selected terms."""
+    def pseudo_counts(self, terms: Whole) -> tuple[Floats, float]:
+        """Return the pseudo-counts of terms, shape (n, 1), and their sum over all selected terms."""
         if self.prior_shape == "symmetric":
             return self.own.of(terms, self.smoothing)[:, np.newaxis], self.pseudo_tokens
         background = share(self.statistics.term_counts[terms], self.class_tokens.sum())
         return self.smoothing * background[:, np.newaxis], self.pseudo_tokens
 
-    def probability(self, terms: NDArray[np.int64]) -> Floats:
-        """φ_jk of some selected terms, shape (n, n_classes)."""
+    def probability(self, terms: Whole) -> Floats:
+        """Return φ_jk of selected terms, shape (n, n_classes)."""
         counts = self.statistics.counts_of(terms).astype(np.float64)
         pseudo_counts, total = self.pseudo_counts(terms)
         return ESTIMATES[self.estimate](counts, self.class_tokens, pseudo_counts, total, self.n_selected)
 
-    def probability_in(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Floats:
-        """φ_jk of pairs of a selected term and a class in which it occurs, shape (n,)."""
+    def probability_in(self, terms: Whole, classes: Whole) -> Floats:
+        """Return φ_jk of pairs of a selected term and a class in which it occurs, shape (n,)."""
         counts = self.statistics.counts_in(terms, classes).astype(np.float64)
         pseudo_counts, total = self.pseudo_counts(terms)
         return ESTIMATES[self.estimate](counts, self.class_tokens[classes], pseudo_counts[:, 0], total, self.n_selected)
 
     def log_unseen(self) -> Floats:
-        """log φ_jk of a term that no document held so far, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
+        """Return log φ_jk of a term that no document held, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
         tokens, total = self.class_tokens, self.pseudo_tokens
         of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(tokens.sum(), 1.0)
         with np.errstate(divide="ignore"):
             return np.log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
 
-    def log_probability(self, terms: NDArray[np.int64]) -> Floats:
-        """log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood says impossible."""
+    def log_probability(self, terms: Whole) -> Floats:
+        """Return log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood is 0."""
         with np.errstate(divide="ignore"):
             return np.log(self.probability(terms))
 
@@ -204,7 +198,7 @@ ESTIMATES: dict[str, Callable[[Floats, Floats, Floats, float, int], Floats]] = {
 CREDIBLE = 0.95
 
 
-def beta_intervals(a: NDArray[np.float64], b: NDArray[np.float64], credible: float = CREDIBLE) -> NDArray[np.float64]:
+def beta_intervals(a: Floats, b: Floats, credible: float = CREDIBLE) -> Floats:
     """Return the central intervals that hold a probability of ``credible`` under Beta(a, b), of the shape of ``a`` with 2 behind it.
 
     ``a`` and ``b`` have the same shape; nan where one of them is not above 0, for then there is no such distribution.
@@ -217,15 +211,15 @@ def beta_intervals(a: NDArray[np.float64], b: NDArray[np.float64], credible: flo
     return np.stack(ends, axis=-1)
 
 
-def credible_intervals(models: LanguageModels, terms: NDArray[np.int64], credible: float = CREDIBLE) -> NDArray[np.float64]:
-    """Return the central credible intervals of φ_jk of some selected terms, shape (n, n_classes, 2).
+def credible_intervals(models: LanguageModels, terms: Whole, credible: float = CREDIBLE) -> Floats:
+    """Return the central credible intervals of φ_jk of selected terms, shape (n, n_classes, 2).
 
     nan where there is no such posterior: under maximum likelihood, and without pseudo-counts for a term that the class has not seen, or that
-    is all that it has seen.
+    is the only one it has seen.
     """
     if models.estimate == "ml":
         return np.full((terms.size, models.statistics.n_classes, 2), np.nan)
     more = float(models.estimate == "map")
     pseudo_counts, total = models.pseudo_counts(terms)
-    this = models.statistics.counts_of(terms) + pseudo_counts + more
-    return beta_intervals(this, models.class_tokens + total + more * models.n_selected - this, credible)
+    a = models.statistics.counts_of(terms) + pseudo_counts + more
+    return beta_intervals(a, models.class_tokens + total + more * models.n_selected - a, credible)

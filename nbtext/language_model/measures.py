@@ -1,18 +1,12 @@
-"""How far apart language models are: the Jensen–Shannon divergence. Source: J. Lin, Divergence measures based on the Shannon entropy (1991).
+"""Measures of language models: how far apart they are, how well they predict text, and how well they fit the counts. In nats.
 
-JS(p, q) = ½ Σ_j [p_j log(p_j / m_j) + q_j log(q_j / m_j)] with m = (p + q)/2, in nats: 0 for equal distributions, log 2 for those that have no
-term in common. It is finite where one has a term that the other has not, and its square root is a distance.
-
-
-How well language models foresee text that they were not estimated from: perplexity, the number of equally probable terms that would be as hard.
-
-Source: D. Jurafsky, J. Martin, Speech and language processing (2009), section 4.4; F. Jelinek and others (1977).
-
-How well a class prior and class language models fit the counts, at a price for freedom: evidence, AIC, BIC. In nats.
-
-They compare settings over the same counts only: the probability of other counts, of another vocabulary or of n-grams, is another question.
-Sources: Gambosi's notes, "Model selection"; H. Akaike, A new look at the statistical model identification (1974); G. Schwarz, Estimating the
-dimension of a model (1978).
+- Jensen–Shannon divergence: JS(p, q) = ½ Σ_j [p_j log(p_j / m_j) + q_j log(q_j / m_j)] with m = (p + q)/2. It is 0 for equal distributions and
+  log 2 for those without a common term; its square root is a distance. Source: J. Lin, Divergence measures based on the Shannon entropy (1991).
+- Perplexity of held-out text: the number of equally probable terms that would be as hard to predict. Source: D. Jurafsky, J. Martin, Speech
+  and language processing (2009), section 4.4; F. Jelinek and others (1977).
+- Evidence, AIC and BIC of class prior and language models. They compare settings over the same counts only, not vocabularies, selections or
+  n-grams of different size. Sources: Gambosi's notes, "Model selection"; H. Akaike, A new look at the statistical model identification
+  (1974); G. Schwarz, Estimating the dimension of a model (1978).
 """
 
 from __future__ import annotations
@@ -33,25 +27,25 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-CELLS_AT_ONCE = 1 << 18
-"""Few enough to stay in the processor's cache while every pair of classes goes over them."""
+CACHED_CELLS = 1 << 18
+"""Probabilities at once, few enough to stay in the processor's cache while every pair of classes goes over them."""
 
 
 def jensen_shannon_parts(p: Floats, q: Floats) -> Floats:
-    """What each term adds to JS(p, q), in nats, of the shape of both; at least 0, and 0 where p and q are equal."""
+    """Return what each term adds to JS(p, q), in nats, of the shape of both; at least 0, and 0 where p and q are equal."""
     mixed = (p + q) / 2
     return np.maximum(_relative(p, mixed) + _relative(q, mixed), 0) / 2  # rounding may go below 0
 
 
 def jensen_shannon(models: LanguageModels, classes: NDArray[np.int64]) -> Floats:
-    """JS of each pair of some classes, shape (n, n), in nats; nan for a class without tokens and pseudo-counts, which has no distribution.
+    """Return JS of each pair of n classes, shape (n, n), in nats; nan for a class without tokens and pseudo-counts, which has no distribution.
 
-    The time it takes grows with the square of the number of classes.
+    The time grows with the square of n.
     """
     divergence = np.zeros((classes.size, classes.size))
     total = np.zeros(classes.size)
     terms = np.flatnonzero(models.selected)
-    step = max(CELLS_AT_ONCE // models.statistics.n_classes, 1)
+    step = max(CACHED_CELLS // models.statistics.n_classes, 1)
     for begin in range(0, terms.size, step):
         probability = np.ascontiguousarray(models.probability(terms[begin : begin + step])[:, classes].T)
         total += probability.sum(axis=1)
@@ -64,7 +58,7 @@ def jensen_shannon(models: LanguageModels, classes: NDArray[np.int64]) -> Floats
 
 
 def _relative(p: Floats, mixed: Floats) -> Floats:
-    """p log(p / m), 0 where p is 0."""
+    """Return p log(p / m), 0 where p is 0."""
     ratio = np.divide(p, mixed, out=np.ones(np.broadcast_shapes(p.shape, mixed.shape)), where=p > 0)
     return p * np.log(ratio)
 
@@ -72,7 +66,7 @@ def _relative(p: Floats, mixed: Floats) -> Floats:
 SCORES_AT_ONCE = 1 << 20
 
 
-class HeldOut(NamedTuple):
+class HeldOutText(NamedTuple):
     """Sums over held-out documents by their class, all of shape (n_classes,)."""
 
     documents: Whole
@@ -84,15 +78,15 @@ class HeldOut(NamedTuple):
     """Σ log φ_jk of all tokens, in nats; −inf where maximum likelihood rules one out."""
 
     @classmethod
-    def empty(cls, n_classes: int) -> HeldOut:
-        """No documents."""
+    def empty(cls, n_classes: int) -> HeldOutText:
+        """Return the sums over no documents."""
         nothing = np.zeros(n_classes, np.int64)
         return cls(nothing, nothing, nothing, np.zeros(n_classes))
 
-    def and_of(self, other: HeldOut) -> HeldOut:
-        """The sums over both."""
+    def and_of(self, other: HeldOutText) -> HeldOutText:
+        """Return the sums over both."""
         documents, tokens, unknown, log_likelihood = other
-        return HeldOut(self.documents + documents, self.tokens + tokens, self.unknown + unknown, self.log_likelihood + log_likelihood)
+        return HeldOutText(self.documents + documents, self.tokens + tokens, self.unknown + unknown, self.log_likelihood + log_likelihood)
 
     @property
     def perplexity(self) -> Floats:
@@ -101,15 +95,15 @@ class HeldOut(NamedTuple):
 
 
 def perplexity(log_likelihood: Floats, tokens: Whole) -> Floats:
-    """exp(−log L / n), n tokens with the likelihood L; nan for none, inf where L is 0."""
+    """Return exp(−log L / n) for n tokens with the likelihood L; nan for no tokens, inf if L is 0."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.exp(-log_likelihood / tokens)
 
 
-def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole) -> HeldOut:
-    """The sums over some documents, each with the number of its class, under the language model of that class.
+def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole) -> HeldOutText:
+    """Return the sums over documents with class numbers, shape (n_docs,), each under the language model of its class.
 
-    An unknown token counts as one of a term that no document held so far, as in `LanguageModels.log_unseen`.
+    An unknown token counts as one of a term that no document held, as in `LanguageModels.log_unseen`.
     """
     n_classes = models.statistics.n_classes
     matrix = matrix.of_terms(~is_category(models.statistics.vocabulary))
@@ -120,11 +114,11 @@ def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole)
     tokens_of, unknown_of = (np.bincount(classes, of, n_classes).astype(np.int64) for of in (known.lengths + unknown, unknown))
     with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
         log_likelihood += np.where(unknown_of > 0, unknown_of * models.log_unseen(), 0.0)
-    return HeldOut(np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood)
+    return HeldOutText(np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood)
 
 
 def _log_probability(models: LanguageModels, terms: Whole, classes: Whole) -> Floats:
-    """log φ_jk of pairs of a selected term and a class, shape (n,)."""
+    """Return log φ_jk of pairs of a selected term and a class, shape (n,)."""
     distinct, place = np.unique(terms, return_inverse=True)
     found = np.empty(terms.size)
     order = np.argsort(place, kind="stable")
@@ -137,28 +131,28 @@ def _log_probability(models: LanguageModels, terms: Whole, classes: Whole) -> Fl
 
 
 class Fit(NamedTuple):
-    """A model of maximum likelihood, and what AIC and BIC make of it."""
+    """A model of maximum likelihood, with AIC and BIC."""
 
     log_likelihood: float
     parameters: int
-    """|θ|, the numbers that can be chosen freely."""
+    """|θ|, free parameters."""
     tokens: int
 
     @property
     def aic(self) -> float:
-        """AIC = 2 |θ| − 2 log L; the least is best."""
+        """AIC = 2 |θ| − 2 log L; lower is better."""
         return 2 * self.parameters - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """BIC = |θ| log n − 2 log L, n tokens; the least is best."""
+        """BIC = |θ| log n − 2 log L, n tokens; lower is better."""
         return self.parameters * float(np.log(max(self.tokens, 1))) - 2 * self.log_likelihood
 
 
 def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
-    """log p(counts_k | α) = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)] of each class, shape (n_classes,).
+    """Return log p(counts_k | α) = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)] of each class, shape (n_classes,).
 
-    α is that of the models, under MAP one more than the pseudo-counts. None where there is no prior: maximum likelihood, or no pseudo-counts.
+    α is that of the models, under MAP one more than the pseudo-counts. None if there is no prior: maximum likelihood, or no pseudo-counts.
     −inf for a class with a term whose α_j is 0.
     """
     from scipy.special import gammaln
@@ -178,7 +172,7 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
 
 
 def log_evidence_of_labels(kind: object, prior: Floats, class_documents: NDArray[np.int64]) -> float | None:
-    """log p(labels) of all documents: under ``smoothed:A`` by a Dirichlet prior of A for each class, else Σ_k D_k log π_k of fixed π.
+    """Return log p(labels) of all documents: for ``smoothed:A`` with a Dirichlet prior of A for each class, else Σ_k D_k log π_k of fixed π.
 
     None for ``empirical``, which is maximum likelihood and has no prior.
     """
@@ -195,9 +189,9 @@ def log_evidence_of_labels(kind: object, prior: Floats, class_documents: NDArray
 
 
 def maximum_likelihood_fit(models: LanguageModels, kind: object, prior: Floats) -> Fit:
-    """log L = Σ_k Σ_j m_jk log(m_jk / N_k) + Σ_k D_k log π_k and |θ| = K (V − 1) + K − 1, over the selected terms.
+    """Return log L = Σ_k Σ_j m_jk log(m_jk / N_k) + Σ_k D_k log π_k and |θ| = K (V − 1) + K − 1, over the selected terms.
 
-    The smoothing of term and class probabilities has no part in it. A class prior that is ``uniform`` or given is as it is, and K − 1 less.
+    Smoothing has no part in it. A class prior that is ``uniform`` or given is fixed, and |θ| is K − 1 less.
     """
     statistics = models.statistics
     cells = models.selected[statistics.cell_terms]
@@ -210,7 +204,7 @@ def maximum_likelihood_fit(models: LanguageModels, kind: object, prior: Floats) 
 
 
 def _log_likelihood(counts: Floats, probabilities: Floats) -> float:
-    """Σ m log p, −inf where something impossible has occurred."""
+    """Return Σ m log p over m above 0; −inf if something impossible has occurred."""
     occurred = counts > 0
     with np.errstate(divide="ignore"):
         return float(counts[occurred] @ np.log(probabilities[occurred]))

@@ -1,7 +1,7 @@
-"""The Pólya distribution: a document draws word probabilities of its own around those of its class, then its tokens.
+"""The Pólya distribution: a document draws word probabilities of its own around those of its class, then its tokens from them.
 
 A document of n tokens with counts n_j has, its tokens in order, log p = Σ_j [log Γ(s·φ_j + n_j) − log Γ(s·φ_j)] − [log Γ(s + n) − log Γ(s)]:
-a term that came once comes again more easily. The concentration s says how much: the smaller, the burstier; as it grows the tokens become
+a term that occurred once is more probable to occur again. The smaller the concentration s, the more so; as it grows the tokens become
 independent draws from φ. Sources: R. Madsen, D. Kauchak, C. Elkan, Modeling word burstiness using the Dirichlet distribution (2005);
 T. Minka, Estimating a Dirichlet distribution (2000), section 3.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.language_model.smoothing import PRECISION, psi_rise
+from nbtext.language_model.smoothing import STRENGTH_PRECISION, psi_rise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,19 +23,28 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-LEAST, MOST = 1e-2, 1e8
-"""The likelihood can grow without end towards no burstiness; the concentration stays between these."""
+LEAST_CONCENTRATION, MOST_CONCENTRATION = 1e-2, 1e8
+"""Bounds of the concentration; without repetition the likelihood grows without end."""
 
 SUMMED = 16
 """Steps of `log_rise` that are summed; from there on Stirling's series is as exact."""
 
 
-def log_rise(start: Floats, steps: Whole) -> Floats:
-    """log Γ(x + n) − log Γ(x) = Σ_{i < n} log(x + i), shape (n_rows, n_columns), in nats; −inf where x is 0 and n is not.
+class PolyaModels(NamedTuple):
+    """Pólya distributions of the classes."""
 
-    ``start`` x from 0 has that shape, ``steps`` n from 0 has shape (n_rows,). Nearly every count is small and its sum short, and numpy
-    has no log Γ: sums of more than `SUMMED` go on by Stirling's series. Source: NIST Digital Library of Mathematical Functions, 5.5.1
-    and 5.11.1.
+    means: LanguageModels
+    """φ."""
+    concentration: float
+    """s, the same for all classes."""
+
+
+def log_rise(start: Floats, steps: Whole) -> Floats:
+    """Return log Γ(x + n) − log Γ(x) = Σ_{i < n} log(x + i), shape (n_rows, n_columns), in nats; −inf where x is 0 and n is not.
+
+    ``start`` x from 0 has that shape, ``steps`` n from 0 has shape (n_rows,). Nearly every count is small and its sum short; sums of more than
+    `SUMMED` go on by Stirling's series. Source: NIST Digital Library of Mathematical Functions, 5.5.1 and 5.11.1. `classify` needs this, and
+    importing `scipy.special` for log Γ takes 0.17 s, more than numpy's own 0.12 s.
 
     >>> float(np.exp(log_rise(np.array([[0.5]]), np.array([3]))[0, 0])).__round__(9)  # 0.5 · 1.5 · 2.5
     1.875
@@ -52,27 +61,27 @@ def log_rise(start: Floats, steps: Whole) -> Floats:
 
 
 def _stirling(x: Floats) -> Floats:
-    """The part of log Γ(x) that vanishes as x grows; its error is below 2e-14 from 16 on."""
+    """Return the part of log Γ(x) that vanishes as x grows, with an error below 2e-14 for x of at least 16."""
     square = 1 / (x * x)
     rest: Floats = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
     return rest
 
 
 class Repetitions(NamedTuple):
-    """What the likelihood of some documents under their own classes needs beside the concentration."""
+    """The counts and probabilities that the likelihood of documents under their own classes follows from."""
 
     lengths: Floats
     """Tokens of each document, shape (n_docs,)."""
     entries: int
     """Pairs of a document and a term that it holds."""
     counts: Floats
-    """Of those that it holds more than once how often, shape (n_repeated,)."""
+    """Occurrences of those that it holds more than once, shape (n_repeated,)."""
     probabilities: Floats
-    """The same terms' φ in the documents' classes, shape (n_repeated,)."""
+    """φ of the same terms in the documents' classes, shape (n_repeated,)."""
 
 
 def repetitions(models: LanguageModels, documents: CountedDocuments) -> Repetitions:
-    """Of documents that the language models were estimated from, over their terms."""
+    """Return the repetitions of documents that the language models were estimated from, over their terms."""
     matrix = documents.matrix.of_terms(models.selected)
     repeated = np.flatnonzero(matrix.counts > 1)
     classes = documents.classes[matrix.entry_documents[repeated]]
@@ -80,21 +89,20 @@ def repetitions(models: LanguageModels, documents: CountedDocuments) -> Repetiti
     return Repetitions(matrix.lengths.astype(np.float64), matrix.terms.size, matrix.counts[repeated].astype(np.float64), probabilities)
 
 
-def likeliest_concentration(of: Repetitions) -> float:
-    """The concentration s under which the documents are most probable given φ, from `LEAST` to `MOST`, with six digits.
+def likeliest_concentration(repeated: Repetitions) -> float:
+    """Return the concentration s that makes the documents most probable given φ, between the bounds, with six digits.
 
-    By bisection of the derivative Σ_d Σ_j φ_j [ψ(s·φ_j + n_jd) − ψ(s·φ_j)] − Σ_d [ψ(s + n_d) − ψ(s)], in which an entry with n_jd = 1 has
-    1/s; Minka's fixed point climbs to the same place by smaller steps. `MOST` where the documents say nothing of repetition,
-    as those of a single token do.
+    By bisection of the derivative Σ_d Σ_j φ_j [ψ(s·φ_j + n_jd) − ψ(s·φ_j)] − Σ_d [ψ(s + n_d) − ψ(s)], in which an entry with n_jd = 1 adds
+    1/s; Minka's fixed point converges to the same place by smaller steps. `MOST_CONCENTRATION` if no document has two tokens.
     """
-    if of.lengths.max(initial=0) < 2:
-        return MOST
-    low, high = LEAST, MOST
-    while high > low * (1 + PRECISION):
+    if repeated.lengths.max(initial=0) < 2:
+        return MOST_CONCENTRATION
+    low, high = LEAST_CONCENTRATION, MOST_CONCENTRATION
+    while high > low * (1 + STRENGTH_PRECISION):
         concentration = float(np.sqrt(low * high))
-        gained = of.entries / concentration
-        if of.counts.size:
-            gained += float(of.probabilities @ psi_rise(concentration * of.probabilities + 1, of.counts - 1))
-        spent = float(psi_rise(np.full(1, concentration), of.lengths).sum())
+        gained = repeated.entries / concentration
+        if repeated.counts.size:
+            gained += float(repeated.probabilities @ psi_rise(concentration * repeated.probabilities + 1, repeated.counts - 1))
+        spent = float(psi_rise(np.full(1, concentration), repeated.lengths).sum())
         low, high = (concentration, high) if gained > spent else (low, concentration)
     return float(f"{high:.6g}")

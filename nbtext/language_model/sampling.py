@@ -1,7 +1,7 @@
-"""Draws: terms from categorical distributions, coins, lengths of documents, and distributions themselves from their posteriors.
+"""Random draws: terms from categorical distributions, coins, lengths of documents, and distributions from their posteriors.
 
-Every number comes from numpy's PCG64, seeded, the same on every platform. Lengths and posterior draws are made of it by numpy's Poisson and
-gamma distributions, which may differ between versions of numpy; terms and coins are made of it here.
+All random numbers come from numpy's PCG64, seeded, the same on every platform. Lengths and posterior draws use numpy's Poisson and gamma
+distributions, which may differ between versions of numpy; terms and coins do not.
 Source: Gambosi's notes, "Probabilistic learning" (a language model as a generator of documents).
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def random_source(seed: int, *stream: int) -> np.random.Generator:
-    """A source of random numbers; streams with different numbers are independent of each other."""
+    """Return a source of random numbers; streams with different numbers are independent of each other."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=stream)))
 
 
@@ -35,16 +35,16 @@ class Categorical:
         self._last = int(np.flatnonzero(weights)[-1])
 
     def draw(self, size: int, random: np.random.Generator) -> NDArray[np.int64]:
-        """Independent draws, shape (size,), by inversion: one random number each."""
+        """Return independent draws, shape (size,), by inversion: one random number each."""
         found = np.searchsorted(self._cumulative, random.random(size) * self._cumulative[-1], side="right")
         drawn: NDArray[np.int64] = np.minimum(found, self._last)  # a product may be rounded up to the end
         return drawn
 
 
 def draw_polya(mean: Categorical, concentration: float, size: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """The terms of one document of a Dirichlet-multinomial model, shape (size,): φ ~ Dirichlet(s·mean), then tokens from φ.
+    """Return the terms of one document of a Dirichlet-multinomial model, shape (size,): φ ~ Dirichlet(s·mean), then tokens from φ.
 
-    Without φ, by an urn: token i, from 0, is a new draw with probability s / (s + i), else a copy of one of those before it. Source:
+    By an urn, without φ: token i, from 0, is a new draw with probability s / (s + i), else a copy of one of those before it. Source:
     D. Blackwell, J. MacQueen, Ferguson distributions via Pólya urn schemes (1973).
     """
     drawn, place = mean.draw(size, random), np.arange(size)
@@ -56,19 +56,19 @@ def draw_polya(mean: Categorical, concentration: float, size: int, random: np.ra
 
 
 def draw_coins(probability: Floats, random: np.random.Generator) -> NDArray[np.int64]:
-    """The numbers of the coins that show heads, ascending, one tossed for each probability."""
+    """Toss a coin for each probability, and return the numbers of those that show heads, ascending."""
     return np.flatnonzero(random.random(probability.size) < probability)
 
 
 def draw_length(mean: float, random: np.random.Generator) -> int:
-    """A Poisson number of tokens, 1 where that is 0."""
+    """Return a Poisson number of tokens, at least 1."""
     return max(int(random.poisson(mean)), 1)
 
 
 def draw_dirichlet(alpha: Floats, random: np.random.Generator) -> Floats:
-    """φ ~ Dirichlet(α), shape (n,), every α_j at least 0 and not all 0: gamma variates divided by their sum; 0 where α_j is 0.
+    """Return φ ~ Dirichlet(α), shape (n,), every α_j at least 0 and not all 0: gamma variates divided by their sum; 0 where α_j is 0.
 
-    In logarithms, since with a small α_j the variates are too small for floats. Source: L. Devroye, Non-uniform random variate generation
+    Computed in logarithms, because with a small α_j the variates are too small for floats. Source: L. Devroye, Non-uniform random variate generation
     (1986), section XI.4.
     """
     logs = _log_gamma_variates(alpha, random)
@@ -78,7 +78,7 @@ def draw_dirichlet(alpha: Floats, random: np.random.Generator) -> Floats:
 
 
 def draw_beta(a: Floats, b: Floats, random: np.random.Generator) -> Floats:
-    """θ ~ Beta(a, b), shape (n,), neither below 0 nor both 0."""
+    """Return θ ~ Beta(a, b), shape (n,), for a and b of at least 0 and not both 0."""
     heads, tails = _log_gamma_variates(a, random), _log_gamma_variates(b, random)
     with np.errstate(over="ignore"):
         theta: Floats = 1 / (1 + np.exp(tails - heads))
@@ -86,23 +86,23 @@ def draw_beta(a: Floats, b: Floats, random: np.random.Generator) -> Floats:
 
 
 def _log_gamma_variates(shape: Floats, random: np.random.Generator) -> Floats:
-    """log G(s), by G(s) = G(s + 1) U^(1/s). Source: G. Marsaglia, W. W. Tsang, A simple method for generating gamma variables (2000), section 6."""
+    """Return log G(s), by G(s) = G(s + 1) U^(1/s). Source: G. Marsaglia, W. W. Tsang, A simple method for generating gamma variables (2000), section 6."""
     with np.errstate(divide="ignore"):
         logs: Floats = np.log(random.standard_gamma(shape + 1)) + np.log(random.random(shape.size)) / shape
     return logs
 
 
 def predictive(models: LanguageModels, terms: NDArray[np.int64], label: int) -> Floats:
-    """φ_jk of some selected terms in one class, shape (n,), as estimated."""
+    """Return φ_jk of selected terms in one class, shape (n,), as estimated."""
     pseudo_counts, total = models.pseudo_counts(terms)
     counts = cells_of_class(models.statistics, models.statistics.cell_counts, label)[terms]
     return ESTIMATES[models.estimate](counts, models.class_tokens[label], pseudo_counts[:, 0], total, models.n_selected)
 
 
 def posterior(models: LanguageModels, terms: NDArray[np.int64], label: int) -> Floats:
-    """m_jk + α_j of some selected terms in one class, shape (n,): the parameters of the posterior Dirichlet.
+    """Return m_jk + α_j of selected terms in one class, shape (n,): the parameters of the posterior Dirichlet.
 
-    Not for maximum likelihood, which has no prior. Those of some of the terms are the parameters of φ restricted to these.
+    Not for maximum likelihood, which has no prior. For some of the terms they are the parameters of φ restricted to these.
     """
     counts = cells_of_class(models.statistics, models.statistics.cell_counts, label)[terms]
     alpha: Floats = counts + models.pseudo_counts(terms)[0][:, 0] + float(models.estimate == "map")
@@ -110,7 +110,7 @@ def posterior(models: LanguageModels, terms: NDArray[np.int64], label: int) -> F
 
 
 def cells_of_class(statistics: ClassStatistics, cells: NDArray[np.int64], label: int) -> Floats:
-    """The cells of one class, dense, shape (n_terms,)."""
+    """Return the cells of one class, dense, shape (n_terms,)."""
     here = np.flatnonzero(statistics.cell_classes == label)
     column = np.zeros(statistics.n_terms)
     column[statistics.cell_terms[here]] = cells[here]

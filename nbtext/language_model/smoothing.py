@@ -1,22 +1,17 @@
-"""The evidence of class counts under a Dirichlet prior, and the strength of the prior that maximises it.
+"""The strength of the Dirichlet prior, by evidence or by leaving documents out, and language models without one of their documents.
 
-A Dirichlet with parameters α_j = s·b_j has a base measure b (which sums to 1) and a strength s. The counts of each class are one draw:
-log p(counts_k | α) = log Γ(s) − log Γ(N_k + s) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)]. Only cells with m_jk > 0 contribute to the sum, so
-the evidence needs those alone, as a histogram. Sources: T. Minka, Estimating a Dirichlet distribution (2000); Gambosi's notes, "Model
-selection: evidence".
+A Dirichlet with parameters α_j = s·b_j has a base measure b (which sums to 1) and a strength s.
 
+Evidence. The counts of each class are one draw: log p(counts_k | α) = log Γ(s) − log Γ(N_k + s) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)]. Only
+cells with m_jk > 0 contribute to the sum, so a histogram of those is enough. Sources: T. Minka, Estimating a Dirichlet distribution (2000);
+Gambosi's notes, "Model selection: evidence".
 
-The strength of the prior under which documents are most probable by the language model of their own class without them.
+Leave-one-out. L(s) = Σ_d Σ_j n_jd log φ_jc, c the class of document d, φ the posterior mean from the counts of all other documents. Source:
+C. Zhai, J. Lafferty, Two-stage language models for information retrieval (2002), who leave out single tokens; here it is a document at a
+time, because its tokens are not independent.
 
-L(s) = Σ_d Σ_j n_jd log φ_jc, c the class of document d, φ its posterior mean from the counts m_jc − n_jd of all other documents and the
-pseudo-counts s·b_j. A term that no other document holds leaves the vocabulary and the document, as in `nbtext.language_model.smoothing`.
-Source: C. Zhai, J. Lafferty, Two-stage language models for information retrieval (2002), who leave out single tokens; here a document at a
-time, because its tokens come together.
-
-Class language models as they were without one of their documents: exact, by subtraction, for many documents at once.
-
-Document d with counts n_jd belongs to class c. Without it m_jc loses n_jd and N_c the document's tokens; a term that no other document
-holds leaves the vocabulary (V and α_0 fall) and the document. Which terms are selected and how strong the smoothing is stay as they are.
+Without document d of class c with counts n_jd, m_jc loses n_jd, N_c the document's tokens, and a term that no other document holds leaves
+the vocabulary (V and α_0 fall) and the document. The selection of terms and the smoothing stay. All of this is exact, by subtraction.
 """
 
 from __future__ import annotations
@@ -39,24 +34,27 @@ if TYPE_CHECKING:
 
 
 STRONGEST, WEAKEST = 1e6, 1e-6
-"""The evidence can grow without end towards no prior or nothing but the prior; the strength per term stays between these."""
-
+"""Bounds of the strength per term: the evidence can grow without end towards no prior or a prior alone."""
 
 MOST_SMOOTHING = 1.0
-"""Pseudo-counts per term, on average, that smoothing adds at most. Under the prior that a handful of documents makes most probable, every
-class may have nearly the same language model, and every question would get the same answer."""
+"""Most pseudo-counts per term, on average. The prior that makes few documents most probable may give every class nearly the same language
+model, and every document would get the same answer."""
 
-
-PRECISION = 1e-8
+STRENGTH_PRECISION = 1e-8
 """Relative precision of the strength."""
 
-
 LONGEST_SUM = 1 << 20
-"""Terms up to which ψ(x + n) − ψ(x) is summed: a difference of two values of ψ has fewer exact digits."""
+"""Most terms of ψ(x + n) − ψ(x) that are summed: a difference of two values of ψ has fewer exact digits."""
+
+GRID = 49
+"""Strengths tried first by leave-one-out, eight a decade, because the likelihood may have several maxima; the highest of these is refined."""
+
+BISECTIONS = 40
+"""Each halves the interval around the best strength, to 1e-13 of the strength."""
 
 
 class CountHistogram(NamedTuple):
-    """Distinct pairs of count and base measure among the cells, how many cells have each, and the tokens of each class."""
+    """Distinct pairs of count and base measure among the cells, the number of cells of each, and the tokens of each class."""
 
     counts: NDArray[np.float64]
     base_measure: NDArray[np.float64]
@@ -67,7 +65,7 @@ class CountHistogram(NamedTuple):
 
 
 def count_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str) -> CountHistogram:
-    """The histogram of the selected terms' counts; base measure 1/V for ``symmetric``, the share of the corpus for ``background``."""
+    """Return the histogram over selected terms; the base measure is 1/V for ``symmetric``, the share of the corpus for ``background``."""
     chosen = selected[statistics.cell_terms]
     counts, classes = statistics.cell_counts[chosen], statistics.cell_classes[chosen]
     tokens = np.bincount(classes, counts, minlength=statistics.n_classes).astype(np.float64)
@@ -83,7 +81,7 @@ def count_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_], pr
 
 
 def log_evidence(histogram: CountHistogram, strength: float) -> float:
-    """Σ_k log p(counts of class k | α = strength · base measure), in nats (Minka 2000, section 3), ``strength`` above 0."""
+    """Return Σ_k log p(counts_k | α = strength · base measure), in nats, for a ``strength`` above 0 (Minka 2000, section 3)."""
     from scipy.special import gammaln
 
     counts, base, cells, tokens, _ = histogram
@@ -93,18 +91,18 @@ def log_evidence(histogram: CountHistogram, strength: float) -> float:
 
 
 def most_evident_strength(histogram: CountHistogram) -> float:
-    """The strength s that maximises `log_evidence`, by bisection of its derivative within `WEAKEST` to `STRONGEST` per term.
+    """Return the strength s that maximises `log_evidence`, by bisection of its derivative, between `WEAKEST` and `STRONGEST` per term.
 
-    d/ds = Σ_cells b [ψ(m + s·b) − ψ(s·b)] − Σ_k [ψ(N_k + s) − ψ(s)]. It changes its sign once at most: the evidence has a single maximum
-    (B. Levin, J. Reeds, Compound multinomial likelihood functions are unimodal, 1977). Minka's fixed point (his eq. 55) climbs to the same
-    place, but by ever smaller steps where the evidence is nearly flat. With one term, or no class of two tokens, it is flat throughout,
+    d/ds = Σ_cells b [ψ(m + s·b) − ψ(s·b)] − Σ_k [ψ(N_k + s) − ψ(s)] changes its sign at most once: the evidence has a single maximum
+    (B. Levin, J. Reeds, Compound multinomial likelihood functions are unimodal, 1977). Minka's fixed point (his eq. 55) converges to the
+    same place, but by ever smaller steps where the evidence is nearly flat. With one term, or no class of two tokens, it is flat throughout,
     and the strength is 0.1 per term.
     """
     counts, base, cells, tokens, n_terms = histogram
     if n_terms < 2 or tokens.max(initial=0) < 2:
         return 0.1 * max(n_terms, 1)
     low, high = WEAKEST * n_terms, STRONGEST * n_terms
-    while high > low * (1 + PRECISION):
+    while high > low * (1 + STRENGTH_PRECISION):
         strength = float(np.sqrt(low * high))
         gained = float(cells @ (base * psi_rise(strength * base, counts)))
         spent = float(psi_rise(np.full(1, strength), tokens).sum())
@@ -113,24 +111,24 @@ def most_evident_strength(histogram: CountHistogram) -> float:
 
 
 def psi_rise(start: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ψ(x + n) − ψ(x) = Σ_{i < n} 1/(x + i) for whole n, elementwise; ``start`` x > 0 of shape (1,) or (n,), ``steps`` n of shape (n,).
+    """Return ψ(x + n) − ψ(x) = Σ_{i < n} 1/(x + i) for whole n; ``start`` x > 0 has the shape (1,) or (n,), ``steps`` n and the result (n,).
 
-    The sum is the recurrence of ψ, exact and shared by all n; H. Wallach, Structured topic models for language (2008), section 2.3.
+    The sum is the recurrence of ψ, exact and shared by all n. Source: H. Wallach, Structured topic models for language (2008), section 2.3.
     """
     if start.size == 1 and steps.max(initial=0) <= LONGEST_SUM:
         distinct, inverse = np.unique(steps.astype(np.int64), return_inverse=True)
         terms = 1 / (start + np.arange(max(distinct.max(initial=0), 1)))
         parts = np.add.reduceat(terms, np.concatenate((np.zeros(1, np.int64), distinct[:-1])))
-        parts[np.diff(distinct, prepend=0) == 0] = 0.0  # a sum of no terms: n is 0
+        parts[np.diff(distinct, prepend=0) == 0] = 0.0  # n is 0
         return np.cumsum(parts)[inverse]
     return psi(start + steps) - psi(start)
 
 
 def psi(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The digamma function ψ for x > 0, elementwise: its recurrence ten steps up, and there its asymptotic series, to the last digits.
+    """Return the digamma function ψ for x > 0, elementwise: its recurrence ten steps up, and its asymptotic series there, to the last digits.
 
-    M. Abramowitz, I. Stegun, Handbook of mathematical functions (1964), 6.3.6 and 6.3.18. To import scipy for it costs more than training
-    on a small corpus.
+    Source: M. Abramowitz, I. Stegun, Handbook of mathematical functions (1964), 6.3.6 and 6.3.18. Importing `scipy.special` for it takes
+    0.17 s, more than training on a few hundred short documents.
     """
     high = x + 10
     square = 1 / high**2
@@ -145,9 +143,9 @@ def could_be_chosen(smoothing: float, n_terms: int) -> bool:
 
 
 def smoothing_by_evidence(statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str) -> float:
-    """The pseudo-count per term (``symmetric``) or μ (``background``) under which the class counts are most probable.
+    """Return the pseudo-count per term (``symmetric``) or μ (``background``) that makes the class counts most probable.
 
-    At most `MOST_SMOOTHING` per term, with six digits: more would be noise of the platform's arithmetic.
+    At most `MOST_SMOOTHING` per term, with six digits: more would depend on the platform's arithmetic.
     """
     histogram = count_histogram(statistics, selected, prior_shape)
     n_terms = max(histogram.n_terms, 1)
@@ -155,21 +153,13 @@ def smoothing_by_evidence(statistics: ClassStatistics, selected: NDArray[np.bool
     return float(f"{strength / n_terms if prior_shape == 'symmetric' else strength:.6g}")
 
 
-GRID = 49
-"""Strengths tried first, evenly on a logarithmic scale: eight a decade. The likelihood may have several maxima; the highest of these is refined."""
-
-
-BISECTIONS = 40
-"""Each halves the interval around the best of them: to 1e-13 of the strength."""
-
-
 class LeftOutTokens(NamedTuple):
-    """Numerators r + s·b and denominators T + s·w of the probabilities of all tokens, each with how many tokens have it; flat arrays."""
+    """Numerators r + s·b and denominators T + s·w of the probabilities of all tokens, each with the number of its tokens; flat arrays."""
 
     counts: Floats
     """r, occurrences of the term in the other documents of the class."""
     base: Floats
-    """b, what the prior's strength is multiplied with."""
+    """b, the base measure of the term."""
     tokens: Floats
     class_tokens: Floats
     """T, tokens in the other documents of the class."""
@@ -182,7 +172,7 @@ class LeftOutTokens(NamedTuple):
 def left_out_tokens(
     statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str, documents: CountedDocuments
 ) -> LeftOutTokens:
-    """What the likelihood needs of the documents, which are part of the statistics; over the selected terms."""
+    """Return what `left_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
     left = without_themselves(statistics, selected, documents)
     matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
     counts = (statistics.counts_in(matrix.terms, own) - matrix.counts).astype(np.float64)
@@ -202,36 +192,40 @@ def left_out_tokens(
     return LeftOutTokens(counts, base, weights, class_tokens[some], base_sums[some], lengths[some], n_terms)
 
 
-def left_out_log_likelihood(of: LeftOutTokens, strength: float) -> float:
-    """Σ n log(r + s·b) − Σ n log(T + s·w), s above 0, in nats."""
-    return float(of.tokens @ np.log(of.counts + strength * of.base) - of.lengths @ np.log(of.class_tokens + strength * of.base_sums))
+def left_out_log_likelihood(tokens: LeftOutTokens, strength: float) -> float:
+    """Return Σ n log(r + s·b) − Σ n log(T + s·w), in nats, for a ``strength`` s above 0."""
+    numerators, denominators = _parts(tokens, strength)
+    return float(tokens.tokens @ np.log(numerators) - tokens.lengths @ np.log(denominators))
 
 
-def _slope(of: LeftOutTokens, strength: float) -> float:
-    """d/ds of `left_out_log_likelihood`."""
-    numerators, denominators = of.counts + strength * of.base, of.class_tokens + strength * of.base_sums
-    return float(of.tokens @ (of.base / numerators) - of.lengths @ (of.base_sums / denominators))
+def _slope(tokens: LeftOutTokens, strength: float) -> float:
+    """Return d/ds of `left_out_log_likelihood`."""
+    numerators, denominators = _parts(tokens, strength)
+    return float(tokens.tokens @ (tokens.base / numerators) - tokens.lengths @ (tokens.base_sums / denominators))
 
 
-def likeliest_strength(of: LeftOutTokens, weakest: float, strongest: float) -> float:
-    """The strength between two that maximises `left_out_log_likelihood`: the best of a grid, refined by bisection of the derivative."""
+def _parts(tokens: LeftOutTokens, strength: float) -> tuple[Floats, Floats]:
+    return tokens.counts + strength * tokens.base, tokens.class_tokens + strength * tokens.base_sums
+
+
+def likeliest_strength(tokens: LeftOutTokens, weakest: float, strongest: float) -> float:
+    """Return the strength between two that maximises `left_out_log_likelihood`: the best of a grid, refined by bisection of the derivative."""
     grid = np.geomspace(weakest, strongest, GRID)
-    best = int(np.argmax([left_out_log_likelihood(of, strength) for strength in grid.tolist()]))
-    rises = _slope(of, float(grid[best])) > 0
+    best = int(np.argmax([left_out_log_likelihood(tokens, strength) for strength in grid.tolist()]))
+    rises = _slope(tokens, float(grid[best])) > 0
     low, high = (float(grid[np.clip(best + step, 0, GRID - 1)]) for step in ((0, 1) if rises else (-1, 0)))
     for _ in range(BISECTIONS):
         strength = float(np.sqrt(low * high))
-        low, high = (strength, high) if _slope(of, strength) > 0 else (low, strength)
+        low, high = (strength, high) if _slope(tokens, strength) > 0 else (low, strength)
     return high
 
 
 def smoothing_by_leave_one_out(
     statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str, documents: CountedDocuments
 ) -> float:
-    """The pseudo-count per term (``symmetric``) or μ (``background``) under which left-out documents are most probable.
+    """Return the pseudo-count per term (``symmetric``) or μ (``background``) that makes left-out documents most probable.
 
-    Between `WEAKEST` and `MOST_SMOOTHING` per term, with six digits, as `smoothing_by_evidence` has it; 0.1 per term where the documents say
-    nothing, as those of a single term do.
+    Between `WEAKEST` and `MOST_SMOOTHING` per term, with six digits; 0.1 per term if the likelihood does not depend on it, as with one term.
     """
     tokens = left_out_tokens(statistics, selected, prior_shape, documents)
     n_terms = max(tokens.n_terms, 1)
@@ -242,7 +236,7 @@ def smoothing_by_leave_one_out(
 
 
 class LeftOut(NamedTuple):
-    """What models say of documents that they have not seen."""
+    """Log-likelihoods of documents by models estimated without them."""
 
     log_likelihood: Floats
     """Σ_j n_jd log φ_jk of each document, shape (n_docs, n_classes), in nats."""
@@ -253,7 +247,7 @@ class LeftOut(NamedTuple):
 
 
 class WithoutThemselves(NamedTuple):
-    """Documents as they look to the statistics of all others."""
+    """Documents beside the statistics of all others."""
 
     matrix: DocumentTermMatrix
     """Their entries of selected terms that another document holds."""
@@ -266,7 +260,7 @@ class WithoutThemselves(NamedTuple):
 
 
 def without_themselves(statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments) -> WithoutThemselves:
-    """What is left of documents of the corpus when each is subtracted from its statistics."""
+    """Return what is left of documents of the corpus when each is subtracted from its statistics."""
     matrix = documents.matrix.of_terms(selected)
     lengths = matrix.lengths
     remaining = statistics.term_counts[matrix.terms] - matrix.counts
@@ -274,7 +268,7 @@ def without_themselves(statistics: ClassStatistics, selected: NDArray[np.bool_],
 
 
 def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOut:
-    """Log-likelihoods of documents of the corpus, each under the models estimated from all others."""
+    """Return the log-likelihoods of documents of the corpus, each under the models estimated from all others."""
     statistics = models.statistics
     matrix, remaining, vanishing, selected_tokens = without_themselves(statistics, models.selected, documents)
 
@@ -285,13 +279,16 @@ def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOu
         added = models.pseudo_counts(matrix.terms)[0][:, 0]
         total = models.pseudo_tokens_without(vanishing)
         entries, n_weights = matrix, statistics.n_terms
-    else:  # the background changes with every document, so each of its entries has weights of its own
+    else:  # the background depends on the document, so each entry has weights of its own
         added = models.smoothing * remaining / np.maximum(models.class_tokens.sum() - selected_tokens, 1)[of_entry]
         total = np.full(len(documents), models.smoothing)
         entries, n_weights = matrix._replace(terms=np.arange(matrix.terms.size)), matrix.terms.size
 
-    def log_counts(of: NDArray[np.int64]) -> Floats:
-        terms, pseudo_counts = (of, models.pseudo_counts(of)[0]) if entries is matrix else (matrix.terms[of], added[of, np.newaxis])
+    def log_counts(numbers: NDArray[np.int64]) -> Floats:
+        """Return log(m_jk + α_j) of terms, or with the background prior of entries, shape (n, n_classes)."""
+        own_weights = entries is not matrix
+        terms = matrix.terms[numbers] if own_weights else numbers
+        pseudo_counts = added[numbers, np.newaxis] if own_weights else models.pseudo_counts(numbers)[0]
         with np.errstate(divide="ignore"):
             logs: Floats = np.log(statistics.counts_of(terms) + pseudo_counts)
         return logs

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
 from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, without
+from nbtext.classifiers.base import classifier_class
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, joined, learnt_once, merged
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.model.training import require_additive
+from nbtext.settings import CLASSIFIERS
 from nbtext.store import check_replaceable
 from nbtext.store.atomic import SUFFIX as BACKUP
 from nbtext.store.atomic import as_given, keep_backup

@@ -16,7 +16,7 @@ import numpy as np
 
 from nbtext import __version__
 from nbtext.attributes import KINDS, Attributes
-from nbtext.classifiers.base import LinearClassifier, class_prior
+from nbtext.classifiers.base import class_prior
 from nbtext.counts.categories import is_category_of
 from nbtext.counts.corpus_counts import CorpusCounts, settled, without
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from nbtext.classifiers.base import Classifier
     from nbtext.corpus.document import Notices
+    from nbtext.classifiers.base import Classifier, LinearClassifier
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
@@ -616,8 +616,7 @@ class TextClassifier(ForScikitLearn):
     @property
     def linear(self) -> LinearClassifier | None:
         """The estimated model of the texts, if its scores are sums over tokens."""
-        of_texts = self.classifier.of_texts
-        return of_texts if isinstance(of_texts, LinearClassifier) else None
+        return self.classifier.of_texts.linear
 
     @cached_property
     def language_models(self) -> LanguageModels:

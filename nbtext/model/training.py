@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
-from nbtext.classifiers.base import Training, class_prior
-from nbtext.classifiers.registry import classifier_class
 from nbtext.corpus.option_files import read_named_numbers
+from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.counts.categories import are_in, is_category
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, counted
@@ -349,7 +348,7 @@ def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], settings: Sett
     if given == "leave-one-out":
         from nbtext.language_model.smoothing import smoothing_by_leave_one_out
 
-        if settings.classifier != "multinomial" or settings.weighting != "counts":
+        if not classifier_class(settings.classifier).LEAVES_ONE_OUT or settings.weighting != "counts":
             raise UsageError("--smoothing leave-one-out is for --classifier multinomial on counts only", hint="use auto or a number")
         if not len(sample):
             raise UsageError("--smoothing leave-one-out needs documents, and the model keeps none", hint="train with a --sample above 0")

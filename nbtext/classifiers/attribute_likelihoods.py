@@ -1,0 +1,225 @@
+"""Likelihoods of attributes, the values beside a text: categorical, Poisson for counts, normal for numbers.
+
+In every class each attribute has a distribution of its own, and under the naive Bayes assumption the log-likelihoods add.
+
+- A category is a draw from a categorical distribution with a Dirichlet prior, as a term of a text is: log p(a | C_k) = log φ_ak. Source:
+  T. Mitchell, Machine learning (1997), section 6.9, and for pseudo-counts 6.9.1.
+- A count has a Poisson distribution: log p(x | C_k) = x log λ_k − λ_k − log x!. λ_k = (Σx + α x̄)/(n_k + α) is the mean of the gamma posterior
+  after α pseudo-documents with the corpus's mean x̄. Source: A. Gelman et al., Bayesian data analysis, 3rd ed. (2013), section 2.6.
+- A number has a normal distribution: log p(x | C_k) = −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], which is Gaussian naive Bayes. μ_k and σ²_k are those
+  of the class's documents and of α pseudo-documents spread as the corpus is, so that a class of one document has a variance too. Sources:
+  Gambosi's notes, probabilistic classification; Gelman et al. (2013), section 3.3.
+
+α = 0 is maximum likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from nbtext.attributes import FARTHEST
+from nbtext.counts.categories import is_category_of
+from nbtext.counts.matrix import add_weighted_sums
+from nbtext.errors import UsageError
+from nbtext.language_model.dirichlet import LanguageModels
+from nbtext.language_model.smoothing import smoothing_by_evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.counts.moments import Moments
+    from nbtext.counts.statistics import ClassStatistics
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+PSEUDO_DOCUMENTS = 1.0
+"""Pseudo-documents of each class under ``--smoothing auto``."""
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalAttribute:
+    """φ of one attribute: a distribution over its values for each class."""
+
+    name: str
+    values: LanguageModels
+
+    @classmethod
+    def estimate(cls, statistics: ClassStatistics, name: str, smoothing: float | None, parameters: Mapping[str, Any]) -> Self:
+        """Return the distributions with a pseudo-count, or for None with that of greatest evidence."""
+        terms = is_category_of(statistics.vocabulary, name)
+        shape, estimate = parameters["prior_shape"], parameters["estimate"]
+        if smoothing is None:
+            smoothing = smoothing_by_evidence(statistics, terms, shape)
+        return cls(name, LanguageModels(statistics, terms, smoothing, shape, estimate))
+
+    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Whole:
+        """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats, and return which documents have a value, shape (n_docs,).
+
+        A missing value adds nothing, and neither does one that no training document has.
+        """
+        here = matrix.of_terms(self.values.selected)
+        add_weighted_sums(scores, here, self.values.selected.size, self.values.log_probability)
+        return here.entries
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonAttributes:
+    """λ of each count in each class, shape (n_classes, n_columns)."""
+
+    rates: Floats
+
+    @classmethod
+    def estimate(cls, moments: Moments, smoothing: float) -> Self:
+        """Return the rates for a number of pseudo-documents."""
+        total = moments.total()
+        corpus_mean = total.sums.astype(np.float64) / np.maximum(total.documents, 1)
+        added = moments.sums.astype(np.float64) + smoothing * corpus_mean
+        documents = moments.documents + smoothing
+        return cls(np.divide(added, documents, out=np.zeros_like(added), where=documents > 0))
+
+    def add_log_likelihood(self, scores: Floats, values: Floats) -> Whole:
+        """Add log p(x_d | C_k) of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes), in nats.
+
+        Returns the number of values of each document that counted, shape (n_docs,); a count that was 0 in the whole corpus adds nothing.
+        """
+        known = np.isfinite(values) & self.rates.any(axis=0)
+        for column in np.flatnonzero(known.any(axis=0)).tolist():
+            rows = np.flatnonzero(known[:, column])
+            x, rates = values[rows, column, np.newaxis], self.rates[:, column]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                of_events = np.where(x > 0, x * np.log(rates), 0.0)
+            log_factorial = np.array([math.lgamma(count + 1) for count in x[:, 0].tolist()])
+            scores[rows] += of_events - rates - log_factorial[:, np.newaxis]
+        return np.asarray(np.count_nonzero(known, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class NormalAttributes:
+    """μ and σ² of each number in each class, shapes (n_classes, n_columns)."""
+
+    means: Floats
+    variances: Floats
+
+    @classmethod
+    def estimate(cls, moments: Moments, smoothing: float, names: Sequence[str], classes: Sequence[str]) -> Self:
+        """Return means and variances for a number of pseudo-documents.
+
+        Raises `UsageError` if a number varies in the corpus but not in a class.
+        """
+        corpus_mean, corpus_variance = mean_and_variance(moments.total())
+        n = moments.documents
+        weight = np.divide(n, n + smoothing, out=np.zeros(n.shape), where=n + smoothing > 0)  # of the class against the corpus
+        mean, variance = mean_and_variance(moments)
+        between = weight * (1 - weight) * (mean - corpus_mean) ** 2
+        variances = weight * variance + (1 - weight) * corpus_variance + between
+        if np.any(flat := (corpus_variance > 0) & ~(variances > 0)):
+            label, name = (int(place) for place in np.argwhere(flat)[0])
+            raise UsageError(
+                f"in class {classes[label]} all documents have the same {names[name]!r}",
+                hint="leave --estimate and --smoothing as they are",
+            )
+        return cls(weight * mean + (1 - weight) * corpus_mean, variances)
+
+    def add_log_likelihood(self, scores: Floats, values: Floats) -> Whole:
+        """Add log p(x_d | C_k) of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes), in nats.
+
+        A value counts as at most `FARTHEST` standard deviations away from a mean; a number that was the same in the whole corpus adds nothing.
+        Returns the number of values of each document that counted, shape (n_docs,).
+        """
+        known = np.isfinite(values) & np.all(self.variances > 0, axis=0)
+        for column in np.flatnonzero(known.any(axis=0)).tolist():
+            rows = np.flatnonzero(known[:, column])
+            mean, variance = self.means[:, column], self.variances[:, column]
+            with np.errstate(over="ignore"):
+                distance = np.minimum((values[rows, column, np.newaxis] - mean) ** 2 / variance, FARTHEST**2)
+            scores[rows] -= 0.5 * (np.log(2 * np.pi * variance) + distance)
+        return np.asarray(np.count_nonzero(known, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeLikelihoods:
+    """The likelihoods of all attributes of a corpus."""
+
+    categorical: tuple[CategoricalAttribute, ...]
+    counts: PoissonAttributes | None
+    numbers: NormalAttributes | None
+    """None also if the classifier of the texts has the numbers among its features."""
+
+    @classmethod
+    def estimate(
+        cls, statistics: ClassStatistics, parameters: Mapping[str, Any], smoothing: Sequence[float] | None, *, with_numbers: bool
+    ) -> Self:
+        """Return the likelihoods with the ``smoothing`` of each categorical attribute; for None with that of the settings."""
+        names, pseudo_count = statistics.attributes, given_smoothing(parameters)
+        chosen: Sequence[float | None] = smoothing or [pseudo_count] * len(names.categorical)
+        categorical = tuple(
+            CategoricalAttribute.estimate(statistics, name, each, parameters) for name, each in zip(names.categorical, chosen, strict=True)
+        )
+        if statistics.moments is None:
+            return cls(categorical, None, None)
+        pseudo_documents = PSEUDO_DOCUMENTS if pseudo_count is None else pseudo_count
+        of_counts, of_numbers = statistics.moments.parted(len(names.counts))
+        counts = PoissonAttributes.estimate(of_counts, pseudo_documents)
+        numbers = NormalAttributes.estimate(of_numbers, pseudo_documents, names.numeric, statistics.classes) if with_numbers else None
+        return cls(categorical, counts, numbers)
+
+    @property
+    def smoothing(self) -> list[float]:
+        """The pseudo-count of each categorical attribute."""
+        return [attribute.values.smoothing for attribute in self.categorical]
+
+    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Whole:
+        """Add the log-likelihoods of all attributes to the scores, shape (n_docs, n_classes), and return how many each document has."""
+        found = np.zeros(matrix.n_documents, np.int64)
+        for attribute in self.categorical:
+            found = found + attribute.add_log_likelihood(scores, matrix)
+        if matrix.values is not None and self.counts is not None:
+            n_counts = self.counts.rates.shape[1]
+            found = found + self.counts.add_log_likelihood(scores, matrix.values[:, :n_counts])
+            if self.numbers is not None:
+                found = found + self.numbers.add_log_likelihood(scores, matrix.values[:, n_counts:])
+        return found
+
+    def each_alone(self, matrix: DocumentTermMatrix, n_classes: int) -> Iterator[Floats]:
+        """Return the log-likelihood of each attribute of one document, shape (n_classes,), in nats, in the order of its values."""
+        for attribute in self.categorical:
+            scores = np.zeros((1, n_classes))
+            attribute.add_log_likelihood(scores, matrix)
+            yield scores[0]
+        if matrix.values is None or self.counts is None:
+            return
+        n_counts = self.counts.rates.shape[1]
+        for likelihood, values in ((self.counts, matrix.values[:, :n_counts]), (self.numbers, matrix.values[:, n_counts:])):
+            if likelihood is None:
+                continue
+            for column in range(values.shape[1]):
+                scores, alone = np.zeros((1, n_classes)), np.full_like(values, np.nan)
+                alone[0, column] = values[0, column]
+                likelihood.add_log_likelihood(scores, alone)
+                yield scores[0]
+
+
+def given_smoothing(parameters: Mapping[str, Any]) -> float | None:
+    """Return the pseudo-count given by the settings; None if each attribute has its own, as with ``auto`` or pseudo-counts by term."""
+    if parameters["estimate"] == "ml":
+        return 0.0
+    return float(parameters["smoothing"]) if isinstance(parameters["smoothing"], (int, float)) else None
+
+
+def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
+    """Return Σx/n and Σx²/n − (Σx/n)², rounded only at the end, of the shapes of the moments; 0 where n is."""
+    rows = zip(*(part.tolist() for part in moments), strict=True)
+    exact: list[list[tuple[Fraction, Fraction]]] = [
+        [(total / max(n, 1), square / max(n, 1)) for n, total, square in zip(*row, strict=True)] for row in rows
+    ]
+    pairs = np.array([[(float(mean), float(square - mean**2)) for mean, square in row] for row in exact]).reshape(*moments.sums.shape, 2)
+    return pairs[..., 0], pairs[..., 1]
