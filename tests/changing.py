@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.classifiers.base import classifier_class
+from nbtext.settings import CLASSIFIERS
 from tests.process import corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ Corpus = list[tuple[str, str]]
 """Documents as label and text."""
 
 ADDITIVE: dict[str, dict[str, Any]] = {
-    "defaults": {},
     "background": {"prior_shape": "background"},
     "map": {"estimate": "map", "smoothing": 0.5},
     "ml": {"estimate": "ml"},
@@ -39,17 +40,15 @@ ADDITIVE: dict[str, dict[str, Any]] = {
     "by term": {"smoothing": {"*": 0.5, "ant": 3}},
     "no sample": {"sample": 0},
     "smoothed prior": {"class_prior": "smoothed:0.5"},
-    "bernoulli": {"classifier": "bernoulli"},
     "binary bernoulli": {"classifier": "bernoulli", "ngrams": 2},
-    "complement": {"classifier": "complement"},
     "binary": {"classifier": "complement", "weighting": "binary", "smoothing": 1},
-    "dirichlet-multinomial": {"classifier": "dirichlet-multinomial"},
+    **{name: {"classifier": name} for name in CLASSIFIERS if not classifier_class(name).NEEDS_DOCUMENTS},
 }
 """Settings of models that are made of counts alone."""
 
 NOT_ADDITIVE: dict[str, dict[str, Any]] = {
+    **{name: {"classifier": name} for name in CLASSIFIERS if classifier_class(name).NEEDS_DOCUMENTS},
     "gaussian": {"classifier": "gaussian", "latent": 2},
-    "logistic": {"classifier": "logistic"},
     "tf-idf": {"classifier": "complement", "weighting": "tfidf"},
     "log": {"classifier": "complement", "weighting": "log"},
 }

@@ -15,7 +15,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.classifiers.base import Training, classifier_class
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count_documents
+from nbtext.counts.counting import count_documents, document_counter
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
 from nbtext.inspection.verification import verify
@@ -189,6 +189,26 @@ def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> No
     assert saved(loaded, tmp_path) == written
     np.testing.assert_array_equal(loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED))
     np.testing.assert_array_equal(loaded.predict_proba(ASKED), model.predict_proba(ASKED))
+
+
+@EVERY
+def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> None:
+    """But for what depends on the length of a document alone, and is the same in every class."""
+    model = fitted(CORPUS, options)
+    additive = model.classifier.additive
+    if additive is None:
+        pytest.skip("its scores are no sums over terms")
+    texts = ["alpha1 beta2 beta2 common03", "gamma0 unseen", ""]
+    counts = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary).count([text.encode() for text in texts])
+    features = additive.features(counts.matrix().of_terms(additive.known()))
+    documents = features.entry_documents
+    sums = np.tile(additive.bias, (len(texts), 1))
+    np.add.at(sums, documents, additive.term_scores(features.terms, features.counts))
+    scores = model.joint_log_likelihood(texts)
+    np.testing.assert_allclose(sums - sums[:, :1], scores - scores[:, :1], atol=1e-9)
+    answers, rivals = np.full(documents.size, 1), np.full(documents.size, 2)
+    ahead = additive.bias[1] - additive.bias[2] + np.bincount(documents, additive.advantages(features, answers, rivals), len(texts))
+    np.testing.assert_allclose(ahead, scores[:, 1] - scores[:, 2], atol=1e-9)
 
 
 @EVERY
