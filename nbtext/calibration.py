@@ -1,11 +1,11 @@
-"""From scores to probabilities that can be believed.
+"""Calibration: from scores to probabilities that agree with how often answers are right.
 
-Naive Bayes counts every term as independent evidence. Terms of one document are not independent, so its posterior is too sure of itself,
-the more so the longer the document. Calibration divides the scores by a temperature T before they become a posterior. The parameters are
-those under which documents that the model has not seen are most probable in their own class.
+Naive Bayes counts every term as independent evidence. Terms of one document are not independent, so its posterior is too extreme, the more so
+the longer the document. Calibration divides the scores by a temperature T before they become a posterior. The parameters make documents that
+the model has not seen most probable in their own class.
 
 Sources: C. Guo et al., On calibration of modern neural networks (2017), for the temperature; P. Bennett, Assessing the calibration of
-naive Bayes' posterior estimates (2000), for the length's part; J. Zhang, B. Kailkhura, T. Han, Mix-n-match (2020), for isotonic
+naive Bayes' posterior estimates (2000), for the part of the length; J. Zhang, B. Kailkhura, T. Han, Mix-n-match (2020), for isotonic
 regression that all classes share.
 """
 
@@ -26,18 +26,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-STEPS = 50
-"""Newton steps at most; some six are usual."""
+MOST_STEPS = 50
+"""Newton steps; six are usual."""
 
-PRECISION = 1e-6
+LEAST_GAIN = 1e-6
+"""Nats over all documents, twice the gain of a Newton step that is not worth taking."""
 
-STEEPEST = 30.0
-"""Largest change of log T in one step, and its largest value, up or down; also the largest log odds on a curve."""
+LARGEST_LOG = 30.0
+"""Bound of log T, of its change in one step, and of the log odds on a curve, up or down."""
 
 LARGEST_EXPONENT = 15.0
-"""Of T = a·n^b, up or down: where all documents are about equally long, the data do not bound b."""
+"""Of T = a·n^b, up or down: if all documents have about the same length, the data do not bound b."""
 
-LONGEST = 2.0**53
+MOST_KNOWN = 2.0**53
 """Documents have fewer known tokens."""
 
 
@@ -51,23 +52,23 @@ class Calibration:
     """Rising log odds of the posterior so far, and the calibrated probabilities there; empty for none."""
 
     def temperature(self, lengths: Whole) -> Floats:
-        """Return T of documents of some lengths, shape (n_docs,), with log T within ±`STEEPEST` as in the fit.
+        """Return T of documents of these lengths, shape (n_docs,), with log T within ±`LARGEST_LOG` as in the fit.
 
         T is 1 for a document without known tokens, whose posterior is the prior.
         """
         with np.errstate(over="ignore"):
             temperature = self.scale * np.maximum(lengths, 1.0) ** self.exponent
-        return np.where(lengths > 0, np.clip(temperature, np.exp(-STEEPEST), np.exp(STEEPEST)), 1.0)
+        return np.where(lengths > 0, np.clip(temperature, np.exp(-LARGEST_LOG), np.exp(LARGEST_LOG)), 1.0)
 
     @property
     def is_possible(self) -> bool:
-        """True if a fit can end here: at some length log T is within ±`STEEPEST`, up to the digits that are not kept."""
-        ends = np.log(self.scale) + self.exponent * np.array((0.0, np.log(LONGEST)))
-        within = ends.min() < STEEPEST + PRECISION and ends.max() > -STEEPEST - PRECISION
-        return bool(within and abs(self.exponent) <= LARGEST_EXPONENT and np.all(np.abs(self.curve[0]) <= STEEPEST))
+        """True if a fit can end here: at some length log T is within ±`LARGEST_LOG`, up to the digits that are not kept."""
+        ends = np.log(self.scale) + self.exponent * np.array((0.0, np.log(MOST_KNOWN)))
+        within = ends.min() < LARGEST_LOG + LEAST_GAIN and ends.max() > -LARGEST_LOG - LEAST_GAIN
+        return bool(within and abs(self.exponent) <= LARGEST_EXPONENT and np.all(np.abs(self.curve[0]) <= LARGEST_LOG))
 
     def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
-        """log p(C_k | d) from scores, both of shape (n_docs, n_classes), in nats, and known tokens, shape (n_docs,)."""
+        """Return log p(C_k | d) from scores, both of shape (n_docs, n_classes), in nats, and known tokens, shape (n_docs,)."""
         posterior = log_posterior(scores / self.temperature(lengths)[:, np.newaxis])
         return self._on_curve(posterior) if self.curve[0].size else posterior
 
@@ -82,13 +83,13 @@ UNCALIBRATED = Calibration()
 
 
 def by_temperature(scores: Floats, truth: Whole) -> Calibration:
-    """One temperature for all documents (Guo et al. 2017), from scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,)."""
+    """Fit one temperature for all documents (Guo et al. 2017) to scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,)."""
     log_scale, _ = _fitted(scores, truth, np.zeros(len(truth)))
     return Calibration(float(f"{np.exp(log_scale):.9g}"))
 
 
 def by_length(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
-    """A temperature that grows with the length, T = a·n^b; ``lengths`` n are known tokens, shape (n_docs,), the rest as in `by_temperature`."""
+    """Fit a temperature that depends on the length, T = a·n^b; ``lengths`` n are known tokens, shape (n_docs,), the rest as in `by_temperature`."""
     log_lengths = np.log(np.maximum(lengths, 1))
     centre = log_lengths.mean() if log_lengths.size else 0.0
     log_middle, exponent = _fitted(scores, truth, log_lengths - centre)
@@ -96,36 +97,36 @@ def by_length(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
 
 
 def _fitted(scores: Floats, truth: Whole, x: Floats) -> tuple[float, float]:
-    """(t, b) that minimise Σ_d −log p(truth | s / T) + t²/2 + b²/2 with log T = t + b·x.
+    """Return (t, b) that minimise Σ_d −log p(truth | s / T) + t²/2 + b²/2 with log T = t + b·x.
 
-    The last two are a standard normal prior around "no calibration", for corpora of a handful of documents. Newton steps with the
+    The last two terms are a standard normal prior around "no calibration", for corpora of few documents. By Newton steps with the
     positive part of the second derivative, halved until the loss falls: with u = 1/T, ∂loss/∂log T = u (s_truth − E[s]) and the positive
     part of the second is u² Var[s], expectations under the posterior.
     """
     design = np.stack((np.ones_like(x), x))
     parameters = np.zeros(2)
     loss, gradient, curvature = _loss(scores, truth, design, parameters)
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         step = np.linalg.solve(curvature, gradient)
-        if step @ gradient < PRECISION:  # twice what the step can gain, in nats over all documents
+        if step @ gradient < LEAST_GAIN:
             break
-        step *= min(1.0, STEEPEST / float(np.abs(step @ design).max()))
+        step *= min(1.0, LARGEST_LOG / float(np.abs(step @ design).max()))
         while (new := _loss(scores, truth, design, parameters - step))[0] > loss:
             step /= 2
         parameters = parameters - step
         loss, gradient, curvature = new
     t, b = parameters.tolist()
-    return max(-STEEPEST, min(t, STEEPEST)), max(-LARGEST_EXPONENT, min(b, LARGEST_EXPONENT))
+    return max(-LARGEST_LOG, min(t, LARGEST_LOG)), max(-LARGEST_EXPONENT, min(b, LARGEST_EXPONENT))
 
 
 def _loss(scores: Floats, truth: Whole, design: Floats, parameters: Floats) -> tuple[float, Floats, Floats]:
-    inverse = np.exp(-np.clip(parameters @ design, -STEEPEST, STEEPEST))
+    inverse = np.exp(-np.clip(parameters @ design, -LARGEST_LOG, LARGEST_LOG))
     shifted = (scores - scores.max(axis=1, keepdims=True)) * inverse[:, np.newaxis]
     posterior = np.exp(shifted)
     total = posterior.sum(axis=1)
     posterior /= total[:, np.newaxis]
     of_truth = shifted[np.arange(len(truth)), truth]
-    shifted[posterior == 0] = 0.0  # a class of probability zero adds nothing, not 0 · −inf
+    shifted[posterior == 0] = 0.0  # avoid 0 · −inf
     mean = (posterior * shifted).sum(axis=1)
     variance = (posterior * shifted**2).sum(axis=1) - mean**2
     loss = float((np.log(total) - of_truth).sum() + parameters @ parameters / 2)
@@ -135,16 +136,16 @@ def _loss(scores: Floats, truth: Whole, design: Floats, parameters: Floats) -> t
 
 
 def isotonic(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
-    """By length, and then a rising curve from log odds to the share of classes that are true, one for all classes.
+    """Fit `by_length`, and then a rising curve from log odds to the share of classes that are true, one for all classes.
 
-    The curve is the isotonic regression, straight between the middles of its steps. A little of the posterior is mixed in, one part in
-    the number of documents, so that it rises everywhere and the order of the classes stays. Shapes as in `by_length`.
+    The curve is the isotonic regression, straight between the middles of its steps. One part in n + 1 of the posterior of n documents is mixed in,
+    so that the curve rises everywhere and the order of the classes stays. Shapes as in `by_length`.
     """
     from scipy.optimize import isotonic_regression
 
     calibration = by_length(scores, truth, lengths)
     posterior = calibration.log_posterior(scores, lengths)
-    possible = posterior > -np.inf  # a class that the prior rules out is never true, and says nothing of the others
+    possible = posterior > -np.inf  # without classes that the prior rules out
     log_odds = _log_odds(posterior[possible])
     is_true = np.zeros_like(posterior)
     is_true[np.arange(len(truth)), truth] = 1
@@ -152,8 +153,8 @@ def isotonic(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
     steps = isotonic_regression(is_true[possible][order])
     begins, sizes = steps.blocks[:-1], np.diff(steps.blocks)
     middles = np.add.reduceat(log_odds[order], begins) / sizes
-    middles = np.clip(np.maximum.accumulate(middles), -STEEPEST, STEEPEST)  # a mean of equal numbers may be rounded either way
-    places = np.concatenate(([-STEEPEST], middles, [STEEPEST]))
+    middles = np.clip(np.maximum.accumulate(middles), -LARGEST_LOG, LARGEST_LOG)  # a mean of equal numbers may be rounded either way
+    places = np.concatenate(([-LARGEST_LOG], middles, [LARGEST_LOG]))
     shares = steps.x[begins][np.concatenate(([0], np.arange(begins.size), [-1]))]
     mixed_in = 1 / (len(truth) + 1)
     shares = np.maximum.accumulate((1 - mixed_in) * shares + mixed_in / (1 + np.exp(-places)))
@@ -161,9 +162,9 @@ def isotonic(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
 
 
 def _log_odds(posterior: Floats) -> Floats:
-    """log p/(1 − p) of log probabilities, within ±`STEEPEST`."""
+    """Return log p/(1 − p) of log probabilities, within ±`LARGEST_LOG`."""
     with np.errstate(divide="ignore"):
-        return np.clip(posterior - np.log(-np.expm1(np.minimum(posterior, -1e-300))), -STEEPEST, STEEPEST)
+        return np.clip(posterior - np.log(-np.expm1(np.minimum(posterior, -1e-300))), -LARGEST_LOG, LARGEST_LOG)
 
 
 METHODS: dict[str, Callable[[Floats, Whole, Whole], Calibration]] = {
@@ -171,4 +172,4 @@ METHODS: dict[str, Callable[[Floats, Whole, Whole], Calibration]] = {
     "temperature": lambda scores, truth, _: by_temperature(scores, truth),
     "isotonic": isotonic,
 }
-"""Name to the calibration for scores, shape (n_docs, n_classes), true classes and known tokens, shape (n_docs,)."""
+"""Name to the function that fits it to scores, true classes and known tokens, with shapes as in `by_length`."""

@@ -1,6 +1,6 @@
-"""What wrong answers cost: the matrix λ of decision theory, read from a TOML file.
+"""Decisions: from scores to probabilities, and from probabilities to answers by what wrong answers cost.
 
-One table for each true class, with the cost of each answer to it and of giving none:
+Costs λ come from a TOML file with one table for each true class, which has the cost of each answer to it and of giving none:
 
     [spam]
     ham = 1
@@ -10,11 +10,8 @@ One table for each true class, with the cost of each answer to it and of giving 
     spam = 10
     abstain = 0.2
 
-A right answer costs 0 and a wrong one 1 unless the file says otherwise; without ``abstain`` there is always an answer. Where there is a class of
-that name, ``abstain`` is the answer of this class, as every other name is, and there is always an answer.
-
-
-From scores to probabilities, and from probabilities to answers.
+By default a right answer costs 0 and a wrong one 1, and without ``abstain`` there is always an answer. If a class is called ``abstain``, the
+name means this class, and there is always an answer.
 
 Source: Gambosi's notes, "Probabilistic classification" and "Decision theory"; log-sum-exp keeps every step finite.
 """
@@ -35,8 +32,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
 ABSTAIN = "abstain"
+
+NO_ANSWER = -1
+"""In place of a class number: no class is possible, or abstaining is better."""
 
 
 class Costs(NamedTuple):
@@ -48,30 +47,28 @@ class Costs(NamedTuple):
 
 
 def zero_one_costs(n_classes: int) -> Costs:
-    """Every mistake costs 1: under these costs minimum risk is minimum error."""
+    """Return a cost of 1 for every mistake: minimum risk is minimum error then."""
     return Costs(1.0 - np.eye(n_classes), np.full(n_classes, np.inf))
 
 
 def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
-    """Costs from a table for each true class; raises `UsageError` for classes that there are not, and for what is no finite number.
+    """Return the costs of a table for each true class; raise `UsageError` for unknown classes and for costs that are no finite number.
 
-    Where one class has a cost of abstaining, the others do as well: 1 if they do not say. None has one if there is a class called `ABSTAIN`.
+    If one class has a cost of abstaining, that of others is 1 by default. There is none if a class is called `ABSTAIN`.
     """
     number = {label: place for place, label in enumerate(classes)}
-    costs = zero_one_costs(len(classes))
+    costs, known = zero_one_costs(len(classes)), f"the classes are {', '.join(classes[:20])}"
     if ABSTAIN not in number and any(isinstance(table, dict) and ABSTAIN in table for table in tables.values()):
         costs.of_abstaining[:] = 1.0
     for truth, table in tables.items():
         if truth not in number or not isinstance(table, dict):
-            raise UsageError(f"the costs have a table for {truth!r}, which is no class", hint=f"the classes are {', '.join(classes[:20])}")
+            raise UsageError(f"the costs have a table for {truth!r}, which is no class", hint=known)
         for answer, cost in table.items():
             if answer not in number and answer != ABSTAIN:
-                raise UsageError(
-                    f"the costs of {truth!r} name {answer!r}, which is no class", hint=f"the classes are {', '.join(classes[:20])}"
-                )
+                raise UsageError(f"the costs of {truth!r} name {answer!r}, which is no class", hint=known)
             try:
                 value = float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else nan
-            except OverflowError:  # a whole number of more than 308 digits
+            except OverflowError:  # an integer of more than 308 digits
                 value = inf
             if not isfinite(value):
                 raise UsageError(f"the cost of {answer!r} for {truth!r} is no finite number")
@@ -83,7 +80,7 @@ def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
 
 
 def read_costs(path: str, classes: Sequence[str]) -> Costs:
-    """Costs from a TOML file; raises `PathError` if it cannot be read, and `UsageError` as `costs_from` does."""
+    """Return the costs of a TOML file; raise `PathError` if it cannot be read, and `UsageError` as `costs_from` does."""
     import tomllib
 
     try:
@@ -92,7 +89,7 @@ def read_costs(path: str, classes: Sequence[str]) -> Costs:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise PathError(f"not valid TOML: {problem}", where=path) from None
-    except ValueError:  # what Python says of a whole number that it takes no time to read (sys.get_int_max_str_digits)
+    except ValueError:  # an integer beyond sys.get_int_max_str_digits
         raise UsageError("a cost has too many digits", where=path) from None
     try:
         return costs_from(tables, classes)
@@ -101,14 +98,10 @@ def read_costs(path: str, classes: Sequence[str]) -> Costs:
         raise
 
 
-NO_ANSWER = -1
-"""In place of a class number: no class is possible, or abstaining is better."""
-
-
 def log_posterior(joint_log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log p(C_k | d) from log p(d, C_k), both of shape (n_docs, n_classes), in nats: the softmax, by log-sum-exp.
+    """Return log p(C_k | d) from log p(d, C_k), both of shape (n_docs, n_classes), in nats: the log softmax, by log-sum-exp.
 
-    A row in which every class is impossible (−inf) has no posterior and becomes nan.
+    A row in which every class is impossible (−inf) becomes nan. scipy's `log_softmax` is slower to import than numpy itself.
     """
     highest = joint_log_likelihood.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
@@ -118,9 +111,9 @@ def log_posterior(joint_log_likelihood: NDArray[np.float64]) -> NDArray[np.float
 
 
 def log_odds(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log p(C_k | d) − log(1 − p(C_k | d)), shape (n_docs, n_classes), in nats; the posterior is their sigmoid. +inf for an only class.
+    """Return log p(C_k | d) − log(1 − p(C_k | d)), shape (n_docs, n_classes), in nats; the posterior is their sigmoid. +inf for an only class.
 
-    Of the most probable class 1 − p is summed from the others, for where p rounds to 1 the difference would be 0.
+    For the most probable class 1 − p is the sum of the others, because p may round to 1.
     """
     rows, best = np.arange(len(log_posterior)), log_posterior.argmax(axis=1)
     others = log_posterior.copy()
@@ -134,7 +127,7 @@ def log_odds(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def minimum_error(log_posterior: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The most probable class of each document, shape (n_docs,); the first of equals; `NO_ANSWER` where no class is possible."""
+    """Return the most probable class of each document, shape (n_docs,); the first of equals; `NO_ANSWER` where no class is possible."""
     return np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, log_posterior.argmax(axis=1))
 
 
@@ -146,9 +139,9 @@ class RiskDecision(NamedTuple):
 
 
 def minimum_risk(log_posterior: NDArray[np.float64], costs: Costs) -> RiskDecision:
-    """The answer of least expected cost, argmin_j Σ_i λ_ij p(C_i | d), or none where that is expected to cost less still.
+    """Return the answer of least expected cost, argmin_j Σ_i λ_ij p(C_i | d), or none where that is expected to cost less.
 
-    The first of equals; an answer rather than none. Where no class is possible there is no answer and the cost is nan.
+    Of equals the first is returned, and an answer rather than none. Where no class is possible there is no answer and the cost is nan.
     """
     posterior = np.exp(log_posterior)
     of_answers = posterior @ costs.of_answers
@@ -162,7 +155,7 @@ def minimum_risk(log_posterior: NDArray[np.float64], costs: Costs) -> RiskDecisi
 
 
 def likelihood_ratio_threshold(costs: Costs, prior: NDArray[np.float64]) -> float:
-    """For two classes: answer the first where p(d | C_1) / p(d | C_2) exceeds (λ_21 − λ_22) P(C_2) / ((λ_12 − λ_11) P(C_1)).
+    """Return (λ_21 − λ_22) P(C_2) / ((λ_12 − λ_11) P(C_1)), which p(d | C_1) / p(d | C_2) must exceed for the first of two classes.
 
     λ_ij is the cost of answering j when the truth is i; a wrong answer must cost more than a right one. ``prior`` has shape (2,).
     """
@@ -171,24 +164,24 @@ def likelihood_ratio_threshold(costs: Costs, prior: NDArray[np.float64]) -> floa
 
 
 class Decision(NamedTuple):
-    """What a rule makes of posteriors, all of shape (n_docs,): answers (class numbers or `NO_ANSWER`), probabilities, expected costs."""
+    """Answers (class numbers or `NO_ANSWER`), probabilities and expected costs, all of shape (n_docs,)."""
 
     answers: NDArray[np.int64]
     probabilities: NDArray[np.float64]
-    """Of the best answer, given or not; nan where no class is possible."""
+    """Probability of the best answer, even if none is given; nan where no class is possible."""
     expected_costs: NDArray[np.float64]
     """Under 0/1 costs the probability of a mistake."""
 
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """Minimum error, or minimum risk where there are costs; no answer that is less probable than ``min_probability``."""
+    """Minimum error, or minimum risk if there are costs; no answer less probable than ``min_probability``."""
 
     costs: Costs | None = None
     min_probability: float = 0.0
 
     def decide(self, log_posterior: NDArray[np.float64]) -> Decision:
-        """Answers to documents with log p(C_k | d), shape (n_docs, n_classes)."""
+        """Return the answers to documents with log p(C_k | d), shape (n_docs, n_classes)."""
         best = minimum_error(log_posterior)
         if self.costs is None:
             answers, expected_costs = best, 1 - _probability_of(best, log_posterior)

@@ -1,7 +1,7 @@
-"""Which terms carry information about the class: criteria, each a score per term, and the choice of the best.
+"""Selection of terms that carry information about the class, by four criteria.
 
-Each criterion gives, for some terms, a table of what every class adds (n, n_classes) and the score of each term (n,), in nats except χ².
-The class a term speaks for is the one that adds most.
+Each criterion returns, for n terms, what every class contributes, shape (n, n_classes), and the score of each term, shape (n,), in nats except
+χ². A term speaks for the class that contributes most.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     Scores = tuple[Floats, Floats]
     Criterion = Callable[[LanguageModels, Floats, NDArray[np.int64]], Scores]
 
-CELLS_AT_ONCE = 1 << 20
+PROBABILITIES_AT_ONCE = 1 << 20
+"""Probabilities of terms by class computed at once: 8 MiB."""
 
 
 def mutual_information(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
-    """I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models. Source: Gambosi's notes, "Feature selection"."""
+    """Return I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models. Source: Gambosi's notes, "Feature selection"."""
     joint = models.probability(terms) * prior
     summands = joint * _log_ratio(joint, joint.sum(axis=1, keepdims=True) * prior)
     return summands, summands.sum(axis=1)
 
 
 def presence(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
-    """Mutual information of class and presence of the term in a document, over the 2 × K table of documents. IIR eq. 13.17, in nats."""
+    """Return the mutual information of class and presence of the term in a document, over the 2 × K table of documents. IIR eq. 13.17."""
     del prior
     with_term, without, documents = _document_table(models, terms)
     share = models.statistics.class_documents / documents
@@ -46,9 +47,9 @@ def presence(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) ->
 
 
 def chi2(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
-    """χ² = Σ (observed − expected)² / expected over the 2 × K table of documents, K − 1 degrees of freedom. IIR section 13.5.2.
+    """Return χ² = Σ (observed − expected)² / expected over the 2 × K table of documents, K − 1 degrees of freedom. IIR section 13.5.2.
 
-    A class adds most where it holds the term in more documents than expected; holding it in fewer does not make a term its own.
+    The contribution of a class that holds the term in fewer documents than expected is negative: the term does not speak for it.
     """
     del prior
     with_term, without, documents = _document_table(models, terms)
@@ -64,10 +65,10 @@ def chi2(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Sco
     return summands, np.abs(summands).sum(axis=1) + np.abs(signed_parts(without)).sum(axis=1)
 
 
-def log_odds(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
-    """The largest over classes of log[φ_jk / φ_j,rest], the rest being the other classes mixed by their priors; nats.
+def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
+    """Return the largest over classes of log[φ_jk / φ_j,rest], the rest being the other classes mixed by their priors.
 
-    In statistics of a part of a corpus a class may have no documents: no term speaks for it.
+    In a part of a corpus a class may have no documents; no term speaks for it.
     """
     probability = models.probability(terms)
     joint = probability * prior
@@ -85,12 +86,12 @@ def criterion(name: str) -> Criterion:
 
 
 class Ranking(NamedTuple):
-    """Terms by falling score; equal scores stay in the order of the vocabulary. All of shape (n,)."""
+    """Terms by falling score, those of equal scores in the order of the vocabulary; all of shape (n,)."""
 
     terms: NDArray[np.int64]
     scores: Floats
     classes: NDArray[np.int64]
-    """The number of the class that each term speaks for."""
+    """Number of the class that each term speaks for."""
 
 
 def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None) -> Ranking:
@@ -98,7 +99,7 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
     score, terms = criterion(by), np.flatnonzero(models.selected)
     scores = np.empty(terms.size)
     classes = np.empty(terms.size, np.int64)
-    step = max(CELLS_AT_ONCE // max(prior.size, 1), 1)
+    step = max(PROBABILITIES_AT_ONCE // max(prior.size, 1), 1)
     for begin in range(0, terms.size, step):
         part = slice(begin, begin + step)
         summands, scores[part] = score(models, prior, terms[part])
@@ -108,13 +109,13 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
 
 
 def _document_table(models: LanguageModels, terms: NDArray[np.int64]) -> tuple[Floats, Floats, int]:
-    """Documents of each class with and without each term, both (n, n_classes), and the number of documents."""
+    """Return the documents of each class with and without each term, both of shape (n, n_classes), and the number of documents."""
     statistics = models.statistics
     with_term = statistics.documents_of(terms).astype(np.float64)
     return with_term, statistics.class_documents - with_term, statistics.n_documents
 
 
 def _log_ratio(above: Floats, below: Floats) -> Floats:
-    """log(above / below), 0 where ``above`` is 0 (x log x goes to 0 with x), +inf where only ``below`` is 0."""
+    """Return log(above / below), 0 where ``above`` is 0 (x log x goes to 0 with x), +inf where only ``below`` is 0."""
     with np.errstate(divide="ignore"):
         return np.where(above > 0, np.log(np.where(above > 0, above, 1)) - np.log(below), 0.0)

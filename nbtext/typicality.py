@@ -1,13 +1,11 @@
-"""How typical a document is of what the model was trained on: its log-likelihood per token against that of training documents.
+"""How typical documents are of those that a model was trained on: one document by its likelihood, many by their means.
 
-Short documents scatter more than long ones, so a document is compared with those of about its length.
+A document is compared by its log-likelihood per token with training documents of about its length, because short ones scatter more.
 
-
-What documents look like to a model, in a few figures, and how far those of one time are from those of another.
-
-The distance of a figure is that of the means in units of its standard deviation among training documents, so it does not grow with the number of
-documents; whether it is more than chance is Welch's test (B. Welch, The generalization of "Student's" problem, 1947). Answers are compared by
-the total variation distance of their shares, and by a χ² test of homogeneity.
+A profile of documents is the mean and standard deviation of a few figures, and the number of answers by class. The distance of a mean is in
+standard deviations of training documents, so it does not grow with the number of documents; whether it is more than chance is Welch's test
+(B. Welch, The generalization of "Student's" problem, 1947). Answers are compared by the total variation distance of their shares, and by a χ²
+test of homogeneity.
 """
 
 from __future__ import annotations
@@ -27,17 +25,22 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Counts = Whole | Floats
 
-
 BANDS = 12
-"""Bands of length: 1 token, 2 to 3, 4 to 7, and so on; the last has no end."""
-
+"""Bands of length: 1 token, 2 to 3, 4 to 7, and so on; the last has no upper end."""
 
 LEVELS = np.array((0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0))
 """Shares of documents at which quantiles are kept."""
 
-
 FEWEST = 50
 """Documents that a band needs; a smaller one is filled up with those nearest in length."""
+
+UNKNOWN, LIKELIHOOD, LENGTH, ANSWERS = "unknown", "log_likelihood", "length", "answers"
+
+FIGURES = (UNKNOWN, LIKELIHOOD, LENGTH)
+"""Of a document: the share of unknown tokens; the log-likelihood per token under the best class, in nats; log(1 + tokens)."""
+
+FARTHEST = 1e9
+"""Largest distance, also from training documents without any deviation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ class Typicality:
 
     @classmethod
     def of(cls, per_token: Floats, tokens: Whole) -> Typicality | None:
-        """From documents that the model has not seen; None if fewer than `FEWEST` are possible at all."""
+        """Return the quantiles of documents that the model has not seen; None if fewer than `FEWEST` of them are possible."""
         usable = np.isfinite(per_token) & (tokens > 0)  # maximum likelihood finds most new documents impossible
         per_token, tokens = per_token[usable], tokens[usable]
         if len(tokens) < FEWEST:
@@ -63,9 +66,9 @@ class Typicality:
         return cls(np.array(rows))
 
     def share_below(self, per_token: Floats, tokens: Whole) -> Floats:
-        """The share of training documents of about the same length that are less likely per token, shape (n_docs,); 1 without tokens.
+        """Return the share of training documents of about the same length that are less likely per token, shape (n_docs,); 1 without tokens.
 
-        Between the quantiles kept it is interpolated; 0 for a document less likely than all of them.
+        Interpolated between the quantiles; 0 for a document less likely than all of them.
         """
         bands = _band(np.maximum(tokens, 1))
         shares = np.ones(len(tokens))
@@ -80,20 +83,8 @@ def _band(tokens: Whole) -> Whole:
     return bands
 
 
-UNKNOWN, LIKELIHOOD, LENGTH, ANSWERS = "unknown", "log_likelihood", "length", "answers"
-
-
-FIGURES = (UNKNOWN, LIKELIHOOD, LENGTH)
-"""Of a document: the share of its tokens that the model does not know; its log-likelihood per token under its best class, in nats; and the
-logarithm of one more than its tokens."""
-
-
-FARTHEST = 1e9
-"""A distance from training documents that do not differ among each other."""
-
-
 class Spread(NamedTuple):
-    """How a figure of documents is spread: over how many, its mean and its standard deviation."""
+    """Number of documents, and the mean and standard deviation of a figure over them."""
 
     documents: int
     mean: float
@@ -101,7 +92,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, values: Floats) -> Spread:
-        """That of the values that are finite, to nine digits; zeros if there are none."""
+        """Return the spread of the finite values, to nine digits; zeros if there are none."""
         values = values[np.isfinite(values)]
         if not values.size:
             return cls(0, 0.0, 0.0)
@@ -109,10 +100,9 @@ class Spread(NamedTuple):
 
     @classmethod
     def together(cls, parts: Sequence[Spread]) -> Spread:
-        """That of the documents of several spreads, exactly.
+        """Return the spread of all documents of several spreads, exactly: M = Σ n m / Σ n and S² = Σ n (s² + (m − M)²) / Σ n.
 
-        Of n documents each with mean m and variance s², M = Σ n m / Σ n and S² = Σ n (s² + (m − M)²) / Σ n (T. Chan, G. Golub, R. LeVeque,
-        Algorithms for computing the sample variance, 1983).
+        Source: T. Chan, G. Golub, R. LeVeque, Algorithms for computing the sample variance (1983).
         """
         documents = sum(part.documents for part in parts)
         if not documents:
@@ -122,23 +112,23 @@ class Spread(NamedTuple):
         return cls(documents, mean, math.sqrt(squares / documents))
 
     def standardised(self, training: Spread) -> Spread:
-        """That of the same documents, each figure in standard deviations of training from its mean; no farther than `FARTHEST`."""
+        """Return the spread in standard deviations of training from its mean, no farther than `FARTHEST`."""
         if not training.deviation:
             return Spread(self.documents, math.copysign(FARTHEST, self.mean - training.mean) if self.mean != training.mean else 0.0, 0.0)
         place = (self.mean - training.mean) / training.deviation
         return Spread(self.documents, max(-FARTHEST, min(place, FARTHEST)), min(self.deviation / training.deviation, FARTHEST))
 
     def distance(self, training: Spread) -> float | None:
-        """How many standard deviations of training the mean is from that of training; None where one has no documents."""
+        """Return the distance of the means in standard deviations of training; None if one has no documents."""
         if not self.documents or not training.documents:
             return None
         apart = abs(self.mean - training.mean)
         return min(apart / training.deviation, FARTHEST) if training.deviation else FARTHEST if apart else 0.0
 
     def chance(self, training: Spread) -> float:
-        """How probable it is that means are so far apart by chance: two-sided, the normal approximation of Welch's test.
+        """Return the probability that means are so far apart by chance: two-sided, the normal approximation of Welch's test.
 
-        Documents of this time count as spread as those of training at least: a handful may be alike by chance.
+        The deviation is at least that of training, because a few documents may be alike by chance.
         """
         if not self.documents or not training.documents:
             return 1.0
@@ -150,14 +140,14 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """The spread of each of `FIGURES` over some documents, and how many had each class as answer, shape (n_classes,)."""
+    """The spread of each of `FIGURES` over documents, and the number of answers of each class, shape (n_classes,)."""
 
     figures: Mapping[str, Spread]
     answers: Whole
 
     @classmethod
     def of(cls, tokens: Whole, unknown: Whole, per_token: Floats | None, answers: Whole, n_classes: int) -> Profile:
-        """Of documents: tokens, unknown ones among them, log-likelihoods per token if the model gives any, and numbers of classes or −1."""
+        """Return the profile of documents: tokens, unknown ones among them, log-likelihoods per token or None, and answers (class numbers or −1)."""
         some = tokens > 0
         none = np.empty(0)
         figures = {
@@ -169,14 +159,14 @@ class Profile:
 
 
 def shares_apart(counts: Counts, training: Counts) -> float | None:
-    """½ Σ_k |p_k − q_k| of the shares of two counts, from 0 to 1; None if one of them counts nothing."""
+    """Return ½ Σ_k |p_k − q_k| of the shares of two counts, from 0 to 1; None if one of them is all zeros."""
     if not counts.any() or not training.any():
         return None
     return float(np.abs(counts / counts.sum() - training / training.sum()).sum() / 2)
 
 
 def chance_of_shares(counts: Counts, training: Counts) -> float:
-    """How probable it is that two counts of the same shares are so far apart: Pearson's χ² over the 2 × K table, without empty columns."""
+    """Return the probability that two counts of the same shares are so far apart: Pearson's χ² over the 2 × K table, without empty columns."""
     table = np.stack((counts, training)).astype(np.float64)
     table = table[:, table.any(axis=0)]
     if table.shape[1] < 2 or not table.any(axis=1).all():

@@ -62,7 +62,7 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
     if not model.statistics.n_terms:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "CELLS_AT_ONCE", 3)
+        patch.setattr(module, "PROBABILITIES_AT_ONCE", 3)
         found = class_details(model, model.classes_, 5)
     phi = model.language_models.probability(np.arange(model.statistics.n_terms)).tolist()
     prior = model.prior.tolist()

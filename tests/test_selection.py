@@ -12,7 +12,7 @@ from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
 from nbtext.classifiers.base import class_prior
-from nbtext.selection import CELLS_AT_ONCE, Ranking, criterion, rank
+from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, criterion, rank
 from nbtext.settings import CRITERIA
 from tests import oracle, strategies
 from tests.building import language_models, statistics_from_table, statistics_of
@@ -105,7 +105,7 @@ def test_terms_that_are_alike_in_all_classes_carry_nothing(by: str) -> None:
 @ALL
 def test_a_criterion_scores_each_term_alike_whichever_terms_are_beside_it(by: str) -> None:
     """More terms times classes than are held at once."""
-    n_classes, n_terms = 60, CELLS_AT_ONCE // 60 + 500
+    n_classes, n_terms = 60, PROBABILITIES_AT_ONCE // 60 + 500
     random = np.random.default_rng(2)
     counts = random.integers(0, 2, (n_terms, n_classes))
     counts[:, 0] = 1

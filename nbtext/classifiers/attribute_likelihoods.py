@@ -16,6 +16,7 @@ In every class each attribute has a distribution of its own, and under the naive
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -71,8 +72,32 @@ class CategoricalAttribute:
         return here.entries
 
 
+class NumericAttributes(ABC):
+    """Distributions of columns of numbers in each class."""
+
+    @property
+    @abstractmethod
+    def informative(self) -> NDArray[np.bool_]:
+        """The columns that were not the same in the whole corpus, shape (n_columns,); the others add nothing."""
+
+    @abstractmethod
+    def log_likelihood(self, column: int, values: Floats) -> Floats:
+        """Return log p(x_d | C_k) of values of a column, shape (n_docs, 1), in nats, shape (n_docs, n_classes)."""
+
+    def add_log_likelihood(self, scores: Floats, values: Floats) -> Whole:
+        """Add the log-likelihoods of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes).
+
+        Returns the number of values of each document that counted, shape (n_docs,).
+        """
+        known = np.isfinite(values) & self.informative
+        for column in np.flatnonzero(known.any(axis=0)).tolist():
+            rows = np.flatnonzero(known[:, column])
+            scores[rows] += self.log_likelihood(column, values[rows, column, np.newaxis])
+        return np.asarray(np.count_nonzero(known, axis=1))
+
+
 @dataclass(frozen=True, eq=False)
-class PoissonAttributes:
+class PoissonAttributes(NumericAttributes):
     """λ of each count in each class, shape (n_classes, n_columns)."""
 
     rates: Floats
@@ -86,24 +111,23 @@ class PoissonAttributes:
         documents = moments.documents + smoothing
         return cls(np.divide(added, documents, out=np.zeros_like(added), where=documents > 0))
 
-    def add_log_likelihood(self, scores: Floats, values: Floats) -> Whole:
-        """Add log p(x_d | C_k) of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes), in nats.
+    @property
+    def informative(self) -> NDArray[np.bool_]:
+        """The counts that were not always 0."""
+        return np.asarray(np.any(self.rates > 0, axis=0))
 
-        Returns the number of values of each document that counted, shape (n_docs,); a count that was 0 in the whole corpus adds nothing.
-        """
-        known = np.isfinite(values) & self.rates.any(axis=0)
-        for column in np.flatnonzero(known.any(axis=0)).tolist():
-            rows = np.flatnonzero(known[:, column])
-            x, rates = values[rows, column, np.newaxis], self.rates[:, column]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                of_events = np.where(x > 0, x * np.log(rates), 0.0)
-            log_factorial = np.array([math.lgamma(count + 1) for count in x[:, 0].tolist()])
-            scores[rows] += of_events - rates - log_factorial[:, np.newaxis]
-        return np.asarray(np.count_nonzero(known, axis=1))
+    def log_likelihood(self, column: int, values: Floats) -> Floats:
+        """Return x log λ_k − λ_k − log x!."""
+        rates = self.rates[:, column]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_events = np.where(values > 0, values * np.log(rates), 0.0)
+        log_factorial = np.array([math.lgamma(count + 1) for count in values[:, 0].tolist()])
+        likelihood: Floats = of_events - rates - log_factorial[:, np.newaxis]
+        return likelihood
 
 
 @dataclass(frozen=True, eq=False)
-class NormalAttributes:
+class NormalAttributes(NumericAttributes):
     """μ and σ² of each number in each class, shapes (n_classes, n_columns)."""
 
     means: Floats
@@ -129,20 +153,17 @@ class NormalAttributes:
             )
         return cls(weight * mean + (1 - weight) * corpus_mean, variances)
 
-    def add_log_likelihood(self, scores: Floats, values: Floats) -> Whole:
-        """Add log p(x_d | C_k) of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes), in nats.
+    @property
+    def informative(self) -> NDArray[np.bool_]:
+        """The numbers with a variance."""
+        return np.asarray(np.all(self.variances > 0, axis=0))
 
-        A value counts as at most `FARTHEST` standard deviations away from a mean; a number that was the same in the whole corpus adds nothing.
-        Returns the number of values of each document that counted, shape (n_docs,).
-        """
-        known = np.isfinite(values) & np.all(self.variances > 0, axis=0)
-        for column in np.flatnonzero(known.any(axis=0)).tolist():
-            rows = np.flatnonzero(known[:, column])
-            mean, variance = self.means[:, column], self.variances[:, column]
-            with np.errstate(over="ignore"):
-                distance = np.minimum((values[rows, column, np.newaxis] - mean) ** 2 / variance, FARTHEST**2)
-            scores[rows] -= 0.5 * (np.log(2 * np.pi * variance) + distance)
-        return np.asarray(np.count_nonzero(known, axis=1))
+    def log_likelihood(self, column: int, values: Floats) -> Floats:
+        """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], with x at most `FARTHEST` standard deviations away from a mean."""
+        mean, variance = self.means[:, column], self.variances[:, column]
+        with np.errstate(over="ignore"):
+            distance = np.minimum((values - mean) ** 2 / variance, FARTHEST**2)
+        return -0.5 * (np.log(2 * np.pi * variance) + distance)
 
 
 @dataclass(frozen=True, eq=False)

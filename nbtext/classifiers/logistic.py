@@ -101,16 +101,6 @@ class Vector(NamedTuple):
         """Return the sum with a multiple of another."""
         return Vector(*(mine + mine.dtype.type(times) * theirs for mine, theirs in zip(self, other, strict=True)))
 
-    def add(self, other: Vector, times: float) -> None:
-        """Add a multiple of another to this one."""
-        for mine, theirs in zip(self, other, strict=True):
-            np.add(mine, mine.dtype.type(times) * theirs, out=mine)
-
-    def scale(self, factor: float) -> None:
-        """Multiply this one."""
-        for part in self:
-            np.multiply(part, part.dtype.type(factor), out=part)
-
     def times(self, factor: float) -> Vector:
         """Return the multiple."""
         return Vector(*(part * part.dtype.type(factor) for part in self))
@@ -249,14 +239,14 @@ def _direction(gradient: Vector, pairs: list[_Pair]) -> Vector:
     shares = []
     for step, change, curvature in reversed(pairs):
         shares.append(step.dot(direction) / curvature)
-        direction.add(change, -shares[-1])
+        direction = direction.plus(change, -shares[-1])
     if pairs:
         _, change, curvature = pairs[-1]
-        direction.scale(curvature / change.dot(change))
+        direction = direction.times(curvature / change.dot(change))
     else:
-        direction.scale(1 / np.sqrt(gradient.dot(gradient)))
+        direction = direction.times(1 / np.sqrt(gradient.dot(gradient)))
     for (step, change, curvature), share in zip(pairs, reversed(shares), strict=True):
-        direction.add(step, share - change.dot(direction) / curvature)
+        direction = direction.plus(step, share - change.dot(direction) / curvature)
     return direction
 
 

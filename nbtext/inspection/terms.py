@@ -19,7 +19,7 @@ import numpy as np
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
 from nbtext.counts.categories import FORMS, category, is_category_of, shown
 from nbtext.errors import UsageError
-from nbtext.selection import CELLS_AT_ONCE, Ranking, mutual_information, rank
+from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, mutual_information, rank
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import unpair
 from nbtext.text.ngrams import ANYTHING, with_ngrams
@@ -177,7 +177,7 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
     shown = np.sort(np.argsort(-model.statistics.class_documents, kind="stable")[:most_classes])
     terms = np.flatnonzero(models.selected)
     best, values = np.empty((0, shown.size), np.int64), np.empty((0, shown.size))
-    step = max(CELLS_AT_ONCE // prior.size, 1)
+    step = max(PROBABILITIES_AT_ONCE // prior.size, 1)
     for begin in range(0, terms.size, step):
         part = terms[begin : begin + step]
         summands, _ = mutual_information(models, prior, part)
@@ -311,7 +311,7 @@ def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dic
     best: dict[str, list[Best]] = {name: [(np.empty(0, np.int64), np.empty((2, 0)))] * classes.size for name in MEASURES}
     models, prior, terms = model.language_models, model.prior, np.flatnonzero(model.language_models.selected)
     probabilities = term_probabilities(model)
-    step = max(CELLS_AT_ONCE // prior.size, 1)
+    step = max(PROBABILITIES_AT_ONCE // prior.size, 1)
     for begin in range(0, terms.size, step):
         part = terms[begin : begin + step]
         probability = probabilities.probability(part)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -163,15 +163,17 @@ class LanguageModels:
 
     def probability(self, terms: Whole) -> Floats:
         """Return φ_jk of selected terms, shape (n, n_classes)."""
-        counts = self.statistics.counts_of(terms).astype(np.float64)
-        pseudo_counts, total = self.pseudo_counts(terms)
-        return ESTIMATES[self.estimate](counts, self.class_tokens, pseudo_counts, total, self.n_selected)
+        return self.estimated(terms, self.statistics.counts_of(terms), self.class_tokens)
 
     def probability_in(self, terms: Whole, classes: Whole) -> Floats:
         """Return φ_jk of pairs of a selected term and a class in which it occurs, shape (n,)."""
-        counts = self.statistics.counts_in(terms, classes).astype(np.float64)
+        return self.estimated(terms, self.statistics.counts_in(terms, classes), self.class_tokens[classes])
+
+    def estimated(self, terms: Whole, counts: NDArray[Any], tokens: Floats) -> Floats:
+        """Return φ of selected terms with these counts m, shape (n, n_classes) or (n,), in classes with these tokens, of a shape that broadcasts."""
         pseudo_counts, total = self.pseudo_counts(terms)
-        return ESTIMATES[self.estimate](counts, self.class_tokens[classes], pseudo_counts[:, 0], total, self.n_selected)
+        added = pseudo_counts if counts.ndim == 2 else pseudo_counts[:, 0]
+        return ESTIMATES[self.estimate](counts.astype(np.float64), tokens, added, total, self.n_selected)
 
     def log_unseen(self) -> Floats:
         """Return log φ_jk of a term that no document held, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
@@ -193,7 +195,6 @@ ESTIMATES: dict[str, Callable[[Floats, Floats, Floats, float, int], Floats]] = {
     "ml": lambda counts, tokens, *_: maximum_likelihood(counts, tokens),
 }
 """Name to φ(counts, tokens of the class, pseudo-counts, their sum, number of terms)."""
-
 
 CREDIBLE = 0.95
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-
 CACHED_CELLS = 1 << 18
 """Probabilities at once, few enough to stay in the processor's cache while every pair of classes goes over them."""
 

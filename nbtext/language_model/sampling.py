@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.language_model.dirichlet import ESTIMATES
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -94,9 +92,8 @@ def _log_gamma_variates(shape: Floats, random: np.random.Generator) -> Floats:
 
 def predictive(models: LanguageModels, terms: NDArray[np.int64], label: int) -> Floats:
     """Return φ_jk of selected terms in one class, shape (n,), as estimated."""
-    pseudo_counts, total = models.pseudo_counts(terms)
     counts = cells_of_class(models.statistics, models.statistics.cell_counts, label)[terms]
-    return ESTIMATES[models.estimate](counts, models.class_tokens[label], pseudo_counts[:, 0], total, models.n_selected)
+    return models.estimated(terms, counts, models.class_tokens[label])
 
 
 def posterior(models: LanguageModels, terms: NDArray[np.int64], label: int) -> Floats:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-
 STRONGEST, WEAKEST = 1e6, 1e-6
 """Bounds of the strength per term: the evidence can grow without end towards no prior or a prior alone."""
 
