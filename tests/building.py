@@ -13,6 +13,7 @@ from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.ragged import offsets
+from nbtext.settings import Settings
 from nbtext.text.analyzer import TermSequence
 from nbtext.text.ngrams import with_ngrams
 from tests import oracle
@@ -85,6 +86,6 @@ def language_models(
 
 def multinomial(models: LanguageModels, prior: str | Mapping[str, float] = "empirical") -> MultinomialNaiveBayes:
     """The classifier with these language models."""
-    parameters = {"weighting": "counts", "class_prior": prior, "prior_shape": models.prior_shape, "estimate": models.estimate}
-    training = Training(models.statistics, models.selected, models.smoothing, parameters, own=models.own)
+    settings = Settings(class_prior=prior, prior_shape=models.prior_shape, estimate=models.estimate)
+    training = Training(models.statistics, models.selected, models.smoothing, settings, own=models.own)
     return MultinomialNaiveBayes(training, models.statistics)

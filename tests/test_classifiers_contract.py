@@ -199,7 +199,7 @@ def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> Non
     if additive is None:
         pytest.skip("its scores are no sums over terms")
     texts = ["alpha1 beta2 beta2 common03", "gamma0 unseen", ""]
-    counts = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary).count([text.encode() for text in texts])
+    counts = document_counter(model.analysis, model.statistics.vocabulary).count([text.encode() for text in texts])
     features = additive.features(counts.matrix().of_terms(additive.known()))
     documents = features.entry_documents
     sums = np.tile(additive.bias, (len(texts), 1))

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.smoothing import smoothing_by_evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -54,10 +55,10 @@ class CategoricalAttribute:
     values: LanguageModels
 
     @classmethod
-    def estimate(cls, statistics: ClassStatistics, name: str, smoothing: float | None, parameters: Mapping[str, Any]) -> Self:
+    def estimate(cls, statistics: ClassStatistics, name: str, smoothing: float | None, settings: Settings) -> Self:
         """Return the distributions with a pseudo-count, or for None with that of greatest evidence."""
         terms = is_category_of(statistics.vocabulary, name)
-        shape, estimate = parameters["prior_shape"], parameters["estimate"]
+        shape, estimate = settings.prior_shape, settings.estimate
         if smoothing is None:
             smoothing = smoothing_by_evidence(statistics, terms, shape)
         return cls(name, LanguageModels(statistics, terms, smoothing, shape, estimate))
@@ -176,14 +177,12 @@ class AttributeLikelihoods:
     """None also if the classifier of the texts has the numbers among its features."""
 
     @classmethod
-    def estimate(
-        cls, statistics: ClassStatistics, parameters: Mapping[str, Any], smoothing: Sequence[float] | None, *, with_numbers: bool
-    ) -> Self:
+    def estimate(cls, statistics: ClassStatistics, settings: Settings, smoothing: Sequence[float] | None, *, with_numbers: bool) -> Self:
         """Return the likelihoods with the ``smoothing`` of each categorical attribute; for None with that of the settings."""
-        names, pseudo_count = statistics.attributes, given_smoothing(parameters)
+        names, pseudo_count = statistics.attributes, given_smoothing(settings)
         chosen: Sequence[float | None] = smoothing or [pseudo_count] * len(names.categorical)
         categorical = tuple(
-            CategoricalAttribute.estimate(statistics, name, each, parameters) for name, each in zip(names.categorical, chosen, strict=True)
+            CategoricalAttribute.estimate(statistics, name, each, settings) for name, each in zip(names.categorical, chosen, strict=True)
         )
         if statistics.moments is None:
             return cls(categorical, None, None)
@@ -229,11 +228,11 @@ class AttributeLikelihoods:
                 yield scores[0]
 
 
-def given_smoothing(parameters: Mapping[str, Any]) -> float | None:
+def given_smoothing(settings: Settings) -> float | None:
     """Return the pseudo-count given by the settings; None if each attribute has its own, as with ``auto`` or pseudo-counts by term."""
-    if parameters["estimate"] == "ml":
+    if settings.estimate == "ml":
         return 0.0
-    return float(parameters["smoothing"]) if isinstance(parameters["smoothing"], (int, float)) else None
+    return float(settings.smoothing) if isinstance(settings.smoothing, (int, float)) else None
 
 
 def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nbtext.classifiers.base import Unseen
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -40,14 +41,14 @@ class AttributedClassifier(Classifier):
     likelihoods: AttributeLikelihoods
 
     @classmethod
-    def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
+    def needs_documents(cls, settings: Settings) -> bool:
         """Return True if the classifier of the texts needs them."""
-        return classifier_class(parameters["classifier"]).needs_documents(parameters)
+        return classifier_class(settings.classifier).needs_documents(settings)
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts; raise `UsageError` if log-likelihoods cannot be added to the scores of the texts."""
-        return cls._of(classifier_class(training.parameters["classifier"]).estimate(training), training, None)
+        return cls._of(classifier_class(training.settings.classifier).estimate(training), training, None)
 
     def estimate_again(self, training: Training) -> Self:
         """Return the model of fewer documents, with the pseudo-counts of all."""
@@ -63,18 +64,18 @@ class AttributedClassifier(Classifier):
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         of_text = {name: array for name, array in arrays.items() if name != ATTRIBUTE_SMOOTHING}
         smoothing = arrays.get(ATTRIBUTE_SMOOTHING, np.empty(0)).astype(np.float64).tolist()
-        given, n_terms = given_smoothing(training.parameters), training.statistics.n_terms
+        given, n_terms = given_smoothing(training.settings), training.statistics.n_terms
         possible = [could_be_chosen(each, n_terms) if given is None else each == given for each in smoothing]
         if len(smoothing) != len(training.statistics.attributes.categorical) or not all(possible):
             raise ModelError("the model is malformed: its attributes and their smoothing do not fit")
-        return cls._of(classifier_class(training.parameters["classifier"]).restored(training, of_text), training, smoothing)
+        return cls._of(classifier_class(training.settings.classifier).restored(training, of_text), training, smoothing)
 
     @classmethod
     def _of(cls, text: Classifier, training: Training, smoothing: Sequence[float] | None) -> Self:
-        parameters = training.parameters
+        settings = training.settings
         if not text.ADDS_TO_LIKELIHOODS:
-            raise UsageError(f"--classifier {parameters['classifier']} takes no attributes", hint="its scores are no probabilities")
-        likelihoods = AttributeLikelihoods.estimate(training.statistics, parameters, smoothing, with_numbers=not text.TAKES_NUMBERS)
+            raise UsageError(f"--classifier {settings.classifier} takes no attributes", hint="its scores are no probabilities")
+        likelihoods = AttributeLikelihoods.estimate(training.statistics, settings, smoothing, with_numbers=not text.TAKES_NUMBERS)
         return cls(training, text, likelihoods)
 
     @property

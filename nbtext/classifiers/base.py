@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.polya import PolyaModels
+    from nbtext.settings import ClassPrior, Settings
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
-    ClassPrior = str | Mapping[str, float]
 
 
 def classifier_class(name: str) -> type[Classifier]:
@@ -140,8 +140,7 @@ class Training:
     selected: NDArray[np.bool_]
     """The terms that count, shape (n_terms,)."""
     smoothing: float
-    parameters: Mapping[str, Any]
-    """Values of the settings in `nbtext.settings.TRAINING`."""
+    settings: Settings
     documents: CountedDocuments | None = None
     """All documents, for classifiers that need them."""
     sample: CountedDocuments | None = None
@@ -157,7 +156,7 @@ class Training:
 
     def language_models(self, statistics: ClassStatistics, estimate: str | None = None) -> LanguageModels:
         """Return the language models of these counts under the settings, but with another ``estimate`` if one is given."""
-        shape, estimate = self.parameters["prior_shape"], estimate or self.parameters["estimate"]
+        shape, estimate = self.settings.prior_shape, estimate or self.settings.estimate
         return LanguageModels(statistics, self.selected, self.smoothing, shape, estimate, self.own)
 
 
@@ -214,16 +213,16 @@ class Classifier(ABC):
     training: Training
 
     @classmethod
-    def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
+    def needs_documents(cls, settings: Settings) -> bool:
         """Return True if the statistics are not enough under these settings."""
-        del parameters
+        del settings
         return cls.NEEDS_DOCUMENTS
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
         """Return the pseudo-count for ``--smoothing auto``: by default the one of greatest evidence."""
         del cls
-        return smoothing_by_evidence(statistics, selected, parameters["prior_shape"])
+        return smoothing_by_evidence(statistics, selected, settings.prior_shape)
 
     @classmethod
     @abstractmethod
@@ -248,7 +247,7 @@ class Classifier(ABC):
     @cached_property
     def prior(self) -> Floats:
         """π_k, shape (n_classes,)."""
-        return class_prior(self.training.parameters["class_prior"], self.training.statistics)
+        return class_prior(self.training.settings.class_prior, self.training.statistics)
 
     @cached_property
     def log_prior(self) -> Floats:
@@ -322,7 +321,7 @@ class Classifier(ABC):
 
         Terms and smoothing are those chosen from all documents.
         """
-        documents = training.documents if self.needs_documents(training.parameters) else None
+        documents = training.documents if self.needs_documents(training.settings) else None
         n_folds = HELD_OUT_FOLDS if documents is None else HELD_OUT_FOLDS_OF_DOCUMENTS
         folds = np.arange(len(sample)) % n_folds  # the sample is in the order of hashes, so this is random
         subsets = Subsets(training.statistics, sample)
@@ -331,7 +330,7 @@ class Classifier(ABC):
         for fold in range(min(n_folds, len(sample))):
             rows = np.flatnonzero(folds == fold)
             statistics = subsets.without(rows)
-            if not leaves_a_class(training.parameters["class_prior"], statistics):
+            if not leaves_a_class(training.settings.class_prior, statistics):
                 impossible = np.full((rows.size, statistics.n_classes), -np.inf)
                 parts.append(Unseen(impossible, np.zeros_like(rows), sample.matrix.lengths[rows], sample.classes[rows]))
                 continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from nbtext.counts.matrix import CELLS_AT_ONCE, add_weighted_sums
 from nbtext.language_model.dirichlet import beta_intervals, share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from nbtext.classifiers.base import Training
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -65,9 +66,9 @@ class BernoulliNaiveBayes(LinearClassifier):
         return cls(training)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
         """Return 0.1, far less than Laplace's 1: most terms are in few documents, and every absence counts."""
-        del cls, statistics, selected, parameters
+        del cls, statistics, selected, settings
         return 0.1
 
     @cached_property
@@ -108,10 +109,10 @@ class BernoulliNaiveBayes(LinearClassifier):
 
     def credible_intervals(self, terms: Whole) -> Floats:
         """Return the credible intervals of θ_jk, shape (n, n_classes, 2), as quantiles of Beta(n_1 + a, n_0 + b); nan under maximum likelihood."""
-        holding, parameters = self._holding(terms), self.training.parameters
-        if parameters["estimate"] == "ml":
+        holding, settings = self._holding(terms), self.training.settings
+        if settings.estimate == "ml":
             return np.full((*holding.shape, 2), np.nan)
-        added = self._pseudo_counts(terms) + (parameters["estimate"] == "map")
+        added = self._pseudo_counts(terms) + (settings.estimate == "map")
         return beta_intervals(holding + added, self.training.statistics.class_documents - holding + added)
 
     def term_probabilities(self) -> TermProbabilities:
@@ -128,7 +129,7 @@ class BernoulliNaiveBayes(LinearClassifier):
     def _estimate(self, documents: Floats, terms: Whole) -> Floats:
         added = self._pseudo_counts(terms)
         of_class = self.training.statistics.class_documents.astype(np.float64)
-        if self.training.parameters["estimate"] == "map":
+        if self.training.settings.estimate == "map":
             return beta_mode(documents, of_class, added + 1, added + 1)
         return beta_mean(documents, of_class, added, added)
 

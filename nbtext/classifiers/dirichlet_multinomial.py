@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -60,7 +61,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts and the sample; raise `UsageError` if no sample is kept."""
-        if training.sample is None or not training.parameters["sample"]:
+        if training.sample is None or not training.settings.sample:
             raise UsageError("--classifier dirichlet-multinomial learns from the sample", hint="train with a --sample above 0")
         model = cls(training, MOST_CONCENTRATION)
         return replace(model, concentration=likeliest_concentration(repetitions(model.language_models, training.sample)))
@@ -70,9 +71,9 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         return replace(self, training=training)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
         """Return the pseudo-count of greatest evidence, of documents that hold a term."""
-        return super().smoothing(_counts_of_documents(statistics), selected, parameters)
+        return super().smoothing(_counts_of_documents(statistics), selected, settings)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the concentration, shape (1,)."""

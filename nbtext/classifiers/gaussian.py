@@ -280,19 +280,19 @@ class GaussianDiscriminantAnalysis(Classifier):
         """Return the model of all documents; raise `UsageError` if a covariance has no inverse or the covariances are too many."""
         if training.documents is None:
             raise ValueError("--classifier gaussian needs the documents")
-        statistics, parameters, documents = training.statistics, training.parameters, training.documents
+        statistics, settings, documents = training.statistics, training.settings, training.documents
         documents = documents.rows(np.lexsort((documents.classes, documents.hashes)))  # rounding depends on the order
-        space = LatentSpace.of(statistics, training.selected, documents.matrix, parameters["latent"])
+        space = LatentSpace.of(statistics, training.selected, documents.matrix, settings.latent)
         numbers = StandardNumbers.of(statistics)
-        _check_size(parameters, statistics.n_classes, space.projection.shape[1] + numbers.centres.size)
+        _check_size(settings, statistics.n_classes, space.projection.shape[1] + numbers.centres.size)
         features, _, here = features_of(documents.matrix, space, numbers)
         gaussians = GaussianClasses.estimate(
             features[here],
             documents.classes[here],
             statistics.n_classes,
-            separate=parameters["covariance"] == "separate",
-            shape=parameters["covariance_shape"],
-            shrinkage=None if parameters["shrinkage"] == "auto" else parameters["shrinkage"],
+            separate=settings.covariance == "separate",
+            shape=settings.covariance_shape,
+            shrinkage=None if isinstance(settings.shrinkage, str) else settings.shrinkage,
         )
         return cls(training, space, numbers, GaussianClasses(_rounded(gaussians.means), _rounded(gaussians.roots)))
 
@@ -335,15 +335,15 @@ class GaussianDiscriminantAnalysis(Classifier):
     def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Return the model that had these `arrays`, empty ones left out; raise `ModelError` if no model can have had them."""
         _require(set(arrays) <= {"projection", "means", "roots"}, "what it keeps of Gaussian classes has other names")
-        parameters, n_classes = training.parameters, training.statistics.n_classes
+        settings, n_classes = training.settings, training.statistics.n_classes
         projection, means, roots = (arrays.get(name, np.empty(0)) for name in ("projection", "means", "roots"))
         numbers = StandardNumbers.of(training.statistics)
-        known = latent_terms(training.statistics, training.selected, parameters["latent"])
+        known = latent_terms(training.statistics, training.selected, settings.latent)
         n_known, n_features = int(np.count_nonzero(known)), means.size // n_classes
         n_latent = n_features - numbers.centres.size
-        n_roots = n_classes if parameters["covariance"] == "separate" else 1
-        full = parameters["covariance_shape"] == "full"
-        _require(means.size == n_classes * n_features and 0 <= n_latent <= parameters["latent"], "its means do not fit its classes")
+        n_roots = n_classes if settings.covariance == "separate" else 1
+        full = settings.covariance_shape == "full"
+        _require(means.size == n_classes * n_features and 0 <= n_latent <= settings.latent, "its means do not fit its classes")
         _require(projection.size == n_known * n_latent, "its projection does not fit its terms")
         _require(
             roots.size == n_roots * (n_features * (n_features + 1) // 2 if full else n_features), "its covariances do not fit its means"
@@ -384,9 +384,9 @@ def _rounded(numbers: Floats) -> Floats:
     return numbers.astype(np.float32).astype(np.float64)
 
 
-def _check_size(parameters: Settings, n_classes: int, n_features: int) -> None:
-    n_roots = n_classes if parameters["covariance"] == "separate" else 1
-    if n_roots * (n_features**2 if parameters["covariance_shape"] == "full" else n_features) > MOST_ROOTS:
+def _check_size(settings: Settings, n_classes: int, n_features: int) -> None:
+    n_roots = n_classes if settings.covariance == "separate" else 1
+    if n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features) > MOST_ROOTS:
         raise UsageError(
             f"{counted(n_roots, 'covariance')} of {counted(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
             hint="use --covariance shared, another shape, or a smaller --latent",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
 
     Floats = NDArray[Any]
     Whole = NDArray[np.int64]
@@ -313,12 +314,14 @@ class LogisticRegression(LinearClassifier):
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing."""
-        whole, l2 = _in_order(training), training.parameters["l2"]
+        whole, l2 = _in_order(training), training.settings.l2
         precision = _precision(whole)
         part, held_out = _split(whole.documents)
         classes = whole.documents.classes
-        if l2 != "auto" or np.isin(classes[held_out], classes[part]).sum() < LEAST_HELD_OUT:
-            return cls._fitted(whole, _problem(whole), STRENGTH if l2 == "auto" else l2, precision)[0]
+        if isinstance(l2, str) and np.isin(classes[held_out], classes[part]).sum() < LEAST_HELD_OUT:
+            l2 = STRENGTH
+        if not isinstance(l2, str):
+            return cls._fitted(whole, _problem(whole), l2, precision)[0]
         chosen, point = cls._chosen(_without(whole, part), whole.documents.rows(held_out), precision)
         problem = _problem(whole)
         coefficients = np.zeros(problem.shape, point.coefficients.dtype)
@@ -332,7 +335,7 @@ class LogisticRegression(LinearClassifier):
         """Return the model that makes held-out documents most probable, with their scores, and the point where its fit ended."""
         problem = _problem(training)
         # held-out documents have the prior of the documents, whatever prior later ones may have
-        as_found = replace(training, parameters=replace(training.parameters, class_prior="empirical"))
+        as_found = replace(training, settings=replace(training.settings, class_prior="empirical"))
         point = None
         least = np.inf
         for l2 in STRENGTHS:
@@ -383,9 +386,9 @@ class LogisticRegression(LinearClassifier):
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
         """Return 1, as in Wang and Manning (2012)."""
-        del cls, statistics, selected, parameters
+        del cls, statistics, selected, settings
         return 1.0
 
     def warnings(self) -> list[str]:
@@ -438,7 +441,7 @@ def _in_order(training: Training) -> _Whole:
     if documents is None:
         raise ValueError("--classifier logistic needs the documents")
     rows = documents.rows(np.lexsort((documents.hashes, documents.classes)))
-    return _Whole(training.statistics, training.selected, training.smoothing, training.parameters, rows, choose=training.choose)
+    return _Whole(training.statistics, training.selected, training.smoothing, training.settings, rows, choose=training.choose)
 
 
 def _precision(training: _Whole) -> float:
@@ -462,7 +465,7 @@ def _without(training: _Whole, part: Whole) -> _Whole:
     chosen[part] = True
     statistics = Subsets(training.statistics, training.documents).part(chosen)
     selected = training.selected_in(statistics)
-    return _Whole(statistics, selected, training.smoothing, training.parameters, training.documents.rows(part))
+    return _Whole(statistics, selected, training.smoothing, training.settings, training.documents.rows(part))
 
 
 def _problem(training: _Whole) -> Problem:

@@ -78,7 +78,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
             return super().leave_one_out(documents)
         scores, lengths, unknown = leave_one_out(self.language_models, documents)
         for label in np.unique(documents.classes).tolist():
-            prior = class_prior_without(self.training.parameters["class_prior"], self.counts, label)
+            prior = class_prior_without(self.training.settings.class_prior, self.counts, label)
             with np.errstate(divide="ignore"):
                 scores[documents.classes == label] += np.log(prior)
         return Unseen(scores, lengths, unknown, documents.classes)

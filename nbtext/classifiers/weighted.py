@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.settings import Settings
 
 AUTO = 0.1
 """The pseudo-count for ``auto`` on weighted counts, which have no evidence; 0.03 to 0.3 do equally well on 20 Newsgroups."""
@@ -45,7 +46,7 @@ class WeightedCountsClassifier(LinearClassifier):
     @property
     def weighting(self) -> str:
         """How terms are weighted, as `nbtext.counts.weighting.weighted` takes it."""
-        return str(self.training.parameters["weighting"])
+        return self.training.settings.weighting
 
     @cached_property
     def language_models(self) -> LanguageModels:
@@ -53,14 +54,14 @@ class WeightedCountsClassifier(LinearClassifier):
         return self.training.language_models(self.counts)
 
     @classmethod
-    def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
+    def needs_documents(cls, settings: Settings) -> bool:
         """Return True if the sums of the weights are not in the statistics."""
-        return parameters["weighting"] in OF_DOCUMENTS
+        return settings.weighting in OF_DOCUMENTS
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts, and from the documents if it needs them."""
-        cells = weighted_cells(training.parameters["weighting"], training.statistics, training.selected, training.documents)
+        cells = weighted_cells(training.settings.weighting, training.statistics, training.selected, training.documents)
         return cls(training, replace(training.statistics, cell_counts=cells))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -70,7 +71,7 @@ class WeightedCountsClassifier(LinearClassifier):
     @classmethod
     def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        needed = {WEIGHTED_COUNTS} if cls.needs_documents(training.parameters) else set()
+        needed = {WEIGHTED_COUNTS} if cls.needs_documents(training.settings) else set()
         if set(arrays) - needed:
             raise ModelError("the model is malformed: its weighted counts do not fit its weighting")
         if not needed:
@@ -82,11 +83,11 @@ class WeightedCountsClassifier(LinearClassifier):
         return cls(training, replace(training.statistics, cell_counts=cells))
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], parameters: Mapping[str, Any]) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
         """Return the pseudo-count of greatest evidence on counts, `AUTO` for each term on weighted counts."""
-        if parameters["weighting"] == "counts":
-            return super().smoothing(statistics, selected, parameters)
-        return AUTO if parameters["prior_shape"] == "symmetric" else AUTO * max(int(np.count_nonzero(selected)), 1)
+        if settings.weighting == "counts":
+            return super().smoothing(statistics, selected, settings)
+        return AUTO if settings.prior_shape == "symmetric" else AUTO * max(int(np.count_nonzero(selected)), 1)
 
     def adds_occurrences(self) -> bool:
         """Return True if terms are not weighted."""
