@@ -398,6 +398,11 @@ class AdditiveClassifier(Classifier):
         ``answers`` and ``rivals`` are class numbers, shape (n_entries,). nan where a term rules out both.
         """
 
+    def per_token(self, scores: Floats, best: Whole, of_unknown: Floats, tokens: Whole) -> tuple[Floats, Whole]:
+        """Return [score − bias + log-likelihood of unknown tokens] / tokens under the best class, 0 without tokens, and the tokens."""
+        likelihood = difference(scores[np.arange(best.size), best], self.bias[best]) + of_unknown
+        return np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0), tokens
+
 
 class LinearClassifier(AdditiveClassifier):
     """A classifier whose scores are a bias and weights times features."""

@@ -140,9 +140,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
             unseen = np.log(self.concentration) + self.language_models.log_unseen()[best]
             of_unknown = np.where(unknown > 0, unknown * unseen, 0.0) - log_rise(grown[:, np.newaxis], unknown)[:, 0]
-            likelihood = scores[np.arange(best.size), best] - self.log_prior[best] + of_unknown
-        tokens = lengths + unknown
-        return np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0), tokens
+        return self.per_token(scores, best, of_unknown, lengths + unknown)
 
 
 def _counts_of_documents(statistics: ClassStatistics) -> ClassStatistics:

@@ -60,9 +60,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         best = scores.argmax(axis=1)
         with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
             of_unknown = np.where(unknown > 0, unknown * self.language_models.log_unseen()[best], 0.0)
-        likelihood = scores[np.arange(len(best)), best] - self.bias[best] + of_unknown
-        tokens = lengths + unknown
-        return np.divide(likelihood, tokens, out=np.zeros(len(best)), where=tokens > 0), tokens
+        return self.per_token(scores, best, of_unknown, lengths + unknown)
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """Score the sample with each document left out, or by folds on weighted counts and where labels select the terms."""

@@ -110,7 +110,7 @@ def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole)
     unknown = matrix.lengths - known.lengths + matrix.unknown
     of_entry = classes[known.entry_documents]
     log_likelihood = np.bincount(of_entry, known.counts * _log_probability(models, known.terms, of_entry), n_classes).astype(np.float64)
-    tokens_of, unknown_of = (np.bincount(classes, of, n_classes).astype(np.int64) for of in (known.lengths + unknown, unknown))
+    tokens_of, unknown_of = (np.bincount(classes, each, n_classes).astype(np.int64) for each in (known.lengths + unknown, unknown))
     with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
         log_likelihood += np.where(unknown_of > 0, unknown_of * models.log_unseen(), 0.0)
     return HeldOutText(np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood)
