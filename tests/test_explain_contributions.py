@@ -22,7 +22,7 @@ from nbtext.explain.contributions import (
     shared_out,
     term_contributions,
 )
-from nbtext.explain.word_walk import WordLocator
+from nbtext.explain.word_walk import WordWalker
 from nbtext.model.text_classifier import all_utf8
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, model
 from tests.textbook import CHINA_ASKED, model_of_china
@@ -117,11 +117,11 @@ def test_where_scores_are_no_sums_over_terms_none_has_a_part() -> None:
 def test_a_term_is_shared_out_to_the_words_that_make_it() -> None:
     of = TextClassifier(ngrams=2, stemmer="none", stop_words="none").fit(["new york", "new jersey"], ["a", "b"])
     text = b"new new york"
-    located, matrix = WordLocator(of).locate(text), counted(of, text)
+    located, matrix = WordWalker.of_model(of).locate(text), counted(of, text)
     nats = np.array([{"new": 2.0, "york": 10.0, "new york": 7.0}[of.statistics.vocabulary.term(term)] for term in matrix.terms.tolist()])
     assert shared_out(located, matrix, nats).tolist() == [1, 1 + 3.5, 10 + 3.5]
     nothing = counted(of, b"unheard")
-    assert shared_out(WordLocator(of).locate(b"unheard"), nothing, np.empty(0)).tolist() == [0]
+    assert shared_out(WordWalker.of_model(of).locate(b"unheard"), nothing, np.empty(0)).tolist() == [0]
 
 
 @pytest.mark.parametrize("parameters", [one for one in ADDITIVE if "ngrams" not in one], ids=str)
@@ -129,7 +129,7 @@ def test_left_out_words_are_missed_by_what_they_add(parameters: dict[str, Any]) 
     """Against the model asked about the text without the word; with n-grams new ones would form over the gap."""
     of = model(**parameters)
     text = "the cat and the red cat sleeps, a dog barks"
-    located, matrix = WordLocator(of).locate(text.encode()), counted(of, text)
+    located, matrix = WordWalker.of_model(of).locate(text.encode()), counted(of, text)
     found = left_out_contributions(of, located, matrix, (0, 1))
     for name in sorted(set(located.names)):
         words = [place for place, other in enumerate(located.names) if other == name]

@@ -42,7 +42,7 @@ from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError
 from nbtext.explain.contributions import bias, left_out_contributions, of_classes, shared_out, term_contributions
 from nbtext.explain.explanation import class_number
-from nbtext.explain.word_walk import WordLocator
+from nbtext.explain.word_walk import WordWalker
 from nbtext.model.changing import changed_counts
 from nbtext.model.scoring import IMPOSSIBLE, scored
 from nbtext.ragged import flat_indices, offsets
@@ -135,7 +135,7 @@ MARGIN = 1e-9
 class ChangedTexts:
     """What becomes of one document, seen from a class that is to be its answer."""
 
-    def __init__(self, model: TextClassifier, locator: WordLocator, document: bytes, wanted: int) -> None:
+    def __init__(self, model: TextClassifier, locator: WordWalker, document: bytes, wanted: int) -> None:
         self.model, self.locator, self.wanted = model, locator, wanted
         self.text = parted(document)[0] if model.statistics.attributes.names else document
         self._values = document[len(self.text) :]
@@ -660,7 +660,7 @@ class WhyNotFinder:
         if len(model.classes_) < 2:
             raise UsageError("the model has a single class: it is always the answer")
         self._model, self._wanted, self._number = model, wanted, class_number(model, wanted)
-        self._locator = WordLocator(model)
+        self._locator = WordWalker.of_model(model)
 
     def find(self, documents: Iterable[Document]) -> Iterator[WhyNot]:
         """One for each document, in order."""

@@ -32,7 +32,7 @@ from nbtext.explain.contributions import (
     term_contributions,
 )
 from nbtext.explain.mistakes import runner_up
-from nbtext.explain.word_walk import WordLocator
+from nbtext.explain.word_walk import WordWalker
 from nbtext.model.scoring import EMPTY, IMPOSSIBLE, NO_KNOWN_TERMS, scored
 from nbtext.text.analyzer import UNKNOWN
 
@@ -174,7 +174,7 @@ class Explainer:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
         self._counter = document_counter(model.parameters, model.stop_list, model.statistics.vocabulary, model.reading)
-        self._locator = WordLocator(model)
+        self._locator = WordWalker.of_model(model)
 
     def explain(self, documents: Iterable[Document]) -> Iterator[Explained]:
         """One for each document, in order. Where the class compared with is the answer itself, its runner-up takes its place."""
