@@ -1,13 +1,14 @@
-"""What the values beside a document's text add to the score of one class over that of another.
+"""Contributions of terms, words and attributes to the score of one class over that of another, in nats.
 
-What a document's score would lose without a word, for classifiers whose scores are no sums over terms.
-
-What the terms of documents add to the score of one class over that of another: the one place where a document's terms are weighed.
+For classifiers whose scores are sums over terms the contributions are exact: term j of document d adds x_jd (w_ja − w_jb) to the log odds of the
+classes a and b under a linear classifier, and under the Dirichlet-multinomial log Γ(s φ_ja + n_jd) − log Γ(s φ_ja), less the same for b. An n-gram is
+shared equally by its n words, a character n-gram belongs to its word, and a term that occurs several times is shared equally by its occurrences.
+For other classifiers (Gaussian classes) each word is left out by itself, and the differences do not add up.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,13 +17,12 @@ from nbtext.classifiers.base import LinearClassifier
 from nbtext.model.changing import changed_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from nbtext.classifiers.attributed import AttributedClassifier
     from nbtext.classifiers.base import Classifier
-    from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.explain.word_walk import LocatedWords
     from nbtext.model.text_classifier import TextClassifier
@@ -30,201 +30,118 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-
-class Attribute(NamedTuple):
-    """A value beside the text, and what it adds, in nats."""
-
-    name: str
-    value: str
-    nats: float
-
-
-def attribute_contributions(
-    model: TextClassifier, matrix: DocumentTermMatrix, document: bytes, pair: tuple[int, int]
-) -> tuple[Attribute, ...]:
-    """One for each value that the document has; ``matrix`` holds it alone, and ``pair`` are the answer and the class compared with.
-
-    Where the classifier has numbers among its own features, a number adds what it does more than the mean of the corpus in its place.
-    """
-    return tuple(Attribute(name, value, _difference(scores, pair)) for name, value, scores in attribute_scores(model, matrix, document))
-
-
-def attribute_scores(model: TextClassifier, matrix: DocumentTermMatrix, document: bytes) -> list[tuple[str, str, Floats]]:
-    """The name and value of each attribute that a document has, and what it adds to the scores, shape (n_classes,)."""
-    from nbtext.classifiers.attributed import AttributedClassifier
-
-    classifier = model.classifier
-    if not isinstance(classifier, AttributedClassifier):
-        return []
-    named = zip(model.statistics.attributes.names, parted(document)[1], _scores(classifier, matrix), strict=False)
-    return [(name, value, scores) for name, value, scores in named if value]
-
-
-def _scores(classifier: AttributedClassifier, matrix: DocumentTermMatrix) -> Iterator[Floats]:
-    """What each attribute adds to the scores, shape (n_classes,), in the order of the values of a document."""
-    n_classes = classifier.text.joint_log_likelihood(matrix)[0].shape[1]
-    for attribute in classifier.categorical:
-        scores = np.zeros((1, n_classes))
-        attribute.add_log_likelihood(scores, matrix)
-        yield scores[0]
-    if matrix.values is None or classifier.counts is None:
-        return
-    n_counts = classifier.counts.rates.shape[1]
-    for column in range(matrix.values.shape[1]):
-        scores = np.zeros((1, n_classes))
-        if column >= n_counts and classifier.numbers is None:
-            yield _beyond_mean(classifier, matrix, column)
-            continue
-        of_kind, first = (classifier.counts, 0) if column < n_counts or classifier.numbers is None else (classifier.numbers, n_counts)
-        alone = np.full((1, n_counts if of_kind is classifier.counts else matrix.values.shape[1] - n_counts), np.nan)
-        alone[0, column - first] = matrix.values[0, column]
-        of_kind.add_log_likelihood(scores, alone)
-        yield scores[0]
-
-
-def _beyond_mean(classifier: AttributedClassifier, matrix: DocumentTermMatrix, column: int) -> Floats:
-    """The scores of the document less those with the corpus's mean in place of a number, shape (n_classes,)."""
-    from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
-
-    if matrix.values is None or not isinstance(classifier.text, GaussianDiscriminantAnalysis):
-        raise TypeError("only Gaussian classes have numbers among their features")
-    centres = classifier.text.numbers.centres
-    values = matrix.values.copy()
-    values[0, column] = centres[column - (values.shape[1] - centres.size)]
-    as_it_is, as_usual = (classifier.text.joint_log_likelihood(of)[0][0] for of in (matrix, matrix._replace(values=values)))
-    found: Floats = as_it_is - as_usual
-    return found
-
-
-def _difference(scores: Floats, pair: tuple[int, int]) -> float:
-    with np.errstate(invalid="ignore"):
-        found = float(scores[pair[0]] - scores[pair[1]])
-    return 0.0 if np.isnan(found) else found
-
-
-def left_out_contributions(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
-    """The log odds of the answer over the other class, less those without the word, shape (n_words,), in nats.
-
-    ``matrix`` holds the document alone, ``pair`` the two class numbers. All occurrences of a surface word are left out together, with the n-grams that
-    stand over them, and each has an equal part of the difference. In sum these are not the log odds.
-    """
-    classifier = model.classifier.of_texts
-    names = {name: number for number, name in enumerate(dict.fromkeys(located.names))}
-    word_of = np.array([names[name] for name in located.names], np.int64)
-    if not matrix.terms.size:
-        return np.zeros(word_of.size)
-    here = np.flatnonzero(np.isin(located.terms, matrix.terms))
-    gone = -np.ceil(located.shares[here]).astype(np.int64)
-    copies = changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
-    left = np.concatenate([np.empty(0), *(_odds(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
-    gained: Floats = _odds(classifier.joint_log_likelihood(matrix)[0], pair)[0] - left
-    return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
-
-
-def _odds(scores: Floats, pair: tuple[int, int]) -> Floats:
-    """s_answer − s_other of each document, shape (n_docs,); 0 where both are impossible."""
-    with np.errstate(invalid="ignore"):
-        return np.nan_to_num(scores[:, pair[0]] - scores[:, pair[1]], nan=0.0, posinf=np.inf, neginf=-np.inf)
-
-
 WEIGHTS_AT_ONCE = 1 << 21
-"""Term-by-class weights held in memory at once: 16 MiB."""
+"""Term-by-class weights in memory at once: 16 MiB."""
+
+
+class _Additive(NamedTuple):
+    """Scores that are sums over the terms of a document: ``values`` are weights, or the parameters s φ of a Pólya urn, by term and class."""
+
+    known: NDArray[np.bool_]
+    bias: Floats
+    features: Callable[[DocumentTermMatrix], DocumentTermMatrix]
+    values: Callable[[Whole], Floats]
+    impossible: float
+    """The value of a term that rules a class out."""
+    added: Callable[[Floats, Any], Floats]
+    """From values, shape (n, m), and counts, shape (n,), to nats of the score, shape (n, m)."""
+    linear: bool
+
+
+def _additive(classifier: Classifier) -> _Additive | None:
+    """Return the scores of a classifier as sums over terms; None if they are no such sums."""
+    from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
+
+    if isinstance(classifier, LinearClassifier):
+        known, weights = classifier.known(), classifier.weights
+        return _Additive(known, classifier.bias, classifier.features, weights, -np.inf, lambda x, n: n[:, np.newaxis] * x, linear=True)
+    if not isinstance(classifier, DirichletMultinomialNaiveBayes):
+        return None
+    from nbtext.language_model.polya import log_rise
+
+    # what depends on the document's length alone is the same in every class: all have one concentration
+    known, concentration, probability = classifier.training.selected, classifier.concentration, classifier.language_models.probability
+    return _Additive(
+        known, classifier.log_prior, lambda x: x, lambda terms: concentration * probability(terms), 0.0, log_rise, linear=False
+    )
+
+
+def bias(classifier: Classifier) -> Floats | None:
+    """Return what every document gets whatever its terms, shape (n_classes,), in nats; None if scores are no sums over terms.
+
+    The log class prior; with Bernoulli also what the absence of every term adds. What is the same in every class is left out.
+    """
+    scores = _additive(classifier)
+    return None if scores is None else scores.bias
 
 
 def term_contributions(
     classifier: Classifier, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole
 ) -> tuple[DocumentTermMatrix, Floats] | None:
-    """The terms that count, and what all occurrences of each add to the score of the answer over the rival, shape (n_entries,), in nats.
+    """Return the terms that count, and what all occurrences of each add to the score of the answer over the rival, shape (n_entries,), in nats.
 
-    ``answers`` and ``rivals`` are class numbers, shape (n_docs,). With what `bias` says the contributions of a document sum to the difference of its
-    scores, before any calibration. nan where a term rules out both classes. None for a classifier whose scores are no sums over terms.
+    ``answers`` and ``rivals`` are class numbers, shape (n_docs,). With the `bias` the contributions of a document sum to the difference of its
+    scores, before any calibration. nan where a term rules out both classes. None if scores are no sums over terms.
     """
-    if isinstance(classifier, LinearClassifier):
-        matrix = classifier.features(matrix.of_terms(classifier.known()))
-        documents = matrix.entry_documents
-        return matrix, _by_weights(classifier, matrix, answers[documents], rivals[documents])
-    pairs = _of_pairs(classifier)
-    if pairs is None:
+    scores = _additive(classifier)
+    if scores is None:
         return None
-    matrix = matrix.of_terms(pairs.training.selected)
-    documents = matrix.entry_documents
-    return matrix, _by_rises(pairs, matrix, answers[documents], rivals[documents])
+    matrix = scores.features(matrix.of_terms(scores.known))
+    documents, nats = matrix.entry_documents, np.empty(matrix.terms.size)
+    pairs = np.stack((answers[documents], rivals[documents]), axis=1)
+    step = max(WEIGHTS_AT_ONCE // scores.bias.size, 1)
+    for begin in range(0, nats.size, step):
+        part = slice(begin, begin + step)
+        terms, places = np.unique(matrix.terms[part].astype(np.int64), return_inverse=True)
+        values, counts = scores.values(terms)[places[:, np.newaxis], pairs[part]], matrix.counts[part]
+        values = difference(values[:, :1], values[:, 1:]) if scores.linear else values  # exact to the last bit only in this order
+        added = scores.added(values, counts)
+        nats[part] = added[:, 0] if scores.linear else difference(added[:, 0], added[:, 1])
+    return matrix, nats
+
+
+def class_contributions(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
+    """Return what the terms of one document, which all count, add to the score of each class, shape (n_entries, n_classes), in nats.
+
+    None if that depends on the other terms, as where weights are scaled to unit length.
+    """
+    scores = _additive(classifier)
+    if scores is None:
+        return None
+    n = matrix.terms.size
+    each_alone = matrix._replace(offsets=np.arange(n + 1), unknown=np.zeros(n, np.int64), values=None)
+    features, alone = scores.features(matrix), scores.features(each_alone)
+    if features.terms.size != n or not np.array_equal(alone.counts, features.counts):
+        return None
+    return scores.added(scores.values(matrix.terms), features.counts)
 
 
 def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
-    """For each class the place of the first of some terms that has no probability there, shape (n_classes,); −1 where all of them have some.
+    """Return for each class the place of the first of ``terms`` that has no probability in it, shape (n_classes,); −1 if there is none.
 
-    −1 also everywhere under a classifier whose scores are no sums over terms: no term rules anything out there.
+    All −1 if scores are no sums over terms.
     """
-    first, pairs = np.full(n_classes, -1), _of_pairs(classifier)
-    if isinstance(classifier, LinearClassifier):
-        known = classifier.known()
-    elif pairs is not None:
-        known = pairs.training.selected
-    else:
+    first, scores = np.full(n_classes, -1), _additive(classifier)
+    if scores is None:
         return first
-    left, step = np.flatnonzero(known[terms]), max(WEIGHTS_AT_ONCE // n_classes, 1)
-    for begin in range(0, left.size, step):
-        places = left[begin : begin + step]
-        impossible = _without_probability(classifier, terms[places])
+    known, step = np.flatnonzero(scores.known[terms]), max(WEIGHTS_AT_ONCE // n_classes, 1)
+    for begin in range(0, known.size, step):
+        places = known[begin : begin + step]
+        impossible = np.equal(scores.values(terms[places]), scores.impossible)
         new = impossible.any(axis=0) & (first < 0)
         first[new] = places[impossible.argmax(axis=0)[new]]
     return first
 
 
-def _without_probability(classifier: Classifier, terms: Whole) -> NDArray[np.bool_]:
-    if isinstance(classifier, LinearClassifier):
-        return np.isneginf(classifier.weights(terms))
-    pairs = _of_pairs(classifier)
-    return np.zeros((terms.size, 1), bool) if pairs is None else np.equal(pairs.language_models.probability(terms), 0)
-
-
-def of_classes(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
-    """What the terms of one document, which all count, each add to the score of each class, shape (n_entries, n_classes), in nats.
-
-    None where that depends on the other terms, as it does where weights are scaled to unit length.
-    """
-    if isinstance(classifier, LinearClassifier):
-        features = classifier.features(matrix)
-        alone = classifier.features(_each_alone(matrix))
-        if features.terms.size != matrix.terms.size or not np.array_equal(alone.counts, features.counts):
-            return None
-        found: Floats = features.counts[:, np.newaxis] * classifier.weights(matrix.terms)
-        return found
-    pairs = _of_pairs(classifier)
-    if pairs is None:
-        return None
-    from nbtext.language_model.polya import log_rise
-
-    return log_rise(pairs.concentration * pairs.language_models.probability(matrix.terms), matrix.counts)
-
-
-def _each_alone(matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-    """A document for each entry."""
-    n = matrix.terms.size
-    return matrix._replace(offsets=np.arange(n + 1), unknown=np.zeros(n, np.int64), values=None)
-
-
-def bias(classifier: Classifier) -> Floats | None:
-    """What every document gets whatever its terms, shape (n_classes,), in nats; None for a classifier whose scores are no sums over terms.
-
-    The log class prior; with Bernoulli also what the absence of every term says. What is the same in every class is left out.
-    """
-    if isinstance(classifier, LinearClassifier):
-        return classifier.bias
-    pairs = _of_pairs(classifier)
-    return None if pairs is None else pairs.log_prior
-
-
 def difference(of_answers: Floats, of_rivals: Floats) -> Floats:
-    """The one less the other, nan without a warning where both are infinite."""
+    """Return ``of_answers`` less ``of_rivals``, nan without a warning where both are infinite."""
     with np.errstate(invalid="ignore"):
         found: Floats = of_answers - of_rivals
     return found
 
 
 def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) -> Floats:
-    """What the terms of one document add, as `term_contributions` has it, given to its words in equal parts; shape (n_words,)."""
+    """Return the contributions of the terms of one document, as of `term_contributions`, shared out to its words, shape (n_words,)."""
     if not matrix.terms.size:
         return np.zeros(located.begins.size)
     order = np.argsort(matrix.terms)
@@ -232,45 +149,84 @@ def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) 
     here = np.flatnonzero(matrix.terms[entries] == located.terms)
     entries, shares = entries[here], located.shares[here]
     occurrences = np.bincount(entries, shares, order.size)
-    of_words: Floats = np.bincount(located.words[here], shares / occurrences[entries] * nats[entries], located.begins.size).astype(
-        np.float64
-    )
-    return of_words
+    parts = shares / occurrences[entries] * nats[entries]
+    return np.bincount(located.words[here], parts, located.begins.size).astype(np.float64)
 
 
-def _of_pairs(classifier: Classifier) -> DirichletMultinomialNaiveBayes | None:
-    """A classifier whose scores are sums over pairs of a term and its count."""
-    from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
+def word_contributions(
+    model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
+) -> tuple[Floats, float, bool]:
+    """Return what each word adds to the score of the first class of ``pair`` over the second, what comes without any, and if these are exact.
 
-    return classifier if isinstance(classifier, DirichletMultinomialNaiveBayes) else None
-
-
-def _by_weights(linear: LinearClassifier, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
-    """x_jd (w_j,answer − w_j,rival) of each entry; the weights are asked for some terms at a time."""
-    terms, places = np.unique(matrix.terms, return_inverse=True)
-    step = max(WEIGHTS_AT_ONCE // linear.bias.size, 1)
-    nats = np.empty(matrix.terms.size)
-    for begin in range(0, terms.size, step):
-        weights = linear.weights(terms[begin : begin + step])
-        here = np.flatnonzero((places >= begin) & (places < begin + step))
-        rows = places[here] - begin
-        nats[here] = matrix.counts[here] * difference(weights[rows, answers[here]], weights[rows, rivals[here]])
-    return nats
-
-
-def _by_rises(classifier: DirichletMultinomialNaiveBayes, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
-    """log Γ(s·φ + n) − log Γ(s·φ) under the answer less the same under the rival, of each entry.
-
-    The part of the likelihood that depends on the document's length alone is the same in every class, for all have one concentration.
+    ``matrix`` holds the document alone; the words have shape (n_words,). Where scores are no sums over terms, a word has what is lost without it.
     """
-    from nbtext.language_model.polya import log_rise
+    classifier = model.classifier.of_texts
+    found, prior = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])), bias(classifier)
+    if found is not None and prior is not None:
+        return shared_out(located, *found), float(difference(prior[pair[0]], prior[pair[1]])), True
+    with np.errstate(divide="ignore"):
+        prior = np.log(model.prior)
+    return left_out_contributions(model, located, matrix, pair), float(difference(prior[pair[0]], prior[pair[1]])), False
 
-    step = max(WEIGHTS_AT_ONCE // classifier.log_prior.size, 1)
-    nats = np.empty(matrix.terms.size)
-    for begin in range(0, nats.size, step):
-        part = slice(begin, begin + step)
-        means = classifier.concentration * classifier.language_models.probability(matrix.terms[part].astype(np.int64))
-        of_both = np.stack((answers[part], rivals[part]), axis=1)
-        rises = log_rise(np.take_along_axis(means, of_both, axis=1), matrix.counts[part].astype(np.int64))
-        nats[part] = difference(rises[:, 0], rises[:, 1])
-    return nats
+
+def left_out_contributions(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
+    """Return the log odds of the pair less those without the word, shape (n_words,), in nats.
+
+    All occurrences of a surface word are left out together, with their n-grams, and share the difference equally.
+    """
+    classifier = model.classifier.of_texts
+    names, word_of = located.surface_words()
+    if not matrix.terms.size:
+        return np.zeros(word_of.size)
+    here = np.flatnonzero(np.isin(located.terms, matrix.terms))
+    gone = -np.ceil(located.shares[here]).astype(np.int64)
+    copies = changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
+    left = np.concatenate([np.empty(0), *(log_odds(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
+    gained: Floats = log_odds(classifier.joint_log_likelihood(matrix)[0], pair)[0] - left
+    return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
+
+
+def log_odds(scores: Floats, pair: tuple[int, int]) -> Floats:
+    """Return the score of the first class of ``pair`` less that of the second for each document, shape (n_docs,); 0 where both are impossible."""
+    return np.nan_to_num(difference(scores[:, pair[0]], scores[:, pair[1]]), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
+def attribute_scores(model: TextClassifier, matrix: DocumentTermMatrix, document: bytes) -> list[tuple[str, str, Floats]]:
+    """Return name and value of each attribute that a document has, and what it adds to the scores, shape (1, n_classes).
+
+    ``matrix`` holds the document alone. Where the classifier has numbers among its own features, a number is compared with the corpus's mean.
+    """
+    from nbtext.classifiers.attributed import AttributedClassifier
+
+    classifier = model.classifier
+    if not isinstance(classifier, AttributedClassifier):
+        return []
+    named = zip(model.statistics.attributes.names, parted(document)[1], _scores_of_attributes(classifier, matrix), strict=False)
+    return [(name, value, scores) for name, value, scores in named if value]
+
+
+def _scores_of_attributes(classifier: AttributedClassifier, matrix: DocumentTermMatrix) -> Iterator[Floats]:
+    """Yield what each attribute adds to the scores, shape (1, n_classes), in the order of the values of a document."""
+    from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
+
+    text = classifier.text
+    joint = text.joint_log_likelihood(matrix)[0]
+    for attribute in classifier.categorical:
+        scores = np.zeros_like(joint)
+        attribute.add_log_likelihood(scores, matrix)
+        yield scores
+    if matrix.values is None or classifier.counts is None:
+        return
+    n_counts = classifier.counts.rates.shape[1]
+    for column, value in enumerate(matrix.values[0].tolist()):
+        scores, alone = np.zeros_like(joint), np.full_like(matrix.values, np.nan)
+        alone[0, column] = value
+        if column < n_counts:
+            classifier.counts.add_log_likelihood(scores, alone[:, :n_counts])
+        elif classifier.numbers is not None:
+            classifier.numbers.add_log_likelihood(scores, alone[:, n_counts:])
+        elif isinstance(text, GaussianDiscriminantAnalysis):
+            mean, centres = matrix.values.copy(), text.numbers.centres
+            mean[0, column] = centres[column - (mean.size - centres.size)]
+            scores = joint - text.joint_log_likelihood(matrix._replace(values=mean))[0]
+        yield scores
