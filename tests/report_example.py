@@ -18,7 +18,7 @@ from nbtext.evaluation.gathering import (
     Reliability,
     ReportData,
 )
-from nbtext.explain.mistakes import Piece
+from nbtext.explain.mistakes import ExcerptPiece
 from nbtext.inspection.terms import ClassTerms
 from nbtext.metrics import wilson_interval
 
@@ -65,7 +65,7 @@ def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a tex
     figure = Figure(0.8, 0.75, 0.84)
     mistake = Mistake(
         f"corpus/{text}", labels[0], labels[-1], 0.9996, 0.0001,
-        (Piece("… "), Piece(text), Piece(" "), Piece(text, 2.5), Piece(text, -1.5)), ((text, 2.5), ("other", float("inf"))),
+        (ExcerptPiece("… "), ExcerptPiece(text), ExcerptPiece(" "), ExcerptPiece(text, 2.5), ExcerptPiece(text, -1.5)), ((text, 2.5), ("other", float("inf"))),
     )  # fmt: skip
     return ReportData(
         title=f"A report: {text}",

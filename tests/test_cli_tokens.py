@@ -1,6 +1,6 @@
 """`nbtext tokens`: every word of a document with its place, and with the reason if it does not count.
 
-Also tests `explain/word_walk.py` and `report/explanations.py`.
+Also tests `report/explanations.py`.
 """
 
 from __future__ import annotations
@@ -10,21 +10,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import document_counter
-from nbtext.explain.word_walk import Tokens
-from tests import strategies
-from tests.budget import examples
 from tests.process import PETS, corpus, error_line, nbtext, succeeded
 from tests.test_cli_terminal import on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from nbtext.explain.word_walk import Term, Token
 
 TEXT = "The CAFÉ's cats—purr, 3.14 and don't bark. X unicorns"
 
@@ -120,23 +112,6 @@ def test_values_beside_the_text_and_counted_features(tmp_path: Path) -> None:
     assert [(of["kind"], of["form"], of["term"], of["dropped"]) for of in features][:2] == [
         ("feature", "red:2", "red", None), ("feature", "round:1", "round", None),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("train", [{}, {"ngrams": 3, "stop_words": "none"}, {"char_ngrams": "2-3", "top": 20, "stemmer": "porter"}])
-@examples(7)
-@given(text=strategies.documents, seen=st.lists(strategies.documents, min_size=2, max_size=4))
-def test_what_counts_is_what_is_counted(train: dict[str, Any], text: bytes, seen: list[bytes]) -> None:
-    model = TextClassifier(**train, calibration="none").fit([*seen, b"ant bee", b"cat dog"], ["a", "b"] * (len(seen) // 2) + ["a"] * (len(seen) % 2) + ["a", "b"])  # fmt: skip
-    vocabulary, selected = model.statistics.vocabulary, model.learnt.selected
-    matrix = document_counter(model.analysis, vocabulary).count([text]).matrix()
-    expected = {vocabulary.term(term): count for term, count in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)}
-    tokens = list(Tokens.of_model(model).of(text))
-    every: list[Token | Term] = [*tokens, *(term for token in tokens for term in (*token.ngrams, *token.char_ngrams))]
-    found = Counter(of.term for of in every if of.term_id is not None)
-    assert found == expected
-    assert sum(of.dropped == "not-in-model" for of in every) == matrix.unknown[0]
-    assert {of.term_id for of in every if of.dropped == "not-selected"} == {term for term in matrix.terms.tolist() if not selected[term]}
-    assert all(vocabulary.term(of.term_id) == of.term for of in every if of.term_id is not None)
 
 
 def test_a_long_text_comes_in_order_and_whole(pets: Path) -> None:

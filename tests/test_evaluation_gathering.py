@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from nbtext.explain.mistakes import Piece
+    from nbtext.explain.mistakes import ExcerptPiece
 
 LETTERS = [
     ("animals", "the cat and the dog chase a mouse"), ("animals", "cats sleep, dogs bark at the cat"), ("animals", "a dog eats"),
@@ -126,7 +126,7 @@ def test_impossible_documents_have_no_answer() -> None:
     assert data.mistakes == ()
 
 
-def marked(pieces: Sequence[Piece]) -> dict[str, float]:
+def marked(pieces: Sequence[ExcerptPiece]) -> dict[str, float]:
     return {piece.text: piece.nats for piece in pieces if piece.nats}
 
 

@@ -1,4 +1,4 @@
-"""What words and values add to a score, by hand: `explain/contributions.py`, `explain/contributions.py` and `explain/contributions.py`."""
+"""What words and values add to a score, by hand."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from nbtext.classifiers.base import difference
 from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
 from nbtext.counts.counting import document_counter
 from nbtext.explain.contributions import (
-    attribute_contributions,
+    attribute_scores,
     bias,
+    class_contributions,
     left_out_contributions,
-    of_classes,
+    log_odds,
     ruling_out,
     shared_out,
     term_contributions,
 )
-from nbtext.explain.word_walk import WordLocator
+from nbtext.explain.word_walk import WordWalker
 from nbtext.model.text_classifier import all_utf8
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, model
 from tests.textbook import CHINA_ASKED, model_of_china
@@ -67,7 +68,7 @@ def test_a_polya_urn_adds_less_with_each_occurrence() -> None:
     balls = urn.concentration * urn.language_models.probability(np.array(of.statistics.vocabulary.find(["chinese"])))[0]
     wanted = sum(log((balls[YES] + n) / (balls[NO] + n)) for n in range(3))
     assert by_term(of, *found)["chinese"] == pytest.approx(wanted)
-    by_class = of_classes(of.classifier, matrix)
+    by_class = class_contributions(of.classifier, matrix)
     assert by_class is not None
     assert by_term(of, matrix, by_class)["chinese"] == pytest.approx([lgamma(n + 3) - lgamma(n) for n in balls])
 
@@ -109,19 +110,19 @@ def test_where_scores_are_no_sums_over_terms_none_has_a_part() -> None:
     of = model(**GAUSSIAN)
     matrix = counted(of, "the cat purrs")
     assert term_contributions(of.classifier, matrix, np.array([0]), np.array([1])) is None
-    assert (bias(of.classifier), of_classes(of.classifier, matrix)) == (None, None)
+    assert (bias(of.classifier), class_contributions(of.classifier, matrix)) == (None, None)
     assert ruling_out(of.classifier, matrix.terms, 3).tolist() == [-1, -1, -1]
-    assert of_classes(model(classifier="complement", weighting="tfidf").classifier, counted(model(), "cat purrs")) is None
+    assert class_contributions(model(classifier="complement", weighting="tfidf").classifier, counted(model(), "cat purrs")) is None
 
 
 def test_a_term_is_shared_out_to_the_words_that_make_it() -> None:
     of = TextClassifier(ngrams=2, stemmer="none", stop_words="none").fit(["new york", "new jersey"], ["a", "b"])
     text = b"new new york"
-    located, matrix = WordLocator(of).locate(text), counted(of, text)
+    located, matrix = WordWalker.of_model(of).locate(text), counted(of, text)
     nats = np.array([{"new": 2.0, "york": 10.0, "new york": 7.0}[of.statistics.vocabulary.term(term)] for term in matrix.terms.tolist()])
     assert shared_out(located, matrix, nats).tolist() == [1, 1 + 3.5, 10 + 3.5]
     nothing = counted(of, b"unheard")
-    assert shared_out(WordLocator(of).locate(b"unheard"), nothing, np.empty(0)).tolist() == [0]
+    assert shared_out(WordWalker.of_model(of).locate(b"unheard"), nothing, np.empty(0)).tolist() == [0]
 
 
 @pytest.mark.parametrize("parameters", [one for one in ADDITIVE if "ngrams" not in one], ids=str)
@@ -129,7 +130,7 @@ def test_left_out_words_are_missed_by_what_they_add(parameters: dict[str, Any]) 
     """Against the model asked about the text without the word; with n-grams new ones would form over the gap."""
     of = model(**parameters)
     text = "the cat and the red cat sleeps, a dog barks"
-    located, matrix = WordLocator(of).locate(text.encode()), counted(of, text)
+    located, matrix = WordWalker.of_model(of).locate(text.encode()), counted(of, text)
     found = left_out_contributions(of, located, matrix, (0, 1))
     for name in sorted(set(located.names)):
         words = [place for place, other in enumerate(located.names) if other == name]
@@ -148,12 +149,13 @@ def test_values_beside_the_text_by_hand() -> None:
     ]
     of = TextClassifier(categorical="colour", count="legs", smoothing=1).fit(rows, ["cats", "cats", "fish"])
     [document] = all_utf8([{"text": "purr", "colour": "red", "legs": 3}], of.statistics.attributes)
-    found = attribute_contributions(of, counted(of, document), document, (0, 1))
-    assert [(each.name, each.value) for each in found] == [("colour", "red"), ("legs", "3")]
-    assert [each.nats for each in found] == pytest.approx([log(3 / 4 / (1 / 3)), 3 * log(8 / 3) - (8 / 3 - 1)])
+    found = attribute_scores(of, counted(of, document), document)
+    assert [(name, value) for name, value, _ in found] == [("colour", "red"), ("legs", "3")]
+    nats = [log_odds(scores, (0, 1)).item() for _, _, scores in found]
+    assert nats == pytest.approx([log(3 / 4 / (1 / 3)), 3 * log(8 / 3) - (8 / 3 - 1)])
     [without] = all_utf8([{"text": "purr", "legs": 0}], of.statistics.attributes)
-    [legs] = attribute_contributions(of, counted(of, without), without, (1, 0))
-    assert (legs.name, legs.value) == ("legs", "0")
-    assert legs.nats == pytest.approx(8 / 3 - 1)
+    [(name, value, scores)] = attribute_scores(of, counted(of, without), without)
+    assert (name, value) == ("legs", "0")
+    assert log_odds(scores, (1, 0)).item() == pytest.approx(8 / 3 - 1)
     plain = TextClassifier().fit(TEXTS["cats"] + TEXTS["dogs"], ["cats"] * 3 + ["dogs"] * 3)
-    assert attribute_contributions(plain, counted(plain, "cat"), b"cat", (0, 1)) == ()
+    assert attribute_scores(plain, counted(plain, "cat"), b"cat") == []

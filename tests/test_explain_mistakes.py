@@ -12,7 +12,7 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.decision import DecisionRule
 from nbtext.evaluation.judging import judge
-from nbtext.explain.mistakes import TERMS_SHOWN, Mistake, MistakeFinder, runner_up
+from nbtext.explain.mistakes import TERMS_SHOWN, Misclassification, MistakeFinder, runner_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,8 @@ def fitted(**parameters: Any) -> TextClassifier:
     )
 
 
-def found(model: TextClassifier, documents: Sequence[tuple[str, str]], rule: DecisionRule = DecisionRule()) -> list[Mistake]:  # noqa: B008
-    made: list[Mistake] = []
+def found(model: TextClassifier, documents: Sequence[tuple[str, str]], rule: DecisionRule = DecisionRule()) -> list[Misclassification]:  # noqa: B008
+    made: list[Misclassification] = []
     finder = MistakeFinder(model)
     stream = [Document(f"{number}", label, text.encode()) for number, (label, text) in enumerate(documents)]
     judge(model, stream, rule, look=lambda block, decision: made.extend(finder.mistakes(block, decision)))

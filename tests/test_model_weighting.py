@@ -201,13 +201,13 @@ def test_leaving_one_out_is_refused() -> None:
 def test_words_are_marked_by_what_they_add_to_the_score() -> None:
     """The excerpt's nats over all occurrences are what the same words tip in the list of mistakes."""
     from nbtext.explain.mistakes import Excerpts
-    from nbtext.explain.word_walk import WordLocator
+    from nbtext.explain.word_walk import WordWalker
 
     model = TextClassifier(weighting="tfidf", stemmer="none").fit(
         ["engine oil oil brakes"] * 2 + ["match goals goals"] * 2 + ["roses"], ["cars"] * 2 + ["sport"] * 2 + ["garden"]
     )
     text = b"oil oil engine goals"
-    located = WordLocator(model).locate(text)
+    located = WordWalker.of_model(model).locate(text)
     found = Excerpts(model)._evidence(text, located, model.classes_.index("cars"), model.classes_.index("sport"))
     block = model.score_block([text])
     difference = block.scores[0, model.classes_.index("cars")] - block.scores[0, model.classes_.index("sport")]

@@ -15,7 +15,7 @@ from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.explain.word_walk import Tokens
+    from nbtext.explain.word_walk import WordWalker
 
 
 @click.command("tokens", short_help="Show what becomes of the words of a document.")
@@ -47,33 +47,33 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
 
     say = option.messages(options)
     paths = corpus_paths(corpus, options)
-    tokens, reading = _without_model(paths, options) if options["no_model"] else _of_model(model_path, paths, options)
+    walker, reading = _without_model(paths, options) if options["no_model"] else _of_model(model_path, paths, options)
     documents = CommandCorpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=False)
     output = output or ("table" if sys.stdout.isatty() else "tsv")
-    write_tokens(((document.id, tokens.of(document.text)) for document in documents.readable()), output)
+    write_tokens(((document.id, walker.tokens(document.text)) for document in documents.readable()), output)
     documents.say_notices()
     return say.finish()
 
 
-def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, Reading]:
+def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) -> tuple[WordWalker, Reading]:
     from nbtext.cli.corpus import reading_of
-    from nbtext.explain.word_walk import Tokens
+    from nbtext.explain.word_walk import WordWalker
     from nbtext.model import TextClassifier
 
     for name in ANALYSIS:
         if options[name] is not None:
             raise UsageError(f"--{name.replace('_', '-')} goes with --no-model: a model has settings of its own")
     model = TextClassifier.load(model_path)
-    return Tokens.of_model(model), reading_of(model, paths, options)
+    return WordWalker.of_model(model), reading_of(model, paths, options)
 
 
-def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[Tokens, Reading]:
+def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[WordWalker, Reading]:
     from nbtext.corpus.reading import resolved
     from nbtext.counts.counting import Analysis, require_words
-    from nbtext.explain.word_walk import Tokens
+    from nbtext.explain.word_walk import WordWalker
 
     settings = Settings.of(option.given(tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS), options))
     reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
     settings = replace(settings, reading=reading)
     require_words(settings)
-    return Tokens(Analysis.of(settings)), reading
+    return WordWalker(Analysis.of(settings)), reading

@@ -19,7 +19,7 @@ from nbtext import __version__
 from nbtext.decision import DecisionRule, log_posterior
 from nbtext.errors import counted
 from nbtext.evaluation.judging import judge
-from nbtext.explain.mistakes import Excerpts, MistakeFinder, Piece, runner_up
+from nbtext.explain.mistakes import ExcerptPiece, Excerpts, MistakeFinder, runner_up
 from nbtext.inspection.overview import overview
 from nbtext.inspection.terms import class_terms
 from nbtext.metrics.evaluation import proper_scores
@@ -163,7 +163,7 @@ class Mistake(NamedTuple):
     probability: float
     of_truth: float | None
     """Probability of the true class; None if the model does not know it."""
-    excerpt: tuple[Piece, ...]
+    excerpt: tuple[ExcerptPiece, ...]
     terms: tuple[tuple[str, float], ...]
     """Terms that tipped it, strongest first, each with what all its occurrences add, in nats; inf where it rules the true class out."""
 

@@ -1,17 +1,19 @@
-"""What the values beside a document's text add to the score of one class over that of another.
+"""Contributions of terms, words and attributes to the score of one class over that of another, in nats.
 
-What a document's score would lose without a word, for classifiers whose scores are no sums over terms.
-
-What the terms of documents add to the score of one class over that of another: the one place where a document's terms are weighed.
+For classifiers whose scores are sums over terms the contributions are exact: term j of document d adds x_jd (w_ja − w_jb) to the log odds of the
+classes a and b under a linear classifier, and under the Dirichlet-multinomial log Γ(s φ_ja + n_jd) − log Γ(s φ_ja), less the same for b. An n-gram is
+shared equally by its n words, a character n-gram belongs to its word, and a term that occurs several times is shared equally by its occurrences.
+For other classifiers (Gaussian classes) each word is left out by itself, and the differences do not add up.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.attributes import parted
+from nbtext.classifiers.base import difference
 from nbtext.model.changing import changed_counts
 
 if TYPE_CHECKING:
@@ -25,75 +27,25 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-
-class Attribute(NamedTuple):
-    """A value beside the text, and what it adds, in nats."""
-
-    name: str
-    value: str
-    nats: float
-
-
-def attribute_contributions(
-    model: TextClassifier, matrix: DocumentTermMatrix, document: bytes, pair: tuple[int, int]
-) -> tuple[Attribute, ...]:
-    """One for each value that the document has; ``matrix`` holds it alone, and ``pair`` are the answer and the class compared with.
-
-    Where the classifier has numbers among its own features, a number adds what it does more than the mean of the corpus in its place.
-    """
-    return tuple(Attribute(name, value, _difference(scores, pair)) for name, value, scores in attribute_scores(model, matrix, document))
-
-
-def attribute_scores(model: TextClassifier, matrix: DocumentTermMatrix, document: bytes) -> list[tuple[str, str, Floats]]:
-    """The name and value of each attribute that a document has, and what it adds to the scores, shape (n_classes,)."""
-    if not model.statistics.attributes.names:
-        return []
-    named = zip(model.statistics.attributes.names, parted(document)[1], model.classifier.attribute_scores(matrix), strict=False)
-    return [(name, value, scores) for name, value, scores in named if value]
-
-
-def _difference(scores: Floats, pair: tuple[int, int]) -> float:
-    with np.errstate(invalid="ignore"):
-        found = float(scores[pair[0]] - scores[pair[1]])
-    return 0.0 if np.isnan(found) else found
-
-
-def left_out_contributions(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
-    """The log odds of the answer over the other class, less those without the word, shape (n_words,), in nats.
-
-    ``matrix`` holds the document alone, ``pair`` the two class numbers. All occurrences of a surface word are left out together, with the n-grams that
-    stand over them, and each has an equal part of the difference. In sum these are not the log odds.
-    """
-    classifier = model.classifier.of_texts
-    names = {name: number for number, name in enumerate(dict.fromkeys(located.names))}
-    word_of = np.array([names[name] for name in located.names], np.int64)
-    if not matrix.terms.size:
-        return np.zeros(word_of.size)
-    here = np.flatnonzero(np.isin(located.terms, matrix.terms))
-    gone = -np.ceil(located.shares[here]).astype(np.int64)
-    copies = changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
-    left = np.concatenate([np.empty(0), *(_odds(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
-    gained: Floats = _odds(classifier.joint_log_likelihood(matrix)[0], pair)[0] - left
-    return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
-
-
-def _odds(scores: Floats, pair: tuple[int, int]) -> Floats:
-    """s_answer − s_other of each document, shape (n_docs,); 0 where both are impossible."""
-    with np.errstate(invalid="ignore"):
-        return np.nan_to_num(scores[:, pair[0]] - scores[:, pair[1]], nan=0.0, posinf=np.inf, neginf=-np.inf)
-
-
 WEIGHTS_AT_ONCE = 1 << 21
-"""Term-by-class weights held in memory at once: 16 MiB."""
+"""Term-by-class weights in memory at once: 16 MiB."""
+
+
+def bias(classifier: Classifier) -> Floats | None:
+    """Return what every document gets whatever its terms, shape (n_classes,), in nats; None if scores are no sums over terms.
+
+    The log class prior; with Bernoulli also what the absence of every term adds. What is the same in every class is left out.
+    """
+    return None if classifier.additive is None else classifier.additive.bias
 
 
 def term_contributions(
     classifier: Classifier, matrix: DocumentTermMatrix, answers: Whole, rivals: Whole
 ) -> tuple[DocumentTermMatrix, Floats] | None:
-    """The terms that count, and what all occurrences of each add to the score of the answer over the rival, shape (n_entries,), in nats.
+    """Return the terms that count, and what all occurrences of each add to the score of the answer over the rival, shape (n_entries,), in nats.
 
-    ``answers`` and ``rivals`` are class numbers, shape (n_docs,). With what `bias` says the contributions of a document sum to the difference of its
-    scores, before any calibration. nan where a term rules out both classes. None for a classifier whose scores are no sums over terms.
+    ``answers`` and ``rivals`` are class numbers, shape (n_docs,). With the `bias` the contributions of a document sum to the difference of its
+    scores, before any calibration. nan where a term rules out both classes. None if scores are no sums over terms.
     """
     additive = classifier.additive
     if additive is None:
@@ -103,53 +55,41 @@ def term_contributions(
     return matrix, additive.advantages(matrix, answers[documents], rivals[documents])
 
 
-def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
-    """For each class the place of the first of some terms that has no probability there, shape (n_classes,); −1 where all of them have some.
+def class_contributions(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
+    """Return what the terms of one document, which all count, add to the score of each class, shape (n_entries, n_classes), in nats.
 
-    −1 also everywhere under a classifier whose scores are no sums over terms: no term rules anything out there.
+    None if that depends on the other terms, as where weights are scaled to unit length.
+    """
+    additive = classifier.additive
+    if additive is None:
+        return None
+    n = matrix.terms.size
+    each_alone = matrix._replace(offsets=np.arange(n + 1), unknown=np.zeros(n, np.int64), values=None)
+    features, alone = additive.features(matrix), additive.features(each_alone)
+    if features.terms.size != n or not np.array_equal(alone.counts, features.counts):
+        return None
+    return additive.term_scores(matrix.terms, features.counts)
+
+
+def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
+    """Return for each class the place of the first of ``terms`` that has no probability in it, shape (n_classes,); −1 if there is none.
+
+    All −1 if scores are no sums over terms.
     """
     first, additive = np.full(n_classes, -1), classifier.additive
     if additive is None:
         return first
-    left, step = np.flatnonzero(additive.known()[terms]), max(WEIGHTS_AT_ONCE // n_classes, 1)
-    for begin in range(0, left.size, step):
-        places = left[begin : begin + step]
+    known, step = np.flatnonzero(additive.known()[terms]), max(WEIGHTS_AT_ONCE // n_classes, 1)
+    for begin in range(0, known.size, step):
+        places = known[begin : begin + step]
         impossible = np.isneginf(additive.term_scores(terms[places], np.ones(places.size, np.int64)))
         new = impossible.any(axis=0) & (first < 0)
         first[new] = places[impossible.argmax(axis=0)[new]]
     return first
 
 
-def of_classes(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
-    """What the terms of one document, which all count, each add to the score of each class, shape (n_entries, n_classes), in nats.
-
-    None where that depends on the other terms, as it does where weights are scaled to unit length.
-    """
-    additive = classifier.additive
-    if additive is None:
-        return None
-    features, alone = additive.features(matrix), additive.features(_each_alone(matrix))
-    if features.terms.size != matrix.terms.size or not np.array_equal(alone.counts, features.counts):
-        return None
-    return additive.term_scores(matrix.terms, features.counts)
-
-
-def _each_alone(matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-    """A document for each entry."""
-    n = matrix.terms.size
-    return matrix._replace(offsets=np.arange(n + 1), unknown=np.zeros(n, np.int64), values=None)
-
-
-def bias(classifier: Classifier) -> Floats | None:
-    """What every document gets whatever its terms, shape (n_classes,), in nats; None for a classifier whose scores are no sums over terms.
-
-    The log class prior; with Bernoulli also what the absence of every term says. What is the same in every class is left out.
-    """
-    return None if classifier.additive is None else classifier.additive.bias
-
-
 def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) -> Floats:
-    """What the terms of one document add, as `term_contributions` has it, given to its words in equal parts; shape (n_words,)."""
+    """Return the contributions of the terms of one document, as of `term_contributions`, shared out to its words, shape (n_words,)."""
     if not matrix.terms.size:
         return np.zeros(located.begins.size)
     order = np.argsort(matrix.terms)
@@ -157,7 +97,54 @@ def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) 
     here = np.flatnonzero(matrix.terms[entries] == located.terms)
     entries, shares = entries[here], located.shares[here]
     occurrences = np.bincount(entries, shares, order.size)
-    of_words: Floats = np.bincount(located.words[here], shares / occurrences[entries] * nats[entries], located.begins.size).astype(
-        np.float64
-    )
-    return of_words
+    parts = shares / occurrences[entries] * nats[entries]
+    return np.bincount(located.words[here], parts, located.begins.size).astype(np.float64)
+
+
+def word_contributions(
+    model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
+) -> tuple[Floats, float, bool]:
+    """Return what each word adds to the score of the first class of ``pair`` over the second, what comes without any, and if these are exact.
+
+    ``matrix`` holds the document alone; the words have shape (n_words,). Where scores are no sums over terms, a word has what is lost without it.
+    """
+    classifier = model.classifier.of_texts
+    found, prior = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])), bias(classifier)
+    if found is not None and prior is not None:
+        return shared_out(located, *found), float(difference(prior[pair[0]], prior[pair[1]])), True
+    with np.errstate(divide="ignore"):
+        prior = np.log(model.prior)
+    return left_out_contributions(model, located, matrix, pair), float(difference(prior[pair[0]], prior[pair[1]])), False
+
+
+def left_out_contributions(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
+    """Return the log odds of the pair less those without the word, shape (n_words,), in nats.
+
+    All occurrences of a surface word are left out together, with their n-grams, and share the difference equally.
+    """
+    classifier = model.classifier.of_texts
+    names, word_of = located.surface_words()
+    if not matrix.terms.size:
+        return np.zeros(word_of.size)
+    here = np.flatnonzero(np.isin(located.terms, matrix.terms))
+    gone = -np.ceil(located.shares[here]).astype(np.int64)
+    copies = changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
+    left = np.concatenate([np.empty(0), *(log_odds(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
+    gained: Floats = log_odds(classifier.joint_log_likelihood(matrix)[0], pair)[0] - left
+    return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
+
+
+def log_odds(scores: Floats, pair: tuple[int, int]) -> Floats:
+    """Return the score of the first class of ``pair`` less that of the second for each document, shape (n_docs,); 0 where both are impossible."""
+    return np.nan_to_num(difference(scores[:, pair[0]], scores[:, pair[1]]), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
+def attribute_scores(model: TextClassifier, matrix: DocumentTermMatrix, document: bytes) -> list[tuple[str, str, Floats]]:
+    """Return name and value of each attribute that a document has, and what it adds to the scores, shape (n_classes,).
+
+    ``matrix`` holds the document alone. Where the classifier has numbers among its own features, a number is compared with the corpus's mean.
+    """
+    if not model.statistics.attributes.names:
+        return []
+    named = zip(model.statistics.attributes.names, parted(document)[1], model.classifier.attribute_scores(matrix), strict=False)
+    return [(name, value, scores) for name, value, scores in named if value]

@@ -1,50 +1,32 @@
-"""The smallest set of words without which a document gets another answer, where only asking the model tells: by trying sets out.
+"""What would give a document another answer: the fewest words to remove, or the fewest terms to add.
 
-A document without some of its words, or with more: how the model then answers.
+The answer is the most probable class: costs and thresholds play no part, and calibration does not change the order of the classes.
 
-The smallest set of items that together gain enough in every respect: a covering problem in whole items, each taken once or not.
-
-Deepening by size, each size searched depth first: some item must help where most is missing, so the items that do are tried in turn, best first,
-each time without those tried before. A branch ends where even the best items that are left gain too little somewhere (A. Land, A. Doig, An
-automatic method of solving discrete programming problems, 1960).
-
-The fewest surface words without which a document gets another answer.
-
-Where scores are sums over occurrences, or over terms of which each belongs to one surface word, the words have their parts in them and the
-question is a covering problem: the words taken away must gain the wanted class more than it lacks, against every other class. Elsewhere (weights
-of unit length, n-grams that form anew, Gaussians) the words change each other's parts, and sets of words are tried out on the model.
-
-The fewest added occurrences of terms with which a document gets another answer.
-
-Where scores are sums over occurrences, an occurrence of term j brings the wanted class w_j,wanted − w_jk nearer to class k, and for each k the
-best term bounds from below how many are needed. Elsewhere the term that does most is added, again and again. Either way the model is asked
-in the end: terms are written behind the text as words.
-
-What would have to be otherwise in a document for another class to be its answer: the fewest words away, or the fewest terms more.
-
-The answer is the most probable class; costs and thresholds have no part in it, and calibration does not change the order of classes.
+Where scores are sums over words, the smallest removal is a covering problem in whole items: against every other class the removed words must gain
+more than the wanted class lacks. `smallest_cover` solves it by depth-first search of one size after the other; a branch ends where even the best
+items that are left gain too little (A. Land, A. Doig, An automatic method of solving discrete programming problems, 1960). Added terms that help
+most come first, and the best single term bounds from below how many are needed. Elsewhere (weights of unit length, n-grams that form anew,
+Gaussian classes) words change each other's parts, and sets of them are tried out on the model. Either way the changed document is scored in the end.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
-from itertools import chain, combinations, islice
-from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations, islice
+from math import comb, inf
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.attributes import parted
 from nbtext.counts.counting import document_counter
-from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError
-from nbtext.explain.contributions import bias, left_out_contributions, of_classes, shared_out, term_contributions
+from nbtext.explain.contributions import bias, class_contributions, word_contributions
 from nbtext.explain.explanation import class_number
-from nbtext.explain.word_walk import WordLocator
+from nbtext.explain.word_walk import WordWalker
 from nbtext.model.changing import changed_counts
-from nbtext.model.scoring import IMPOSSIBLE, scored
-from nbtext.ragged import flat_indices, offsets
+from nbtext.model.scoring import scored
 from nbtext.text.analyzer import UNKNOWN, blocks
 
 if TYPE_CHECKING:
@@ -54,598 +36,75 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
     from nbtext.errors import DocumentError
-    from nbtext.model.scoring import ScoredBlock, ScoredTexts
+    from nbtext.model.scoring import ScoredTexts
     from nbtext.model.text_classifier import TextClassifier
 
-    Gaps = Callable[[Sequence[tuple[int, ...]]], NDArray[np.float64]]
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-
-TRIED_AT_ONCE = 48
-"""Items tried at each greedy step: those that do most by themselves."""
-
-
-AT_ONCE = 256
-"""Sets tried out together."""
-
-
-def smallest_by_trying(n_items: int, gaps: Gaps, enough: float, budget: int) -> Cover:
-    """The smallest set of items for which ``gaps`` is below ``enough``, as far as about ``budget`` sets tried out tell.
-
-    Single items, a greedy set, then all sets that are smaller than it, size by size.
-    """
-    spent = n_items
-    alone = gaps([(item,) for item in range(n_items)]) if n_items else np.empty(0)
-    if alone.size and alone.min() < enough:
-        return Cover((int(alone.argmin()),), proven=True)
-    order = np.argsort(alone, kind="stable").tolist()
-    greedy, used = _greedy_by_scores(order, gaps, enough, budget // 2)
-    spent += used
-    limit = n_items if greedy is None else len(greedy) - 1
-    for size in range(2, limit + 1):
-        spent += comb(n_items, size)
-        if spent > budget:
-            return Cover(greedy, proven=False)
-        for sets in _chunks(combinations(order, size)):
-            found = gaps(sets)
-            if found.min() < enough:
-                return Cover(tuple(sorted(sets[int(found.argmin())])), proven=True)
-    return Cover(greedy, proven=True)
-
-
-def _greedy_by_scores(order: list[int], gaps: Gaps, enough: float, budget: int) -> tuple[tuple[int, ...] | None, int]:
-    """Always the item that leaves the smallest gap, or else all items; then without those that are not needed. Also how many sets were tried."""
-    chosen: tuple[int, ...] = ()
-    spent, gap = 0, np.inf
-    while spent + TRIED_AT_ONCE <= budget and len(chosen) < len(order):
-        sets = [(*chosen, item) for item in [item for item in order if item not in chosen][:TRIED_AT_ONCE]]
-        found = gaps(sets)
-        spent += len(sets)
-        best = int(found.argmin())
-        if not found[best] < gap and not np.isinf(gap):
-            break
-        chosen, gap = sets[best], float(found[best])
-        if gap < enough:
-            break
-    if not gap < enough:
-        chosen = tuple(order)
-        if not order or not gaps([chosen])[0] < enough:
-            return None, spent + 1
-    for item in reversed(chosen):
-        fewer = tuple(other for other in chosen if other != item)
-        spent += 1
-        if spent > 2 * budget:
-            break
-        if fewer and gaps([fewer])[0] < enough:
-            chosen = fewer
-    return tuple(sorted(chosen)), spent
-
-
-def _chunks(sets: Iterator[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    while chunk := list(islice(sets, AT_ONCE)):
-        yield chunk
-
+    Item = TypeVar("Item")
+    Gaps = Callable[[Sequence[tuple[Item, ...]]], Floats]
 
 MARGIN = 1e-9
-"""Nats by which a class has to be ahead to be the answer: a tie is none, and rounding decides nothing."""
-
-
-class ChangedTexts:
-    """What becomes of one document, seen from a class that is to be its answer."""
-
-    def __init__(self, model: TextClassifier, locator: WordLocator, document: bytes, wanted: int) -> None:
-        self.model, self.locator, self.wanted = model, locator, wanted
-        self.text = parted(document)[0] if model.statistics.attributes.names else document
-        self._values = document[len(self.text) :]
-        self.located = locator.locate(self.text)
-        self.counted = model.reading.is_counted
-        self.names = list(dict.fromkeys(self.located.names))
-        number = {name: place for place, name in enumerate(self.names)}
-        self.name_of = np.array([number[name] for name in self.located.names], np.int64)
-        """The number of the surface word of each word, shape (n_words,)."""
-
-    def removable(self) -> NDArray[np.int64]:
-        """Numbers of the surface words whose absence may change scores: they become terms, or with n-grams stand between terms."""
-        known = self.model.learnt.selected
-        counts = np.flatnonzero((self.located.terms != UNKNOWN) & known[self.located.terms])
-        found = np.zeros(len(self.names), np.bool_)
-        found[self.name_of[self.located.words[counts]]] = True
-        if self.model.parameters["ngrams"] > 1:
-            found[self.name_of[[place for place, own in enumerate(self.located.own) if own]]] = True
-        return np.flatnonzero(found)
-
-    def occurrences(self, numbers: Sequence[int]) -> int:
-        """How often some surface words occur, together."""
-        return int(self.located.counts[np.isin(self.name_of, numbers)].sum())
-
-    def without(self, numbers: Sequence[int]) -> bytes:
-        """The document with spaces in place of every occurrence of some surface words."""
-        gone = np.flatnonzero(np.isin(self.name_of, numbers))
-        bounds = [
-            0,
-            *chain.from_iterable(zip(self.located.begins[gone].tolist(), self.located.ends[gone].tolist(), strict=True)),
-            len(self.text),
-        ]
-        return b" ".join(self.text[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True)) + self._values
-
-    def with_words(self, words: Sequence[str]) -> bytes:
-        """The document with words at the end of its text."""
-        return b" ".join((self.text, *map(self.written, words))) + self._values
-
-    def gaps(self, documents: Sequence[bytes]) -> NDArray[np.float64]:
-        """How far the class is behind the best other in each document, shape (n_docs,), in nats of the score: below −`MARGIN` it is the answer."""
-        found = (self.model.score_block(block) for block in blocks(documents, len, self.model.documents_at_once))
-        return np.concatenate([np.empty(0), *map(self._gaps, found)])
-
-    def gaps_without(self, sets: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """Return the gaps of the document without each set of surface words: from its counts where words have no part in each other's terms."""
-        if self.model.parameters["ngrams"] > 1:
-            return self.gaps([self.without(numbers) for numbers in sets])
-        begins, order = self._parts
-        names = np.array([number for numbers in sets for number in numbers], np.int64)
-        sizes = begins[names + 1] - begins[names]
-        parts = order[flat_indices(begins[names], sizes)]
-        rows = np.repeat(np.repeat(np.arange(len(sets)), [len(numbers) for numbers in sets]), sizes)
-        return self._gaps_of_counts(len(sets), rows, self.located.terms[parts], -self.located.shares[parts])
-
-    def gaps_with(self, lists: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        """Return the gaps of the document with each list of words at its end, likewise."""
-        if self.model.parameters["ngrams"] > 1:
-            return self.gaps([self.with_words(words) for words in lists])
-        located = {word: self.locator.locate(self.written(word)) for words in lists for word in words}
-        added = [(row, located[word]) for row, words in enumerate(lists) for word in words]
-        rows = np.repeat([row for row, _ in added], [of.terms.size for _, of in added])
-        terms, shares = (np.concatenate([np.empty(0), *column]) for column in zip(*((of.terms, of.shares) for _, of in added), strict=True))
-        return self._gaps_of_counts(len(lists), rows, terms.astype(np.int64), shares)
-
-    def probability(self, document: bytes) -> float:
-        """Of the class, calibrated."""
-        return float(np.exp(self.model.score_block([document]).log_posterior[0, self.wanted]))
-
-    @cached_property
-    def matrix(self) -> DocumentTermMatrix:
-        """The counts of the document alone."""
-        model = self.model
-        counter = document_counter(model.analysis, model.statistics.vocabulary)
-        return counter.count([self.without([])]).matrix()
-
-    @cached_property
-    def _parts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The parts of the terms that are in the document, by surface word: where those of each word begin, and their numbers in that order."""
-        names = self.name_of[self.located.words]
-        return offsets(np.bincount(names, minlength=len(self.names))), np.argsort(names, kind="stable")
-
-    def _gaps_of_counts(
-        self, n: int, rows: NDArray[np.int64], terms: NDArray[np.int64], amounts: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        known = terms != UNKNOWN
-        copies = changed_counts(self.matrix, n, rows[known], terms[known], amounts[known].astype(np.int64), self.model.documents_at_once)
-        return np.concatenate([np.empty(0), *(self._gaps(self.model.score_counts(block)) for block in copies)])
-
-    def _gaps(self, scored: ScoredTexts) -> NDArray[np.float64]:
-        others = np.delete(scored.scores, self.wanted, axis=1).max(axis=1)
-        with np.errstate(invalid="ignore"):
-            gaps = np.nan_to_num(others - scored.scores[:, self.wanted], nan=np.inf, posinf=np.inf, neginf=-np.inf)
-        answered = scored.log_posterior.argmax(axis=1) == self.wanted
-        found: NDArray[np.float64] = np.where(answered, gaps, np.maximum(gaps, 0.0))
-        return found
-
-    def written(self, word: str) -> bytes:
-        """Return a word as the document would hold it."""
-        return f"{word}:1".encode() if self.counted else word.encode()
-
-
-MOST_NODES = 20_000
-"""Branches looked at before the best set so far is taken."""
-
-
-class Cover(NamedTuple):
-    """A set of items, None if none was found; and whether it is known that there is no smaller one, or none at all."""
-
-    items: tuple[int, ...] | None
-    proven: bool
-
-
-class _OutOfNodes(Exception):  # noqa: N818 - no error
-    pass
-
-
-def smallest_cover(gains: Floats, needs: Floats, most_nodes: int = MOST_NODES) -> Cover:
-    """Items whose gains, shape (n_items, n_respects), reach the needs, shape (n_respects,), in sum; the fewest that do.
-
-    Gains may be negative, and a need that is not positive is one to be kept.
-    """
-    if np.all(needs <= 0):
-        return Cover((), proven=True)
-    useful = np.flatnonzero((gains > 0).any(axis=1))
-    gains = gains[useful]
-    least = _least_number(gains, needs)
-    if least is None:
-        return Cover(None, proven=True)
-    greedy = _greedy(gains, needs)
-    search = _Search(gains, most_nodes)
-    found, proven = greedy, True
-    try:
-        for size in range(least, len(gains) + 1 if greedy is None else len(greedy)):
-            exact = search.of_size(needs, size)
-            if exact is not None:
-                found = exact
-                break
-    except _OutOfNodes:
-        proven = False
-    return Cover(None if found is None else tuple(sorted(useful[list(found)].tolist())), proven)
-
-
-def _least_number(gains: Floats, needs: Floats) -> int | None:
-    """So many items at least: those that gain most in one respect, the worst of all respects; None if all gain too little in one."""
-    if not len(gains):
-        return None
-    best = np.cumsum(-np.sort(-np.maximum(gains, 0), axis=0), axis=0)
-    reached = best >= needs
-    if not reached[-1].all():
-        return None
-    return int(np.where(needs > 0, reached.argmax(axis=0) + 1, 0).max())
-
-
-def _greedy(gains: Floats, needs: Floats) -> list[int] | None:
-    """Always the item that leaves least missing, summed over respects; then without those that turn out not to be needed."""
-    missing, left, chosen = needs.copy(), np.ones(len(gains), np.bool_), []
-    while np.any(missing > 0):
-        if not left.any():
-            return None
-        after = np.maximum(missing - gains, 0).sum(axis=1)
-        best = int(np.where(left, after, np.inf).argmin())
-        chosen.append(best)
-        left[best] = False
-        missing = missing - gains[best]
-    for item in list(chosen):
-        if np.all(missing + gains[item] <= 0):
-            chosen.remove(item)
-            missing = missing + gains[item]
-    return chosen
-
-
-class _Search:
-    """Depth-first search with a budget of nodes for all sizes together."""
-
-    def __init__(self, gains: Floats, most_nodes: int) -> None:
-        self._gains, self._nodes = gains, most_nodes
-
-    def of_size(self, needs: Floats, size: int) -> list[int] | None:
-        """At most ``size`` items that are enough; None if there are none."""
-        return self._among(needs, size, np.ones(len(self._gains), np.bool_))
-
-    def _among(self, missing: Floats, size: int, left: NDArray[np.bool_]) -> list[int] | None:
-        if np.all(missing <= 0):
-            return []
-        self._nodes -= 1
-        if self._nodes < 0:
-            raise _OutOfNodes
-        places = np.flatnonzero(left)
-        if not size or not places.size:
-            return None
-        gains = np.maximum(self._gains[places], 0)
-        k = min(size, places.size)
-        best = np.partition(gains, places.size - k, axis=0)[places.size - k :].sum(axis=0)
-        if np.any(best < missing):
-            return None
-        open_needs = np.flatnonzero(missing > 0)
-        hardest = int(open_needs[(missing[open_needs] / best[open_needs]).argmax()])
-        order = places[np.argsort(-gains[:, hardest], kind="stable")]
-        left = left.copy()
-        for item in order.tolist():
-            if size * self._gains[item, hardest] < missing[hardest]:
-                return None
-            left[item] = False
-            rest = self._among(missing - self._gains[item], size - 1, left)
-            if rest is not None:
-                return [item, *rest]
-        return None
-
-
-MOST_CELLS = 1 << 23
-"""Weights of a document's terms by class for which sums are taken."""
-
-
-MOST_WORK = 1 << 27
-"""Numbers looked at in the search for the smallest set: some seconds."""
-
-
-MOST_TRIED = 20_000
-"""Sets of words tried out at most."""
-
-
-MOST_BYTES_REMOVAL = 1 << 25
-"""Of the texts that are tried out, together; but some sets always are."""
-
-
-LEAST_TRIED = 200
-"""Sets that are tried out however long the text is, and words that are then thought of."""
-
-
+"""Nats by which a class must be ahead to be the answer: a tie is no answer, and rounding must not decide."""
 RULED_OUT = -1e6
 """In place of log 0, in nats: more than the words of a document make up for."""
 
+# Bounds of the search: a result beyond one is perhaps not the smallest.
+MOST_NODES, MOST_WORK = 20_000, 1 << 27
+"""Branches of the search for the smallest cover, and numbers looked at in it, which take seconds."""
+MOST_CELLS, WEIGHTS_AT_ONCE = 1 << 23, 1 << 21
+"""Weights of a document's terms by class for which sums are taken, and weights in memory at once when all terms are looked at."""
+MOST_TRIED, LEAST_TRIED = 20_000, 200
+"""Sets of words tried out at most, and at least however long the text is; also how many words to choose from."""
+BYTES_REMOVED_FROM, BYTES_ADDED_TO = 1 << 25, 1 << 26
+"""Of all changed texts that are tried out together, for removals and for additions."""
+TRIED_AT_ONCE, CANDIDATES_REMOVED, CANDIDATES_ADDED = 256, 48, 40
+"""Sets scored together, and items tried at each greedy step of a removal and of an addition."""
+MOST_ADDED = 200
+"""Occurrences that are added."""
 
-class Removal(NamedTuple):
-    """Words whose removal makes a class the answer."""
+ANSWERED_SO, NO_PRIOR = "answered-so", "no-prior"
+"""Why nothing is looked for: the class is the answer already, or its prior probability is 0, whatever a document holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Words whose removal makes a class the answer; None if none were found."""
 
     words: tuple[str, ...] | None
-    """None if none were found."""
     occurrences: int
     """Of these words, together."""
     smallest: bool
-    """Whether it is known that no fewer words do, or, where there are none, that no words do."""
+    """It is known that no fewer words do, or, if there are none, that no words do."""
     probability: float | None
     """Of the class without these words."""
 
 
-def removal(changed: ChangedTexts) -> Removal:
-    """The smallest set of surface words, all their occurrences taken away, as far as the search goes."""
-    eligible = changed.removable()
-    cover = _removal_by_sums(changed, eligible)
-    budget = _budget(changed)
-    some = cover is None and eligible.size > budget
-    if some:
-        eligible = np.sort(eligible[np.argsort(-_apart(changed)[eligible], kind="stable")[:budget]])
-
-    def gaps(sets: Sequence[tuple[int, ...]]) -> Floats:
-        return changed.gaps_without([eligible[list(items)].tolist() for items in sets])
-
-    if cover is None or (cover.items is not None and not gaps([cover.items])[0] < -MARGIN):
-        cover = smallest_by_trying(eligible.size, gaps, -MARGIN, budget)
-        cover = cover._replace(proven=cover.proven and not some) if cover.items is None or len(cover.items) > 1 else cover
-    if cover.items is None:
-        return Removal(None, 0, cover.proven, None)
-    numbers = sorted(eligible[list(cover.items)].tolist())
-    words = tuple(changed.names[number] for number in numbers)
-    return Removal(words, changed.occurrences(numbers), cover.proven, changed.probability(changed.without(numbers)))
-
-
-def adds_up(model: TextClassifier) -> bool:
-    """Whether scores are sums over the occurrences of terms, whatever else stands in the document."""
-    return model.classifier.of_texts.adds_occurrences() and model.parameters["ngrams"] == 1
-
-
-def finite(nats: Floats) -> Floats:
-    """The same with `RULED_OUT` for log 0."""
-    found: Floats = np.where(nats == -np.inf, RULED_OUT, nats)
-    return found
-
-
-def lacking(changed: ChangedTexts, document: bytes) -> Floats:
-    """What each class is ahead of the wanted one, shape (n_classes,), in nats; −inf for classes that are never an answer, and for itself."""
-    scores = finite(changed.model.score_block([document]).scores[0])
-    found: Floats = np.where(_possible(changed), scores - scores[changed.wanted], -np.inf)
-    return found
-
-
-def _possible(changed: ChangedTexts) -> NDArray[np.bool_]:
-    """The other classes, without those that are never an answer, shape (n_classes,)."""
-    of_prior = bias(changed.model.classifier.of_texts)
-    possible = np.ones(len(changed.model.classes_), np.bool_) if of_prior is None else of_prior > -np.inf
-    possible[changed.wanted] = False
-    return possible
-
-
-def _removal_by_sums(changed: ChangedTexts, eligible: NDArray[np.int64]) -> Cover | None:
-    """The smallest set, from the parts that words have in the scores; None if these do not add up."""
-    model, located = changed.model, changed.located
-    known = np.append(model.learnt.selected, False)[located.terms]  # UNKNOWN is -1
-    terms, places = np.unique(located.terms[known], return_inverse=True)
-    if model.parameters["ngrams"] > 1 or terms.size * model.statistics.n_classes > MOST_CELLS:
-        return None
-    names, shares = changed.name_of[located.words[known]], located.shares[known]
-    counts = np.bincount(places, shares, terms.size)
-    owners = np.unique(np.stack((places, names)), axis=1)
-    if not adds_up(model) and owners.shape[1] > terms.size:
-        return None
-    matrix = DocumentTermMatrix(np.array([0, terms.size]), terms, counts.astype(np.int64), np.zeros(1, np.int64))
-    parts = of_classes(model.classifier.of_texts, matrix)
-    of_prior = bias(model.classifier.of_texts)
-    if parts is None or of_prior is None:
-        return None
-    parts = finite(parts)
-    of_names = np.zeros((len(changed.names), parts.shape[1]))
-    np.add.at(of_names, names, (shares / counts[places])[:, np.newaxis] * parts[places])
-    rivals = np.flatnonzero(_possible(changed))
-    scores = model.score_block([changed.without([])]).scores[0]
-    if not np.isfinite(scores[[changed.wanted, *rivals.tolist()]]).all():
-        scores = finite(of_prior) + of_names.sum(axis=0)
-    ahead = scores[rivals] - scores[changed.wanted]
-    gains = of_names[eligible][:, rivals] - of_names[eligible][:, [changed.wanted]]
-    bars = of_names[eligible, changed.wanted] <= RULED_OUT / 2  # words that rule the class out must all go
-    nodes = min(MOST_NODES, MOST_WORK // max(gains.size, 1))
-    return smallest_cover(np.column_stack((gains, bars)), np.append(ahead + MARGIN, np.count_nonzero(bars)), nodes)
-
-
-def _apart(changed: ChangedTexts) -> Floats:
-    """About what the absence of each surface word gains the wanted class over the best other, shape (n_names,), in nats."""
-    model = changed.model
-    scores = model.score_counts(changed.matrix).scores[0]
-    scores[changed.wanted] = -np.inf
-    best = int(scores.argmax())
-    found = term_contributions(model.classifier.of_texts, changed.matrix, np.array([best]), np.array([changed.wanted]))
-    if found is None:
-        nats = left_out_contributions(model, changed.located, changed.matrix, (best, changed.wanted))
-    else:
-        nats = shared_out(changed.located, *found)
-    return np.bincount(changed.name_of, np.nan_to_num(nats), len(changed.names)).astype(np.float64)
-
-
-def _budget(changed: ChangedTexts) -> int:
-    by_bytes = max(MOST_BYTES_REMOVAL // max(len(changed.text), 1), LEAST_TRIED)
-    return min(MOST_TRIED, by_bytes)
-
-
-CANDIDATES = 40
-"""Terms looked at for each aim: the rival that is furthest ahead, the rivals that are, all rivals."""
-
-
-MOST_ADDED = 200
-"""Occurrences that are added at most."""
-
-
-MOST_BYTES = 1 << 26
-"""Of the texts that are tried out, together."""
-
-
-WEIGHTS_AT_ONCE = 1 << 21
-
-
-class Addition(NamedTuple):
-    """Terms whose addition makes a class the answer."""
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Terms whose addition makes a class the answer; None if none were found."""
 
     terms: tuple[tuple[str, int], ...] | None
-    """Each with how often it is added; None if none were found."""
+    """Each with how often it is added."""
     smallest: bool
-    """Whether it is known that no fewer occurrences do."""
+    """It is known that no fewer occurrences do."""
     probability: float | None
     """Of the class with these terms."""
 
 
-class _Candidates(NamedTuple):
-    """Terms that may be added."""
-
-    words: list[str]
-    nearer: Floats
-    """What an occurrence brings the wanted class nearer to each rival, shape (n_candidates, n_rivals), in nats."""
-    ahead: Floats
-    """What the rivals are ahead, shape (n_rivals,)."""
-    least: int
-    """No fewer occurrences are enough where scores are sums over them."""
-
-
-def addition(changed: ChangedTexts) -> Addition:
-    """The fewest occurrences of single terms, as far as the search goes."""
-    candidates = _candidates(changed)
-    if candidates is None:
-        return Addition(None, smallest=False, probability=None)
-    additive = adds_up(changed.model) and changed.model.parameters["char_ngrams"] is None
-    added = _addition_by_sums(candidates) if additive else _by_trying(changed, candidates.words)
-    if additive and added is not None and changed.gaps([changed.with_words(added)])[0] >= -MARGIN:  # ruled out, or nearly a tie
-        additive, added = False, _by_trying(changed, candidates.words)
-    if added is None:
-        return Addition(None, smallest=False, probability=None)
-    terms = tuple((word, added.count(word)) for word in dict.fromkeys(added))
-    smallest = len(added) == 1 or (additive and len(added) <= candidates.least)
-    return Addition(terms, smallest, changed.probability(changed.with_words(added)))
-
-
-def _candidates(changed: ChangedTexts) -> _Candidates | None:
-    model, wanted = changed.model, changed.wanted
-    ahead = lacking(changed, changed.without([])) + MARGIN
-    rivals = np.flatnonzero(ahead > -np.inf)
-    before = rivals[ahead[rivals] > 0]
-    terms = np.flatnonzero(model.learnt.selected[: model.statistics.vocabulary.n_single])
-    if not terms.size or not before.size:
-        return None
-    front = int(before[ahead[before].argmax()])
-    aims = np.full((3, terms.size), -np.inf)
-    most = np.full(before.size, -np.inf)
-    step = max(WEIGHTS_AT_ONCE // model.statistics.n_classes, 1)
-    for begin in range(0, terms.size, step):
-        part = slice(begin, begin + step)
-        weights = _weights(model, terms[part])
-        nearer = weights[:, [wanted]] - weights
-        aims[0, part] = nearer[:, front]
-        aims[1, part] = (nearer[:, before] / ahead[before]).min(axis=1)
-        aims[2, part] = nearer[:, rivals].min(axis=1)
-        most = np.maximum(most, nearer[:, before].max(axis=0))
-    best = {int(place): None for aim in aims for place in np.argsort(-aim, kind="stable")[: 4 * CANDIDATES].tolist()}
-    chosen = [(term, word) for term in terms[list(best)].tolist() if (word := _writable(changed, term)) is not None][: 6 * CANDIDATES]
-    if not chosen:
-        return None
-    weights = _weights(model, np.array([term for term, _ in chosen], np.int64))
-    if not np.all(most > 0):
-        return _Candidates([word for _, word in chosen], weights[:, [wanted]] - weights[:, rivals], ahead[rivals], MOST_ADDED + 1)
-    least = int(np.ceil(ahead[before] / most).max())
-    return _Candidates([word for _, word in chosen], weights[:, [wanted]] - weights[:, rivals], ahead[rivals], least)
-
-
-def _weights(model: TextClassifier, terms: Whole) -> Floats:
-    """What an occurrence of each term adds to each class, shape (n, n_classes), in nats, or if that depends on others about."""
-    return finite(model.language_models.log_probability(terms) if model.linear is None else model.linear.weights(terms))
-
-
-def _writable(changed: ChangedTexts, term: int) -> str | None:
-    """The term as a word that becomes this term again; None for what is no word, such as a character n-gram, and stems with another stem."""
-    word = changed.model.statistics.vocabulary.term(term)
-    return word if changed.locator.locate(changed.written(word)).own == [[term]] else None
-
-
-def _addition_by_sums(of: _Candidates) -> list[str] | None:
-    """The fewest of one term, or of terms that each time do most; None if neither is enough."""
-    missing = of.ahead.copy()
-    chosen: list[str] = []
-    while np.any(missing > 0) and len(chosen) < MOST_ADDED:
-        after = np.maximum(missing - of.nearer, 0).sum(axis=1)
-        best = int(after.argmin())
-        if not after[best] < np.maximum(missing, 0).sum():
-            break
-        chosen.append(of.words[best])
-        missing = missing - of.nearer[best]
-    greedy = chosen if np.all(missing <= 0) else None
-    alone = _of_one_term(of)
-    if alone is not None and (greedy is None or len(alone) <= len(greedy)):
-        return alone
-    return greedy
-
-
-def _of_one_term(of: _Candidates) -> list[str] | None:
-    behind = of.ahead > 0
-    helps = np.flatnonzero(np.all(of.nearer[:, behind] > 0, axis=1))
-    if not helps.size:
-        return None
-    times = np.ceil(of.ahead[behind] / of.nearer[helps][:, behind]).max(axis=1)
-    fits = np.all(of.ahead - times[:, np.newaxis] * of.nearer[helps] <= 0, axis=1) & (times <= MOST_ADDED)
-    if not fits.any():
-        return None
-    best = int(np.where(fits, times, np.inf).argmin())
-    return [of.words[helps[best]]] * int(times[best])
-
-
-def _by_trying(changed: ChangedTexts, words: Sequence[str]) -> list[str] | None:
-    """Always the word that leaves the smallest gap, until it is closed, no word makes it smaller, or too much was tried."""
-    added: list[str] = []
-    gap = float(changed.gaps([changed.without([])])[0])
-    most = max(MOST_BYTES // max(len(changed.text), 1), CANDIDATES)
-    tried, spent = list(words[:most]), 0
-    while len(added) < MOST_ADDED and spent < most:
-        spent += len(tried)
-        lists = [sorted([*added, word], key=[*added, word].index) for word in tried]  # occurrences of a word together, as they are told
-        gaps = changed.gaps_with(lists)
-        best = int(gaps.argmin())
-        if not gaps[best] < gap:
-            return None
-        added = lists[best]
-        gap = float(gaps[best])
-        if gap < -MARGIN:
-            return added
-        tried = [tried[place] for place in np.argsort(gaps, kind="stable")[:CANDIDATES].tolist()]
-    return None
-
-
-ANSWERED_SO = "answered-so"
-"""The class is the answer already."""
-
-
-NO_PRIOR = "no-prior"
-"""The class has the prior probability 0, whatever a document says."""
-
-
-class WhyNot(NamedTuple):
-    """A document's answer, the class that was wanted, and what would make it the answer."""
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """A document's answer, the wanted class, and what would make it the answer."""
 
     id: str
     label: str | None
-    """The answer; None where there is none."""
+    """The answer; None if there is none."""
     probability: float | None
     wanted: str
     wanted_probability: float | None
     why: str | None = None
-    """Why nothing was looked for; None where it was."""
+    """Why nothing was looked for; None if it was."""
     removal: Removal | None = None
     addition: Addition | None = None
     problem: DocumentError | None = None
@@ -658,29 +117,370 @@ class WhyNotFinder:
         if len(model.classes_) < 2:
             raise UsageError("the model has a single class: it is always the answer")
         self._model, self._wanted, self._number = model, wanted, class_number(model, wanted)
-        self._locator = WordLocator(model)
+        self._walker = WordWalker.of_model(model)
 
     def find(self, documents: Iterable[Document]) -> Iterator[WhyNot]:
-        """One for each document, in order."""
+        """Yield one for each document, in order."""
         for block in scored(self._model, documents):
-            answers = minimum_error(block.log_posterior)
-            for row, document in enumerate(block.documents):
-                if document.problem is not None:
-                    yield WhyNot(document.id, None, None, self._wanted, None, problem=document.problem)
-                else:
-                    yield self._of_document(block, row, int(answers[row]))
+            yield from map(self._why_not, block.documents, minimum_error(block.log_posterior).tolist(), np.exp(block.log_posterior))
 
-    def _of_document(self, block: ScoredBlock, row: int, answer: int) -> WhyNot:
-        document = block.documents[row]
-        if answer == NO_ANSWER:
-            found = WhyNot(document.id, None, None, self._wanted, None, IMPOSSIBLE)
+    def _why_not(self, document: Document, answer: int, probabilities: Floats) -> WhyNot:
+        if document.problem is not None:
+            return WhyNot(document.id, None, None, self._wanted, None, problem=document.problem)
+        label = probability = wanted_probability = removed = added = None
+        if answer != NO_ANSWER:
+            label, probability = self._model.classes_[answer], float(probabilities[answer])
+            wanted_probability = float(probabilities[self._number])
+        why = NO_PRIOR if self._model.prior[self._number] == 0 else ANSWERED_SO if answer == self._number else None
+        if why is None:
+            changes = ChangedDocument(self._model, self._walker, document.text, self._number)
+            removed, added = removal(changes), addition(changes)
+        return WhyNot(document.id, label, probability, self._wanted, wanted_probability, why, removed, added)
+
+
+class ChangedDocument:
+    """A document under changes, and how far each leaves the wanted class from being the answer.
+
+    A change is a sequence of items: numbers of surface words to remove, and words to add to the end of the text.
+    """
+
+    def __init__(self, model: TextClassifier, walker: WordWalker, document: bytes, wanted: int) -> None:
+        self.model, self.wanted, self._walker = model, wanted, walker
+        self.text = walker.text(document)
+        self._values = document[len(self.text) :]
+        self.located = walker.locate(self.text)
+        self.names, self.name_of = self.located.surface_words()
+        self._name_of_parts = self.name_of[self.located.words]
+        self._parts: dict[int | str, tuple[Whole, Whole]] = {}
+        counter = document_counter(model.analysis, model.statistics.vocabulary)
+        self.matrix = counter.count([self.rewritten(())]).matrix()
+        self.scores, self.log_prior = model.score_counts(self.matrix).scores[0], bias(model.classifier.of_texts)
+        possible = np.ones(self.scores.size, np.bool_) if self.log_prior is None else self.log_prior > -np.inf
+        possible[wanted] = False
+        self.rivals = np.flatnonzero(possible)
+        """The other classes that may be an answer."""
+        self.known = np.append(model.learnt.selected, False)[self.located.terms]  # `UNKNOWN` is −1
+        """Which parts of located terms count in scores, shape (n_parts,)."""
+
+    def removable(self) -> Whole:
+        """Return the numbers of the surface words whose absence may change scores: they become terms, or stand in n-grams."""
+        words = self.located.words[self.known]
+        if self.model.settings.ngrams > 1:
+            words = np.append(words, np.array([place for place, own in enumerate(self.located.own) if own], np.int64))
+        return np.unique(self.name_of[words])
+
+    def rewritten(self, change: Sequence[int | str]) -> bytes:
+        """Return the changed document: spaces in place of removed words, added words at the end of the text."""
+        gone = np.flatnonzero(np.isin(self.name_of, [item for item in change if isinstance(item, int)]))
+        added = (self._written(item) for item in change if isinstance(item, str))
+        begins, ends = [0, *self.located.ends[gone].tolist()], [*self.located.begins[gone].tolist(), len(self.text)]
+        kept = (self.text[begin:end] for begin, end in zip(begins, ends, strict=True))
+        return b" ".join((*kept, *added)) + self._values
+
+    def gaps(self, changes: Sequence[Sequence[int | str]]) -> Floats:
+        """Return how far the class is behind the best other after each change, shape (n_changes,), in nats: below −`MARGIN` it is the answer."""
+        model = self.model
+        if model.settings.ngrams > 1:  # new n-grams may form: the text must be read again
+            found = map(model.score_block, blocks(map(self.rewritten, changes), len, model.documents_at_once))
         else:
-            posterior = np.exp(block.log_posterior[row])
-            label = self._model.classes_[answer]
-            found = WhyNot(document.id, label, float(posterior[answer]), self._wanted, float(posterior[self._number]))
-        if self._model.prior[self._number] == 0:
-            return found._replace(why=NO_PRIOR)
-        if answer == self._number:
-            return found._replace(why=ANSWERED_SO)
-        changed = ChangedTexts(self._model, self._locator, document.text, self._number)
-        return found._replace(why=None, removal=removal(changed), addition=addition(changed))
+            parts = [(row, *self._changed_counts(item)) for row, change in enumerate(changes) for item in change]
+            rows = np.repeat(np.array([row for row, _, _ in parts], np.int64), [terms.size for _, terms, _ in parts])
+            terms, amounts = (np.concatenate([np.empty(0, np.int64), *(part[column] for part in parts)]) for column in (1, 2))
+            found = map(model.score_counts, changed_counts(self.matrix, len(changes), rows, terms, amounts, model.documents_at_once))
+        return np.concatenate([np.empty(0), *map(self._gaps, found)])
+
+    def probability(self, change: Sequence[int | str]) -> float:
+        """Return the calibrated probability of the class after a change."""
+        return float(np.exp(self.model.score_block([self.rewritten(change)]).log_posterior[0, self.wanted]))
+
+    def as_word(self, term: int) -> str | None:
+        """Return a term as a word that becomes this term again; None for others, such as character n-grams, and stems with another stem."""
+        word = self.model.statistics.vocabulary.term(term)
+        return word if self._walker.locate(self._written(word)).own == [[term]] else None
+
+    def _written(self, word: str) -> bytes:
+        return f"{word}:1".encode() if self.model.reading.is_counted else word.encode()
+
+    def _changed_counts(self, item: int | str) -> tuple[Whole, Whole]:
+        """Return the known terms whose counts an item changes, and the changes."""
+        if item not in self._parts:
+            removed = isinstance(item, int)
+            located = self.located if removed else self._walker.locate(self._written(str(item)))
+            here = (located.terms != UNKNOWN) & (self._name_of_parts == item if removed else True)
+            self._parts[item] = located.terms[here], (-1 if removed else 1) * located.shares[here].astype(np.int64)
+        return self._parts[item]
+
+    def _gaps(self, texts: ScoredTexts) -> Floats:
+        others = np.delete(texts.scores, self.wanted, axis=1).max(axis=1)
+        with np.errstate(invalid="ignore"):
+            gaps = np.nan_to_num(others - texts.scores[:, self.wanted], nan=np.inf, posinf=np.inf, neginf=-np.inf)
+        found: Floats = np.where(texts.log_posterior.argmax(axis=1) == self.wanted, gaps, np.maximum(gaps, 0.0))
+        return found
+
+
+class Cover(NamedTuple):
+    """A set of items, None if none was found; and whether it is known that there is no smaller one, or none at all."""
+
+    items: tuple[int, ...] | None
+    proven: bool
+
+
+def removal(changes: ChangedDocument) -> Removal:
+    """Return the smallest set of surface words, all their occurrences removed, as far as the search goes."""
+    eligible = changes.removable()
+    cover = _removal_by_sums(changes, eligible)
+    budget = min(MOST_TRIED, max(BYTES_REMOVED_FROM // max(len(changes.text), 1), LEAST_TRIED))
+    narrowed = cover is None and eligible.size > budget
+    if narrowed:  # to the words that seem to gain most against the best other class
+        others = np.where(np.arange(changes.scores.size) == changes.wanted, -inf, changes.scores)
+        nats, _, _ = word_contributions(changes.model, changes.located, changes.matrix, (int(others.argmax()), changes.wanted))
+        gained = np.bincount(changes.name_of, np.nan_to_num(nats), len(changes.names))
+        eligible = np.sort(eligible[np.argsort(-gained[eligible], kind="stable")[:budget]])
+    if cover is None or (cover.items is not None and not changes.gaps([cover.items])[0] < -MARGIN):
+        items, proven = smallest_by_trying(eligible.tolist(), changes.gaps, budget)
+        cover = Cover(items, proven and not (narrowed and (items is None or len(items) > 1)))
+    if cover.items is None:
+        return Removal(None, 0, cover.proven, None)
+    occurrences = int(changes.located.counts[np.isin(changes.name_of, cover.items)].sum())
+    return Removal(tuple(changes.names[number] for number in cover.items), occurrences, cover.proven, changes.probability(cover.items))
+
+
+def addition(changes: ChangedDocument) -> Addition:
+    """Return the fewest occurrences of single terms, as far as the search goes."""
+    candidates = _candidates(changes)
+    if candidates is None:
+        return Addition(None, smallest=False, probability=None)
+    words, nearer, ahead, least = candidates
+    additive = _adds_up(changes.model) and changes.model.settings.char_ngrams is None
+    added = _addition_by_sums(words, nearer, ahead) if additive else None
+    if not additive or (added is not None and not changes.gaps([added])[0] < -MARGIN):  # a term rules the class out, or it is nearly a tie
+        additive, budget = False, max(BYTES_ADDED_TO // max(len(changes.text), 1), CANDIDATES_ADDED)
+        found, gap, _ = _greedy_by_trying(words[:budget], changes.gaps, float(changes.gaps([()])[0]), budget, again=True)
+        added = found if gap < -MARGIN else None
+    if added is None:
+        return Addition(None, smallest=False, probability=None)
+    smallest = len(added) == 1 or (additive and len(added) <= least)
+    return Addition(tuple(Counter(added).items()), smallest, changes.probability(added))
+
+
+def smallest_cover(gains: Floats, needs: Floats, most_nodes: int = MOST_NODES) -> Cover:
+    """Return the fewest items whose gains, shape (n_items, n_respects), sum to the needs, shape (n_respects,), or to more.
+
+    Gains may be negative, and a need that is not positive must still be kept. ``most_nodes`` bounds the search for all sizes together.
+    """
+    if np.all(needs <= 0):
+        return Cover((), proven=True)
+    useful = np.flatnonzero((gains > 0).any(axis=1))
+    gains = gains[useful]
+    reached = np.cumsum(-np.sort(-np.maximum(gains, 0), axis=0), axis=0) >= needs  # by the best 1, 2, … items in each respect
+    if not reached.size or not reached[-1].all():
+        return Cover(None, proven=True)
+    found: Sequence[int] | None = _greedy_by_sums(gains, needs, len(gains), again=False)
+    least = int(np.where(needs > 0, reached.argmax(axis=0) + 1, 0).max())
+    nodes, proven, smaller = iter(range(most_nodes)), True, None
+    try:
+        for size in range(least, len(gains) + 1 if found is None else len(found)):
+            smaller = _cover_of_size(gains, needs, size, np.ones(len(gains), np.bool_), nodes)
+            if smaller is not None:
+                break
+    except StopIteration:
+        proven = False
+    found = found if smaller is None else smaller
+    return Cover(None if found is None else tuple(sorted(useful[list(found)].tolist())), proven)
+
+
+def _cover_of_size(gains: Floats, missing: Floats, size: int, left: NDArray[np.bool_], nodes: Iterator[int]) -> tuple[int, ...] | None:
+    """Return at most ``size`` of the items that are left that gain what is missing; raise `StopIteration` when the nodes are used up."""
+    if np.all(missing <= 0):
+        return ()
+    next(nodes)
+    places = np.flatnonzero(left)
+    if not size or not places.size:
+        return None
+    positive, k = np.maximum(gains[places], 0), min(size, places.size)
+    best = np.partition(positive, places.size - k, axis=0)[places.size - k :].sum(axis=0)
+    if np.any(best < missing):
+        return None
+    needed = np.flatnonzero(missing > 0)
+    hardest = int(needed[(missing[needed] / best[needed]).argmax()])
+    left = left.copy()
+    for item in places[np.argsort(-positive[:, hardest], kind="stable")].tolist():
+        if size * gains[item, hardest] < missing[hardest]:
+            return None
+        left[item] = False
+        rest = _cover_of_size(gains, missing - gains[item], size - 1, left, nodes)
+        if rest is not None:
+            return item, *rest
+    return None
+
+
+def smallest_by_trying(items: Sequence[int], gaps: Gaps[int], budget: int) -> Cover:
+    """Return the smallest set of items that closes the gap, as far as about ``budget`` sets tried out tell.
+
+    Single items, a greedy set, then all sets that are smaller than it, size by size.
+    """
+    alone = gaps([(item,) for item in items])
+    if alone.size and alone.min() < -MARGIN:
+        return Cover((items[int(alone.argmin())],), proven=True)
+    order = [items[place] for place in np.argsort(alone, kind="stable").tolist()]
+    greedy, tried = _greedy_set(order, gaps, budget // 2)
+    tried += len(items)
+    for size in range(2, len(items) + 1 if greedy is None else len(greedy)):
+        tried += comb(len(items), size)
+        if tried > budget:
+            return Cover(greedy, proven=False)
+        remaining = combinations(order, size)
+        while sets := list(islice(remaining, TRIED_AT_ONCE)):
+            found = gaps(sets)
+            if found.min() < -MARGIN:
+                return Cover(tuple(sorted(sets[int(found.argmin())])), proven=True)
+    return Cover(greedy, proven=True)
+
+
+def _greedy_set(order: Sequence[int], gaps: Gaps[int], budget: int) -> tuple[tuple[int, ...] | None, int]:
+    """Return greedily chosen items, else all, without those that are not needed, or None if all are not enough; and how many sets were tried."""
+    chosen, gap, tried = _greedy_by_trying(order, gaps, inf, budget - CANDIDATES_REMOVED + 1, again=False)
+    if not gap < -MARGIN:
+        chosen = tuple(order)
+        if not order or not gaps([chosen])[0] < -MARGIN:
+            return None, tried + 1
+    for item in reversed(chosen):
+        fewer = tuple(other for other in chosen if other != item)
+        tried += 1
+        if tried > 2 * budget:
+            break
+        if fewer and gaps([fewer])[0] < -MARGIN:
+            chosen = fewer
+    return tuple(sorted(chosen)), tried
+
+
+def _greedy_by_trying(
+    items: Sequence[Item], gaps: Gaps[Item], gap: float, budget: int, *, again: bool
+) -> tuple[tuple[Item, ...], float, int]:
+    """Choose the item that leaves the smallest gap, until it is closed or no longer shrinks, or about ``budget`` sets were tried.
+
+    Return the chosen items, the gap and how many sets were tried. If ``again``, an item may be chosen several times; these stand together.
+    """
+    chosen: tuple[Item, ...] = ()
+    tried, candidates = 0, list(items if again else items[:CANDIDATES_REMOVED])
+    while candidates and tried < budget and not gap < -MARGIN and not (again and len(chosen) == MOST_ADDED):
+        sets: list[tuple[Item, ...]] = [(*chosen, item) for item in candidates]
+        if again:
+            sets = [tuple(sorted(items_of_set, key=items_of_set.index)) for items_of_set in sets]
+        found = gaps(sets)
+        tried += len(sets)
+        best = int(found.argmin())
+        if not found[best] < gap and (again or gap < inf):  # several words may have to go before the class is possible
+            break
+        chosen, gap = sets[best], float(found[best])
+        if again:
+            candidates = [candidates[place] for place in np.argsort(found, kind="stable")[:CANDIDATES_ADDED].tolist()]
+        else:
+            candidates = list(islice((item for item in items if item not in chosen), CANDIDATES_REMOVED))
+    return chosen, gap, tried
+
+
+def _greedy_by_sums(gains: Floats, needs: Floats, most: int, *, again: bool) -> list[int] | None:
+    """Choose the item that leaves least missing, summed over respects, at most ``most`` times; None if something is missing then.
+
+    If ``again``, an item may be chosen several times. Otherwise the items that turn out not to be needed are left out in the end.
+    """
+    missing, chosen, taken = needs, list[int](), np.zeros(len(gains))
+    while np.any(missing > 0):
+        after = np.maximum(missing - gains, 0).sum(axis=1) + taken
+        best = int(after.argmin())
+        if len(chosen) == most or (again and not after[best] < np.maximum(missing, 0).sum()):
+            return None
+        chosen.append(best)
+        taken[best] = 0 if again else inf
+        missing = missing - gains[best]
+    for item in () if again else tuple(chosen):
+        if np.all(missing + gains[item] <= 0):
+            chosen.remove(item)
+            missing = missing + gains[item]
+    return chosen
+
+
+def _removal_by_sums(changes: ChangedDocument, eligible: Whole) -> Cover | None:
+    """Return the smallest set of the ``eligible`` words by their parts in the scores; None if these do not add up."""
+    model, located, rivals, known = changes.model, changes.located, changes.rivals, changes.known
+    matrix = changes.matrix.of_terms(model.learnt.selected).sorted()
+    if model.settings.ngrams > 1 or matrix.terms.size * model.statistics.n_classes > MOST_CELLS:
+        return None
+    names, places = changes.name_of[located.words[known]], np.searchsorted(matrix.terms, located.terms[known])
+    words_of_terms = np.unique(np.stack((places, names)), axis=1)
+    if not _adds_up(model) and words_of_terms.shape[1] > matrix.terms.size:
+        return None
+    parts = class_contributions(model.classifier.of_texts, matrix)
+    if parts is None or changes.log_prior is None:
+        return None
+    of_names = np.zeros((len(changes.names), parts.shape[1]))
+    np.add.at(of_names, names, (located.shares[known] / matrix.counts[places])[:, np.newaxis] * _possible(parts)[places])
+    scores = changes.scores
+    if not np.isfinite(scores[[changes.wanted, *rivals.tolist()]]).all():
+        scores = _possible(changes.log_prior) + of_names.sum(axis=0)
+    ahead = scores[rivals] - scores[changes.wanted]
+    gains = of_names[eligible][:, rivals] - of_names[eligible][:, [changes.wanted]]
+    barred = of_names[eligible, changes.wanted] <= RULED_OUT / 2  # words that rule the class out must all go
+    nodes = min(MOST_NODES, MOST_WORK // max(gains.size, 1))
+    cover = smallest_cover(np.column_stack((gains, barred)), np.append(ahead + MARGIN, np.count_nonzero(barred)), nodes)
+    return cover if cover.items is None else cover._replace(items=tuple(eligible[list(cover.items)].tolist()))
+
+
+def _candidates(changes: ChangedDocument) -> tuple[list[str], Floats, Floats, int] | None:
+    """Return the terms that help most against the rival furthest ahead, against all rivals that are ahead, or against all; None if there are none.
+
+    As words; then in nats what an occurrence brings the wanted class nearer to each rival, shape (n_candidates, n_rivals), and what the rivals are
+    ahead, shape (n_rivals,); and how many occurrences are needed at least if scores are sums over them.
+    """
+    model, wanted, rivals = changes.model, changes.wanted, changes.rivals
+    scores = _possible(changes.scores)
+    ahead = scores[rivals] - scores[wanted] + MARGIN
+    before = ahead > 0
+    terms = np.flatnonzero(model.learnt.selected[: model.statistics.vocabulary.n_single])
+    if not terms.size or not before.any():
+        return None
+
+    def nearer(terms: Whole) -> Floats:
+        """Return what an occurrence of each term brings, shape (n, n_rivals); only about that if it depends on other terms."""
+        weights = _possible(model.language_models.log_probability(terms) if model.linear is None else model.linear.weights(terms))
+        return weights[:, [wanted]] - weights[:, rivals]
+
+    aims, most = np.empty((3, terms.size)), np.full(np.count_nonzero(before), -np.inf)
+    step = max(WEIGHTS_AT_ONCE // model.statistics.n_classes, 1)
+    for begin in range(0, terms.size, step):
+        part = slice(begin, begin + step)
+        gains = nearer(terms[part])
+        aims[:, part] = gains[:, ahead.argmax()], (gains[:, before] / ahead[before]).min(axis=1), gains.min(axis=1)
+        most = np.maximum(most, gains[:, before].max(axis=0))
+    best = dict.fromkeys(np.argsort(-aims, axis=1, kind="stable")[:, : 4 * CANDIDATES_ADDED].ravel().tolist())
+    words = {term: word for term in terms[list(best)].tolist() if (word := changes.as_word(term)) is not None}
+    chosen = dict(islice(words.items(), 6 * CANDIDATES_ADDED))
+    if not chosen:
+        return None
+    least = int(np.ceil(ahead[before] / most).max()) if np.all(most > 0) else MOST_ADDED + 1
+    return list(chosen.values()), nearer(np.array(list(chosen), np.int64)), ahead, least
+
+
+def _addition_by_sums(words: Sequence[str], nearer: Floats, ahead: Floats) -> tuple[str, ...] | None:
+    """Return the fewest occurrences of one term, or greedily chosen terms if these are fewer; None if neither is enough."""
+    greedy = _greedy_by_sums(nearer, ahead, MOST_ADDED, again=True)
+    before = ahead > 0
+    helpful = np.flatnonzero(np.all(nearer[:, before] > 0, axis=1))
+    times = np.ceil(ahead[before] / nearer[helpful][:, before]).max(axis=1)
+    enough = np.all(ahead - times[:, np.newaxis] * nearer[helpful] <= 0, axis=1) & (times <= MOST_ADDED)
+    if enough.any():
+        best = int(np.where(enough, times, np.inf).argmin())
+        if greedy is None or times[best] <= len(greedy):
+            return (words[helpful[best]],) * int(times[best])
+    return None if greedy is None else tuple(words[number] for number in greedy)
+
+
+def _adds_up(model: TextClassifier) -> bool:
+    """Return whether scores are sums over the occurrences of terms, whatever else the document holds."""
+    return model.classifier.of_texts.adds_occurrences() and model.settings.ngrams == 1
+
+
+def _possible(nats: Floats) -> Floats:
+    """Return the same with `RULED_OUT` for log 0."""
+    return np.where(nats == -np.inf, RULED_OUT, nats)

@@ -1,11 +1,8 @@
-"""The part of a document that speaks loudest for a wrong answer, with the words that spoke for and against it.
-
-Documents with the wrong answer, and the terms that tipped it.
-"""
+"""Wrong answers: the terms that tipped each of them, and an excerpt of the document with the words that speak for and against the answer."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +11,7 @@ import numpy as np
 from nbtext.attributes import parted
 from nbtext.counts.counting import document_counter
 from nbtext.explain.contributions import shared_out, term_contributions
-from nbtext.explain.word_walk import WordLocator
+from nbtext.explain.word_walk import WordWalker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,57 +24,81 @@ if TYPE_CHECKING:
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
 
+LONGEST = 420
+"""Bytes of an excerpt, about."""
 
-class Piece(NamedTuple):
+LOOKED_AT = 1 << 16
+"""Bytes of a document that are searched for an excerpt."""
+
+AUDIBLE = 1.0986122886681098
+"""Nats from which on a word is marked, log 3: it triples the odds."""
+
+TERMS_SHOWN = 10
+"""Terms listed for each wrong answer."""
+
+
+class ExcerptPiece(NamedTuple):
     """A piece of a text, and what it adds to the answer's score over that of the true class, in nats; 0 for what counts for neither."""
 
     text: str
     nats: float = 0.0
 
 
-LONGEST = 420
-"""Bytes of an excerpt, about."""
+class TippingTerm(NamedTuple):
+    """A term of a document, and what its occurrences add to the score of the answer over that of the true class, in nats."""
+
+    term: str
+    nats: float
 
 
-LOOKED_AT = 1 << 16
-"""Bytes of a document that are looked through."""
+@dataclass(frozen=True, slots=True)
+class Misclassification:
+    """A document with the wrong answer."""
 
-
-AUDIBLE = 1.0986122886681098
-"""Nats from which on a word is marked, log 3: it triples the odds."""
+    id: str
+    truth: str
+    answer: str
+    probability: float
+    """Of the answer."""
+    margin: float
+    """log p(answer | d) − log p(truth | d), in nats; below 0 where costs made the answer. With an unknown truth, over ``against``."""
+    terms: tuple[TippingTerm, ...]
+    """The `TERMS_SHOWN` terms that speak most for the answer, strongest first, none if scores are no sums over terms; inf nats if the term rules the true class out."""
+    against: str | None = None
+    """If the model does not know the true class: the most probable class but the answer, to which the terms compare it."""
 
 
 class Excerpts:
-    """Excerpts of the documents of a model. Words are weighed as `nbtext.explain.explanation` has it."""
+    """Excerpts of documents, their words weighed by a model as `nbtext.explain.explanation` does."""
 
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
         self._attributes = model.statistics.attributes.names
         settings = replace(model.settings, reading=replace(model.reading, categorical=None, count=None, numeric=None))  # of the text alone
         self._counter = document_counter(replace(model.analysis, settings=settings), model.statistics.vocabulary)
-        self._locator = WordLocator(model)
+        self._walker = WordWalker.of_model(model)
 
-    def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[Piece, ...]:
-        """About `LONGEST` bytes in valid UTF-8, white space as single spaces, where most speaks for class ``answer`` against ``rival``; then attributes."""
+    def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
+        """Return about `LONGEST` bytes of a text, white space as single spaces, where most speaks for class ``answer`` against ``rival``; then attributes."""
         text, values = parted(text)
         text = b" ".join(_decoded(text[:LOOKED_AT]).encode().split())
-        located = self._locator.locate(text)
+        located = self._walker.locate(text)
         words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))
         nats = self._evidence(text, located, answer, rival)
         first, last = _loudest(words, np.maximum(nats, 0), len(text))
-        pieces = [Piece("… ")] if first else []
+        pieces = [ExcerptPiece("… ")] if first else []
         done = first
         for (begin, end), weight in zip(words, nats.tolist(), strict=True):
             if begin < first or end > last or abs(weight) < AUDIBLE:
                 continue
-            pieces += [Piece(_decoded(text[done:begin])), Piece(_decoded(text[begin:end]), weight)]
+            pieces += [ExcerptPiece(_decoded(text[done:begin])), ExcerptPiece(_decoded(text[begin:end]), weight)]
             done = end
-        pieces += [Piece(_decoded(text[done:last])), *([Piece(" …")] if last < len(text) else [])]
-        pieces += [Piece(f" {name}={value}") for name, value in zip(self._attributes, values, strict=False) if value]
+        pieces += [ExcerptPiece(_decoded(text[done:last])), *([ExcerptPiece(" …")] if last < len(text) else [])]
+        pieces += [ExcerptPiece(f" {name}={value}") for name, value in zip(self._attributes, values, strict=False) if value]
         return tuple(piece for piece in pieces if piece.text)
 
     def _evidence(self, text: bytes, located: LocatedWords, answer: int, rival: int) -> NDArray[np.float64]:
-        """What each word adds to the score of ``answer`` over ``rival``, shape (n_words,), in nats; 0 if that depends on the others."""
+        """Return what each word adds to the score of ``answer`` over ``rival``, shape (n_words,), in nats; 0 if that depends on the others."""
         found = term_contributions(
             self._model.classifier.of_texts, self._counter.count([text]).matrix(), np.array([answer]), np.array([rival])
         )
@@ -87,7 +108,7 @@ class Excerpts:
 
 
 def _loudest(words: Sequence[tuple[int, int]], loudness: NDArray[np.float64], end: int) -> tuple[int, int]:
-    """Where to begin and end: the run of whole words in about `LONGEST` bytes that is loudest in sum, the first of equals."""
+    """Return begin and end of the run of whole words in about `LONGEST` bytes that is loudest in sum, the first of equals."""
     if end <= LONGEST:
         return 0, end
     if not words:
@@ -102,38 +123,11 @@ def _loudest(words: Sequence[tuple[int, int]], loudness: NDArray[np.float64], en
 
 
 def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", "ignore")  # what is cut may end within a character
-
-
-TERMS_SHOWN = 10
-"""Terms listed for each mistake."""
-
-
-class TippingTerm(NamedTuple):
-    """A term of a document, and what its occurrences add to the score of the answer over that of the true class, in nats."""
-
-    term: str
-    nats: float
-
-
-class Mistake(NamedTuple):
-    """A document with the wrong answer."""
-
-    id: str
-    truth: str
-    answer: str
-    probability: float
-    """Of the answer."""
-    margin: float
-    """log p(answer | d) − log p(truth | d), in nats; below 0 where costs made the answer. With an unknown truth, over ``against``."""
-    terms: tuple[TippingTerm, ...]
-    """The `TERMS_SHOWN` terms that speak most for the answer, strongest first, none if scores are no sums over terms; inf nats where the term rules the true class out."""
-    against: str | None = None
-    """Where the model does not know the true class: the most probable class but the answer, to which the terms compare it."""
+    return text.decode("utf-8", "ignore")  # the cut may be within a character
 
 
 class MistakeFinder:
-    """Finds the mistakes among the documents of a block."""
+    """Finds the wrong answers among the documents of a block."""
 
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
@@ -141,8 +135,8 @@ class MistakeFinder:
         self._number = {label: number for number, label in enumerate(self._classes)}
         self._counter = document_counter(model.analysis, model.statistics.vocabulary)
 
-    def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Mistake]:
-        """The documents whose answer is not their label, in order; one without an answer is no mistake. They are counted once more."""
+    def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Misclassification]:
+        """Yield the documents whose answer is not their label, in order; those without an answer are left out. Counts them once more."""
         truth = np.array([self._number.get(document.label or "", -1) for document in block.documents], np.int64)
         wrong = np.flatnonzero((decision.answers >= 0) & (decision.answers != truth))
         if not wrong.size:
@@ -157,7 +151,7 @@ class MistakeFinder:
             margins = posterior[every, answers] - posterior[every, rivals]
         for place, row in enumerate(wrong.tolist()):
             document = block.documents[row]
-            yield Mistake(
+            yield Misclassification(
                 document.id,
                 document.label or "",
                 self._classes[answers[place]],
@@ -182,7 +176,7 @@ class MistakeFinder:
 
 
 def runner_up(log_posterior: NDArray[np.float64], answers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The most probable class of each document but its answer, shape (n_docs,); the answer itself where there is no other class."""
+    """Return the most probable class of each document but its answer, shape (n_docs,); the answer itself if there is no other class."""
     if log_posterior.shape[1] == 1:
         return answers
     others = log_posterior.copy()

@@ -1,99 +1,100 @@
-"""What the analyzer does to a surface form, step by step: the words in it, which are dropped and why, and the stems of the others.
+"""The words of a document: where each stands, the terms and n-grams it becomes, and why it is dropped.
 
-`nbtext.text.analyzer` does the same on whole arrays and keeps the result only; a test holds both equal.
-
-
-Where the words of one text stand, and over which of its terms each of them stands.
-
-What the analyzer makes of a document, word by word: where each stands, what was dropped and why, its term, and the n-grams that begin with it.
+Counting (`nbtext.counts.counting`) works on whole arrays and keeps the counts only. `WordWalker` analyses the same text one surface form after
+the other and keeps everything; a property test holds both equal. `nbtext tokens` prints its tokens; explain, why-not and excerpts take its words
+as arrays.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from itertools import islice
+from dataclasses import dataclass
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category as unicode_category
 
 import numpy as np
 
 from nbtext.attributes import Attributes, parted
 from nbtext.counts.categories import category, shown
+from nbtext.counts.counting import name_and_count
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
-from nbtext.text.ngrams import with_ngrams
+from nbtext.text.ngrams import char_ngrams, sizes_of, with_ngrams
+from nbtext.text.surfaces import SURFACE
 from nbtext.text.words import MAX_BYTES, MIN_CHARACTERS, candidates, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.counts.counting import Analysis
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.text.ngrams import PairIds
 
     Whole = NDArray[np.int64]
 
-
-SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
-
-
+# Why a word does not count.
 NO_LETTERS = "no-letters-or-digits"
-
-
 TOO_SHORT = "too-short"
-
-
 TOO_LONG = "too-long"
-
-
 STOP_WORD = "stop-word"
+NOT_IN_MODEL = "not-in-model"
+"""No training document holds the term."""
+NOT_SELECTED = "not-selected"
+"""Training left the term out, as with --top or --min-df."""
+MISSING = "missing"
+"""The document has no value for an attribute."""
 
+MOST_REMEMBERED = 1 << 18
+"""Surface forms whose words are kept, so that each form is analysed once."""
 
-class Step(NamedTuple):
-    """What became of one word of a surface form."""
-
-    word: str
-    """Normalised and case-folded; empty where there is no letter or digit."""
-    term: str | None
-    """Its stem; None if it was dropped."""
-    dropped: str | None
-    """Why it was dropped."""
-
-
-def surface_forms(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Where each surface form of a text begins, and the form as it stands; those of one byte too, of which the kernel makes nothing."""
-    for match in SURFACE.finditer(text):
-        yield match.start(), match[0]
-
-
-def steps(forms: Sequence[bytes], stop_words: Collection[str], stem: Callable[[list[str]], list[str]]) -> list[tuple[Step, ...]]:
-    """For each surface form, in valid UTF-8, what became of its words, at least one."""
-    found = [[(word, _dropped(word, stop_words)) for word in candidates(form.decode()) or [""]] for form in forms]
-    stems = iter(stem([word for words in found for word, dropped in words if dropped is None]))
-    return [tuple(Step(word, next(stems) if dropped is None else None, dropped) for word, dropped in words) for words in found]
-
-
-def _dropped(word: str, stop_words: Collection[str]) -> str | None:
-    if not word:
-        return NO_LETTERS
-    if len(word) < MIN_CHARACTERS:
-        return TOO_SHORT
-    if len(word.encode()) > MAX_BYTES:
-        return TOO_LONG
-    return STOP_WORD if word in stop_words else None
-
-
-_COUNTED = re.compile(rb"[^\s]+")
-
+_FEATURE = re.compile(rb"\S+")
+"""A counted feature, ``name:count``."""
 
 _APOSTROPHES = "'\u2019\uff07"
+_PART = re.compile("w(?:[wi]*w)?")
+"""A word among the kinds of characters: w letters, marks and digits, i what may stand inside a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term that a document holds beside its words: an n-gram or a character n-gram."""
+
+    term: str
+    term_id: int | None
+    """The id in the model; None if the model does not know the term, or without a model."""
+    dropped: str | None
+    """Why it does not count; None if it does."""
+    end: int
+    """Where its last word ends, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of a document, a surface form without a word, a counted feature, or the value of an attribute."""
+
+    kind: str
+    """``word``, ``feature``, ``category`` or ``number``."""
+    start: int | None
+    end: int | None
+    """Where the surface form stands, in bytes of the text in UTF-8; None for the value of an attribute."""
+    form: str
+    """As it stands in the text."""
+    word: str
+    """Normalised and case-folded."""
+    term: str | None
+    """The stem; None if the word has none."""
+    term_id: int | None
+    dropped: str | None
+    ngrams: tuple[Term, ...] = ()
+    """The n-grams that begin with this word."""
+    char_ngrams: tuple[Term, ...] = ()
 
 
 class LocatedWords(NamedTuple):
-    """The words of a text in order, and the occurrences of terms that they stand over."""
+    """The words of a text in order, and the occurrences of terms that they form."""
 
     begins: Whole
     """The byte at which each word begins, shape (n_words,)."""
@@ -102,327 +103,217 @@ class LocatedWords(NamedTuple):
     names: list[str]
     """Each word case-folded: words of the same name are occurrences of one surface word."""
     counts: Whole
-    """How often it stands there: once, but for counted features; shape (n_words,)."""
+    """How often the word occurs at its place: once, or the count of a counted feature; shape (n_words,)."""
     own: list[list[int]]
     """Ids of the terms that each word becomes by itself, `UNKNOWN` for terms not in the vocabulary."""
     notes: list[str | None]
-    """Why a word by itself does not count, as `nbtext.explain.word_walk` has it; None where it does."""
+    """Why a word by itself does not count; None if it does."""
     words: Whole
     """The word of each part of an occurrence of a term, shape (n_parts,)."""
     terms: Whole
     """The term, `UNKNOWN` for one not in the vocabulary, shape (n_parts,)."""
     shares: NDArray[np.float64]
-    """The part of the occurrence: an n-gram belongs to its n words in equal parts. In sum the occurrences of each term; shape (n_parts,)."""
+    """The part of the occurrence: an n-gram belongs to its n words in equal parts. They sum to the occurrences of each term; shape (n_parts,)."""
 
-
-class WordLocator:
-    """Finds the words of texts, or of documents of counted features the features, under the settings of a model."""
-
-    def __init__(self, model: TextClassifier) -> None:
-        self._vocabulary = model.statistics.vocabulary
-        self._order = model.settings.ngrams
-        self._selected = model.learnt.selected.tobytes()
-        self._stop_words = frozenset(model.stop_list)
-        self._counted = model.reading.is_counted
-        self._stem = model.analysis.stemmer()
-        self._sizes = model.settings.char_ngrams
-        self._known: dict[bytes, tuple[Step, ...]] = {}
-
-    def locate(self, text: bytes) -> LocatedWords:
-        """The words of a text in valid UTF-8, without attributes."""
-        if self._counted:
-            return self._features(text)
-        surfaces = [match.span() for match in SURFACE.finditer(text)]
-        spans = [(begin + left, begin + right) for begin, end in surfaces for left, right in _parts(text[begin:end])]
-        forms = [text[begin:end].lower() for begin, end in spans]
-        found = self._steps(forms)
-        kept = [(owner, step) for owner, of_form in enumerate(found) for step in of_form if step.term is not None]
-        owners = np.array([owner for owner, _ in kept], np.int64)
-        terms = np.array(self._vocabulary.find([step.term or "" for _, step in kept]), np.int64)
-        parts = [_ngrams(owners, terms, self._order, self._vocabulary.find_pairs), self._pieces(owners, [step.word for _, step in kept])]
-        own: list[list[int]] = [[] for _ in spans]
-        for owner, term in zip(owners.tolist(), terms.tolist(), strict=True):
-            own[owner].append(term)
-        notes = [of_form[0].dropped if not ids else self._note(ids) for of_form, ids in zip(found, own, strict=True)]
-        names = [text[begin:end].decode().casefold() for begin, end in spans]
-        words, of_words, shares = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return LocatedWords(*_bounds(spans), names, np.ones(len(spans), np.int64), own, notes, words, of_words, shares)
-
-    def _steps(self, forms: list[bytes]) -> list[tuple[Step, ...]]:
-        """What becomes of each form, analysed when it first comes."""
-        if len(self._known) > MOST_REMEMBERED:
-            self._known.clear()
-        new = [form for form in dict.fromkeys(forms) if form not in self._known]
-        self._known.update(zip(new, steps(new, self._stop_words, self._stem), strict=True))
-        return [self._known[form] for form in forms]
-
-    def _pieces(self, owners: Whole, words: list[str]) -> tuple[Whole, Whole, NDArray[np.float64]]:
-        """The character n-grams of words, if the model has them: for each its word, the term and 1."""
-        if self._sizes is None:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-        from nbtext.text.ngrams import char_ngrams, sizes_of
-
-        rows = [char_ngrams(word, sizes_of(self._sizes)) for word in words]
-        terms = np.array(self._vocabulary.find([gram for row in rows for gram in row]), np.int64)
-        return np.repeat(owners, [len(row) for row in rows]), terms, np.ones(terms.size)
-
-    def _features(self, text: bytes) -> LocatedWords:
-        from nbtext.counts.counting import name_and_count
-
-        spans = [match.span() for match in _COUNTED.finditer(text)]
-        features = [name_and_count(text[begin:end]) for begin, end in spans]
-        names = [name.decode() for name, _ in features]
-        terms = np.array(self._vocabulary.find(names), np.int64)
-        own = [[term] for term in terms.tolist()]
-        counts = np.array([count for _, count in features], np.int64)
-        notes = [self._note(ids) for ids in own]
-        return LocatedWords(*_bounds(spans), names, counts, own, notes, np.arange(terms.size), terms, counts.astype(np.float64))
-
-    def _note(self, ids: Sequence[int]) -> str | None:
-        known = [term for term in ids if term != UNKNOWN]
-        if not known:
-            return NOT_IN_MODEL
-        return None if any(self._selected[term] for term in known) else NOT_SELECTED
-
-
-def _ngrams(owner: Whole, terms: Whole, order: int, pair_ids: PairIds) -> tuple[Whole, Whole, NDArray[np.float64]]:
-    """The parts of all n-grams: for each of its words the word, the term and 1/n."""
-    sequence = with_ngrams(TermSequence(np.zeros_like(terms), terms), order, pair_ids).terms
-    firsts, sizes = np.repeat(np.arange(terms.size), order), np.tile(np.arange(1, order + 1), terms.size)
-    within = firsts + sizes <= terms.size  # in the order in which `with_ngrams` gives them
-    firsts, sizes = firsts[within], sizes[within]
-    return owner[flat_indices(firsts, sizes)], np.repeat(sequence, sizes), np.repeat(1 / sizes, sizes)
-
-
-def _bounds(spans: Sequence[tuple[int, int]]) -> tuple[Whole, Whole]:
-    bounds = np.array(spans, np.int64).reshape(-1, 2)
-    return bounds[:, 0], bounds[:, 1]
-
-
-def _parts(form: bytes) -> list[tuple[int, int]]:
-    """Where in a surface form its words stand, without the signs around them: beyond ASCII these are part of the form.
-
-    Where taken by themselves they would be other words, as normalisation may have it, the form is one.
-    """
-    if form.isalnum():
-        return [(0, len(form))]
-    text = form.decode()
-    pieces, begin = [], None
-    for place, character in enumerate(f"{text} "):
-        if character in _APOSTROPHES or unicodedata.category(character)[0] in "LMN" or unicodedata.category(character) == "Cf":
-            begin = place if begin is None else begin
-        elif begin is not None:
-            pieces.append(_trimmed(text, begin, place))
-            begin = None
-    pieces = [(first, end) for first, end in pieces if first < end]
-    if [word for first, end in pieces for word in words(text[first:end])] != words(text):
-        return [(0, len(form))]
-    spans, done, at = [], 0, 0
-    for first, end in pieces:
-        begin = at + len(text[done:first].encode())
-        done, at = end, begin + len(text[first:end].encode())
-        spans.append((begin, at))
-    return spans
-
-
-def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
-    """Without apostrophes and invisible characters around it."""
-    while begin < end and unicodedata.category(text[begin])[0] not in "LMN":
-        begin += 1
-    while begin < end and unicodedata.category(text[end - 1])[0] not in "LMN":
-        end -= 1
-    return begin, end
-
-
-NOT_IN_MODEL = "not-in-model"
-"""No training document held the term."""
-
-
-NOT_SELECTED = "not-selected"
-"""Training left the term out, as with --top or --min-df."""
-
-
-MISSING = "missing"
-"""A value that the document has not."""
-
-
-FORMS_AT_ONCE = 1 << 13
-
-
-MOST_REMEMBERED = 1 << 18
-"""Surface forms whose steps are kept, so that each is analysed once."""
-
-
-Span = tuple[int, int]
-
-
-class Term(NamedTuple):
-    """A term that a document holds beside its words."""
-
-    term: str
-    term_id: int | None
-    """Its number in the model; None if it has none, or there is no model."""
-    dropped: str | None
-    """Why it does not count; None if it does."""
-    end: int
-    """Where its last word ends, in bytes."""
-
-
-class Token(NamedTuple):
-    """A word of a document, a surface form without one, a counted feature, or a value beside the text."""
-
-    kind: str
-    """``word``, ``feature``, ``category`` or ``number``."""
-    start: int | None
-    end: int | None
-    """Where the surface form stands, in bytes of the text in UTF-8; None for a value beside it."""
-    form: str
-    """As it stands in the text."""
-    word: str
-    """Normalised and case-folded."""
-    term: str | None
-    """The stem; None for what has none."""
-    term_id: int | None
-    dropped: str | None
-    ngrams: tuple[Term, ...] = ()
-    """Those that begin with this word."""
-    char_ngrams: tuple[Term, ...] = ()
+    def surface_words(self) -> tuple[list[str], Whole]:
+        """Return the distinct words in the order in which they first occur, and the number of each word among them, shape (n_words,)."""
+        numbers: dict[str, int] = {}
+        name_of = np.array([numbers.setdefault(name, len(numbers)) for name in self.names], np.int64)
+        return list(numbers), name_of
 
 
 class _Word(NamedTuple):
-    """What one word of a surface form means."""
+    """One word of a surface form."""
 
     word: str
     term: str | None
     term_id: int | None
     dropped: str | None
-    char_ngrams: tuple[tuple[str, int | None, str | None], ...]
+    char_ngrams: tuple[tuple[str, int | None, str | None], ...] = ()
 
 
-class Tokens:
-    """From documents to their tokens: analysed as training documents were, or without a model as parameters say."""
+class WordWalker:
+    """Walks the words of documents under the settings of a model, or without a model under parameters."""
 
     def __init__(self, analysis: Analysis) -> None:
         settings = analysis.settings
-        self._stop_words = frozenset(analysis.stop_list)
-        self._stem = analysis.stemmer()
-        self._order = settings.ngrams
-        self._char_ngrams = _pieces(settings.char_ngrams)
         self._attributes = Attributes.of(settings.reading)
         self._counted = settings.reading.is_counted
+        self._stop_words = frozenset(analysis.stop_list)
+        self._stem = list if self._counted else analysis.stemmer()
+        self._order = 1 if self._counted else settings.ngrams
+        sizes = None if self._counted else settings.char_ngrams
+        self._sizes = range(0) if sizes is None else sizes_of(sizes)
         self._vocabulary: Vocabulary | None = None
-        self._selected: NDArray[np.bool_] = np.empty(0, np.bool_)
+        self._selected = b""
         self._known: dict[bytes, tuple[_Word, ...]] = {}
 
     @classmethod
-    def of_model(cls, model: TextClassifier) -> Tokens:
-        """With the numbers of a model's terms, and with those marked that it does not know or that do not count."""
-        tokens = cls(model.analysis)
-        tokens._vocabulary, tokens._selected = model.statistics.vocabulary, model.learnt.selected
-        return tokens
+    def of_model(cls, model: TextClassifier) -> WordWalker:
+        """Return the walker that finds the ids of a model's terms, and marks terms that the model does not know or did not select."""
+        walker = cls(model.analysis)
+        walker._vocabulary, walker._selected = model.statistics.vocabulary, model.learnt.selected.tobytes()
+        return walker
 
-    def of(self, document: bytes) -> Iterator[Token]:
-        """The tokens of a document in valid UTF-8, in order; values beside the text come last."""
-        if self._counted:
-            yield from self._features(document)
-            return
-        text, values = parted(document) if self._attributes.names else (document, [])
-        yield from self._words(text)
+    def tokens(self, document: bytes) -> Iterator[Token]:
+        """Yield the tokens of a document in valid UTF-8, in order; values of attributes come last."""
+        text = self.text(document)
+        values = parted(document)[1] if self._attributes.names and not self._counted else []
+        kind = "feature" if self._counted else "word"
+        spans = self._spans(text)
+        walked = self._words([text[begin:end] for begin, end in spans])
+        ngrams = self._ngrams(
+            [(word, end) for of_form, (_, end) in zip(walked, spans, strict=True) for word in of_form if word.term is not None]
+        )
+        for (begin, end), of_form in zip(spans, walked, strict=True):
+            form = text[begin:end].decode()
+            for word, term, term_id, dropped, pieces in of_form:
+                joined = () if term is None else next(ngrams)
+                yield Token(kind, begin, end, form, word, term, term_id, dropped, joined, tuple(Term(*piece, end) for piece in pieces))
         yield from self._values(values)
 
-    def _words(self, text: bytes) -> Iterator[Token]:
-        spans, words = [], []
-        forms = surface_forms(text)
-        while block := list(islice(forms, FORMS_AT_ONCE)):
-            spans += [(start, start + len(form)) for start, form in block]
-            words += self._meanings([form for _, form in block])
-        ngrams = self._ngrams(words, spans) if self._order > 1 else None
-        for (start, end), of_form in zip(spans, words, strict=True):
-            form = text[start:end].decode()
-            for word, term, term_id, dropped, pieces in of_form:
-                joined = next(ngrams) if ngrams is not None and term is not None else ()
-                yield Token("word", start, end, form, word, term, term_id, dropped, joined, tuple(Term(*piece, end) for piece in pieces))
+    def text(self, document: bytes) -> bytes:
+        """Return the text of a document without the values of attributes."""
+        return parted(document)[0] if self._attributes.names else document
 
-    def _meanings(self, forms: Sequence[bytes]) -> list[tuple[_Word, ...]]:
+    def locate(self, text: bytes) -> LocatedWords:
+        """Return the words of a text in valid UTF-8, without attributes, as arrays; needs a model.
+
+        Beyond ASCII a surface form may hold several words with signs between them; each of them is a word of its own here.
+        """
+        spans = self._spans(text)
+        if not self._counted:
+            spans = [(begin + left, begin + right) for begin, end in spans for left, right in _parts(text[begin:end])]
+        forms = [text[begin:end] for begin, end in spans]
+        walked = self._words(forms)
+        kept = [(place, word) for place, of_form in enumerate(walked) for word in of_form if word.term is not None]
+        owners, terms = np.array([place for place, _ in kept], np.int64), _ids([word.term_id for _, word in kept])
+        pieces = [[term_id for _, term_id, _ in word.char_ngrams] for _, word in kept]
+        firsts, sizes = np.repeat(np.arange(terms.size), self._order), np.tile(np.arange(1, self._order + 1), terms.size)
+        within = firsts + sizes <= terms.size  # in the order of `with_ngrams`
+        firsts, sizes = firsts[within], sizes[within]
+        of_words = np.concatenate((owners[flat_indices(firsts, sizes)], np.repeat(owners, [len(row) for row in pieces])))
+        counts = np.array([name_and_count(form)[1] if self._counted else 1 for form in forms], np.int64)
+        n_pieces = of_words.size - int(sizes.sum())
+        own: list[list[int]] = [[] for _ in spans]
+        for owner, term in zip(owners.tolist(), terms.tolist(), strict=True):
+            own[owner].append(term)
+        bounds = np.array(spans, np.int64).reshape(-1, 2)
+        return LocatedWords(
+            bounds[:, 0],
+            bounds[:, 1],
+            [of_form[0].word if self._counted else form.decode().casefold() for form, of_form in zip(forms, walked, strict=True)],
+            counts,
+            own,
+            [_note(of_form) for of_form in walked],
+            of_words,
+            np.concatenate((np.repeat(self._with_ngrams(terms), sizes), _ids([term_id for row in pieces for term_id in row]))),
+            np.concatenate((np.repeat(1 / sizes, sizes), np.ones(n_pieces))) * counts[of_words],
+        )
+
+    def _spans(self, text: bytes) -> list[tuple[int, int]]:
+        return [match.span() for match in (_FEATURE if self._counted else SURFACE).finditer(text)]
+
+    def _words(self, forms: Sequence[bytes]) -> list[tuple[_Word, ...]]:
+        """Return the words of each surface form, at least one, analysed when the form first occurs."""
         if len(self._known) > MOST_REMEMBERED:
             self._known.clear()
+        forms = forms if self._counted else [form.lower() for form in forms]
         new = [form for form in dict.fromkeys(forms) if form not in self._known]
-        found = steps(new, self._stop_words, self._stem)
-        numbered = self._numbered([step.term for of_form in found for step in of_form if step.term is not None])
+        found = [self._analysed(form) for form in new]
+        kept = [word for of_form in found for word, dropped in of_form if dropped is None]
+        grams = [char_ngrams(word, self._sizes) for word in kept]
+        pieces = iter(self._looked_up([gram for row in grams for gram in row]))
+        terms = self._looked_up(self._stem(kept))
+        walked = iter([_Word(word, *term, tuple(islice(pieces, len(row)))) for word, term, row in zip(kept, terms, grams, strict=True)])
         for form, of_form in zip(new, found, strict=True):
-            self._known[form] = tuple(
-                _Word(step.word, step.term, *(next(numbered) if step.term is not None else (None, step.dropped)), self._pieces_of(step))
-                for step in of_form
-            )
+            self._known[form] = tuple(next(walked) if dropped is None else _Word(word, None, None, dropped) for word, dropped in of_form)
         return [self._known[form] for form in forms]
 
-    def _pieces_of(self, step: Step) -> tuple[tuple[str, int | None, str | None], ...]:
-        if step.term is None:
-            return ()
-        found = self._char_ngrams(step.word)
-        return tuple((term, *of) for term, of in zip(found, self._numbered(found), strict=True))
+    def _analysed(self, form: bytes) -> list[tuple[str, str | None]]:
+        """Return the words of a surface form, each with the reason if it is dropped before it becomes a term."""
+        if self._counted:
+            return [(name_and_count(form)[0].decode(), None)]
+        return [(word, self._dropped(word)) for word in candidates(form.decode()) or [""]]
 
-    def _numbered(self, terms: Sequence[str]) -> Iterator[tuple[int | None, str | None]]:
-        """For each single term its number in the model, and why it does not count."""
-        if self._vocabulary is None:
-            return iter([(None, None)] * len(terms))
-        return map(self._status, self._vocabulary.find(terms))
+    def _dropped(self, word: str) -> str | None:
+        if not word:
+            return NO_LETTERS
+        if len(word) < MIN_CHARACTERS:
+            return TOO_SHORT
+        if len(word.encode()) > MAX_BYTES:
+            return TOO_LONG
+        return STOP_WORD if word in self._stop_words else None
 
-    def _status(self, number: int) -> tuple[int | None, str | None]:
+    def _looked_up(self, terms: list[str]) -> list[tuple[str, int | None, str | None]]:
+        """Return single terms, each with its id in the model and the reason if it does not count."""
+        ids = [UNKNOWN] * len(terms) if self._vocabulary is None else self._vocabulary.find(terms)
+        return [(term, *self._status(term_id)) for term, term_id in zip(terms, ids, strict=True)]
+
+    def _status(self, term_id: int) -> tuple[int | None, str | None]:
         if self._vocabulary is None:
             return None, None
-        if number == UNKNOWN:
+        if term_id == UNKNOWN:
             return None, NOT_IN_MODEL
-        return number, None if self._selected[number] else NOT_SELECTED
+        return term_id, None if self._selected[term_id] else NOT_SELECTED
 
-    def _ngrams(self, words: Sequence[tuple[_Word, ...]], spans: Sequence[Span]) -> Iterator[tuple[Term, ...]]:
-        """For each word that became a term, the 2- to N-grams that begin with it."""
-        kept = [(word, end) for of_form, (_, end) in zip(words, spans, strict=True) for word in of_form if word.term is not None]
-        ids = np.array([UNKNOWN if word.term_id is None else word.term_id for word, _ in kept], np.int64)
+    def _with_ngrams(self, terms: Whole) -> Whole:
+        """Return the ids of the 1- to N-grams of a sequence of terms, those that begin with one term together."""
         find_pairs = _no_pairs if self._vocabulary is None else self._vocabulary.find_pairs
-        numbers = iter(with_ngrams(TermSequence(np.zeros_like(ids), ids), self._order, find_pairs).terms.tolist())
+        return with_ngrams(TermSequence(np.zeros_like(terms), terms), self._order, find_pairs).terms
+
+    def _ngrams(self, kept: Sequence[tuple[_Word, int]]) -> Iterator[tuple[Term, ...]]:
+        """Yield for each word that became a term, given with its end, the 2- to N-grams that begin with it."""
+        ids = iter(self._with_ngrams(_ids([word.term_id for word, _ in kept])).tolist())
         for place in range(len(kept)):
-            next(numbers)  # of the word itself
-            longest = min(self._order, len(kept) - place)
+            here = kept[place : place + self._order]
+            next(ids)  # of the word itself
             yield tuple(
-                Term(" ".join(word.term or "" for word, _ in kept[place : place + n]), *self._status(next(numbers)), kept[place + n - 1][1])
-                for n in range(2, longest + 1)
+                Term(" ".join(word.term or "" for word, _ in here[:n]), *self._status(next(ids)), here[n - 1][1])
+                for n in range(2, len(here) + 1)
             )
 
-    def _features(self, text: bytes) -> Iterator[Token]:
-        """The items of a document of counted features, as `nbtext.counts.counting.CountedTerms` counts them."""
-        from nbtext.counts.counting import name_and_count
-
-        place = 0
-        for item in text.split():
-            start = text.index(item, place)
-            place = start + len(item)
-            name = name_and_count(item)[0].decode()
-            yield Token("feature", start, place, item.decode(), name, name, *next(self._numbered([name])))
-
     def _values(self, values: Sequence[str]) -> Iterator[Token]:
-        names = self._attributes.names
-        for place, (name, value) in enumerate(zip(names, values, strict=False)):
+        for place, (name, value) in enumerate(zip(self._attributes.names, values, strict=False)):
             if place >= len(self._attributes.categorical):
                 yield Token("number", None, None, value, "", name, None, None if value else MISSING)
             elif not value:
                 yield Token("category", None, None, value, "", None, None, MISSING)
             else:
-                term = category(name, value)
-                term_id, dropped = next(self._numbered([term]))  # no distribution of texts has selected it; its own has
-                yield Token("category", None, None, value, "", shown(term), term_id, None if term_id is not None else dropped)
+                [(term, term_id, dropped)] = self._looked_up([category(name, value)])
+                # the selection of terms is among those of texts: a category that the model knows always counts
+                yield Token("category", None, None, value, "", shown(term), term_id, dropped if term_id is None else None)
 
 
-def _pieces(span: str | None) -> Callable[[str], list[str]]:
-    """From a word to its character n-grams, none if there are to be none."""
-    if span is None:
-        return lambda _: []
-    from nbtext.text.ngrams import char_ngrams, sizes_of
-
-    sizes = sizes_of(span)
-    return lambda word: char_ngrams(word, sizes)
+def _ids(term_ids: Sequence[int | None]) -> Whole:
+    return np.array([UNKNOWN if term_id is None else term_id for term_id in term_ids], np.int64)
 
 
-def _no_pairs(left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
-    del last
+def _no_pairs(left: Whole, _: Whole) -> Whole:
     return np.full(left.size, UNKNOWN, np.int64)
+
+
+def _note(of_form: Sequence[_Word]) -> str | None:
+    """Return why no word of a form counts by itself, None if one does."""
+    reasons = [word.dropped for word in of_form if word.term is not None] or [of_form[0].dropped]
+    return None if None in reasons else NOT_SELECTED if NOT_SELECTED in reasons else reasons[0]
+
+
+def _parts(form: bytes) -> list[tuple[int, int]]:
+    """Return where the words of a surface form stand in it, without the signs around them.
+
+    If the parts taken by themselves are other words, as normalising the whole may make them, the form is one part.
+    """
+    if form.isalnum():
+        return [(0, len(form))]
+    text = form.decode()
+    pieces = [match.span() for match in _PART.finditer("".join(map(_kind, text)))]
+    if [word for begin, end in pieces for word in words(text[begin:end])] != words(text):
+        return [(0, len(form))]
+    bounds = [0, *accumulate(len(character.encode()) for character in text)]
+    return [(bounds[begin], bounds[end]) for begin, end in pieces]
+
+
+def _kind(character: str) -> str:
+    kind = unicode_category(character)
+    return "w" if kind[0] in "LMN" else "i" if character in _APOSTROPHES or kind == "Cf" else " "

@@ -19,10 +19,11 @@ import numpy as np
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
 from nbtext.counts.categories import FORMS, category, is_category_of, shown
 from nbtext.errors import UsageError
+from nbtext.explain.word_walk import WordWalker
 from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, mutual_information, rank
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import unpair
-from nbtext.text.ngrams import ANYTHING, with_ngrams
+from nbtext.text.ngrams import ANYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute, NormalAttributes, PoissonAttributes
-    from nbtext.counts.counting import TermIds
     from nbtext.model.text_classifier import TextClassifier
 
     Floats = NDArray[np.float64]
@@ -240,37 +240,15 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     word, vocabulary = word.encode("utf-8", "replace").decode(), model.statistics.vocabulary  # an argument may be bytes that are no text
     if model.reading.is_counted or (ANYTHING in word and model.parameters["char_ngrams"] is not None):
         return {word: vocabulary.find([word])[0]}
-    names = _Names()
-    numbers = _sequence(model, word, vocabulary)
-    analysed = {names.found[name]: number for name, number in zip(_sequence(model, word, names), numbers, strict=True)}
+    tokens = [token for token in WordWalker.of_model(model).tokens(word.encode()) if token.kind == "word" and token.term is not None]
+    found = [
+        pair for token in tokens for pair in ((token.term or "", token.term_id), *((term.term, term.term_id) for term in token.ngrams))
+    ]
+    analysed = {name: UNKNOWN if number is None else number for name, number in found}
     as_it_stands = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
-    if as_it_stands == UNKNOWN or as_it_stands in numbers:
+    if as_it_stands == UNKNOWN or as_it_stands in analysed.values():
         return analysed
     return {word: as_it_stands, **{name: number for name, number in analysed.items() if number != UNKNOWN}}
-
-
-def _sequence(model: TextClassifier, text: str, vocabulary: TermIds) -> list[int]:
-    """Words and their n-grams in order. Both vocabularies give as many, for an unknown n-gram has its place."""
-    words = model.analysis.words(vocabulary.find).sequence([text.encode()])
-    terms: list[int] = with_ngrams(words, model.parameters["ngrams"], vocabulary.find_pairs).terms.tolist()
-    return terms
-
-
-class _Names:
-    """A vocabulary that has a number for everything, to learn what the analyzer made of a text."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
-
-    def find(self, terms: Sequence[str]) -> list[int]:
-        """The number of each single term."""
-        self.found += terms
-        return list(range(len(self.found) - len(terms), len(self.found)))
-
-    def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of each n-gram."""
-        pairs = [f"{self.found[before]} {self.found[after]}" for before, after in zip(left.tolist(), last.tolist(), strict=True)]
-        return np.array(self.find(pairs), np.int64)
 
 
 def _details(model: TextClassifier, term: int, probabilities: TermProbabilities) -> dict[str, Any]:

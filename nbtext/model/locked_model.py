@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, without
 from nbtext.classifiers.base import classifier_class
+from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, without
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, joined, learnt_once, merged
 from nbtext.model.text_classifier import TextClassifier

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from nbtext.corpus.document import Notices
     from nbtext.classifiers.base import Classifier, LinearClassifier
+    from nbtext.corpus.document import Notices
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
-from nbtext.corpus.option_files import read_named_numbers
 from nbtext.classifiers.base import Training, class_prior, classifier_class
+from nbtext.corpus.option_files import read_named_numbers
 from nbtext.counts.categories import are_in, is_category
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, counted

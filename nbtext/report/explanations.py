@@ -22,6 +22,7 @@ import sys
 import tempfile
 from array import array
 from collections import Counter
+from dataclasses import asdict
 from itertools import islice
 from math import inf, isfinite
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from nbtext.explain.counterfactual import WhyNot
     from nbtext.explain.explanation import Explained, Explanation, RuledOut
-    from nbtext.explain.mistakes import Mistake
+    from nbtext.explain.mistakes import Misclassification
     from nbtext.explain.word_walk import Term, Token
 
     Row = Sequence[str]
@@ -330,13 +331,13 @@ def why_not_record(of: WhyNot) -> dict[str, Any]:
     if of.why is not None:
         made["why"] = of.why
     if of.removal is not None:
-        words, occurrences, smallest, probability = of.removal
-        found = {"words": words and list(words), "occurrences": occurrences, "probability": probability}
-        made["remove"] = {**(found if words is not None else {"words": None}), "smallest": smallest}
+        words, removal = of.removal.words, of.removal
+        found = {"words": words and list(words), "occurrences": removal.occurrences, "probability": removal.probability}
+        made["remove"] = {**(found if words is not None else {"words": None}), "smallest": removal.smallest}
     if of.addition is not None:
-        terms, smallest, probability = of.addition
+        terms, addition = of.addition.terms, of.addition
         listed = None if terms is None else [{"term": term, "count": times} for term, times in terms]
-        made["add"] = {"terms": listed, **({} if terms is None else {"probability": probability}), "smallest": smallest}
+        made["add"] = {"terms": listed, **({} if terms is None else {"probability": addition.probability}), "smallest": addition.smallest}
     return made
 
 
@@ -358,21 +359,22 @@ def sentences(of: WhyNot) -> dict[str, str]:
 
 def _removal(of: WhyNot) -> str:
     assert of.removal is not None  # noqa: S101 - looked at before
-    words, occurrences, smallest, probability = of.removal
+    words, occurrences = of.removal.words, of.removal.occurrences
     if words is None:
-        return "no words whose absence would do" if smallest else "no words were found whose absence would do; there may be some"
+        return "no words whose absence would do" if of.removal.smallest else "no words were found whose absence would do; there may be some"
     times = "" if occurrences == len(words) else f" ({counted(occurrences, 'occurrence')})"
-    kind = "the fewest words" if smallest else "perhaps not the fewest words"
-    return f"{', '.join(words)}{times}: {kind}; then {_share(probability)}"
+    kind = "the fewest words" if of.removal.smallest else "perhaps not the fewest words"
+    return f"{', '.join(words)}{times}: {kind}; then {_share(of.removal.probability)}"
 
 
 def _addition(of: WhyNot) -> str:
     assert of.addition is not None  # noqa: S101 - looked at before
-    terms, smallest, probability = of.addition
+    terms = of.addition.terms
     if terms is None:
         return "no terms were found that would do, a few of them added"
     listed = ", ".join(term if times == 1 else f"{term} {times} times" for term, times in terms)
-    return f"{listed}: {'the fewest occurrences' if smallest else 'perhaps not the fewest occurrences'}; then {_share(probability)}"
+    kind = "the fewest occurrences" if of.addition.smallest else "perhaps not the fewest occurrences"
+    return f"{listed}: {kind}; then {_share(of.addition.probability)}"
 
 
 def _known(*, smallest: bool) -> str:
@@ -409,12 +411,9 @@ def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) 
 
 def _json_lines(name: str, tokens: Iterable[Token]) -> Iterator[str]:
     for token in tokens:
-        record: dict[str, Any] = {"id": name, **token._asdict()}
-        if token.ngrams or token.char_ngrams:
-            record["ngrams"] = [term._asdict() for term in token.ngrams]
-            record["char_ngrams"] = [
-                {"term": term, "term_id": term_id, "dropped": dropped} for term, term_id, dropped, _ in token.char_ngrams
-            ]
+        record: dict[str, Any] = {"id": name, **asdict(token)}
+        for term in record["char_ngrams"]:
+            del term["end"]
         yield json_line(record)
 
 
@@ -424,8 +423,8 @@ def _tsv_lines(name: str, tokens: Iterable[Token]) -> Iterator[str]:
         where = (name, start, _text(token.end))
         yield tsv((*where, token.kind, token.form, token.word, _text(token.term), _text(token.term_id), _text(token.dropped)))
         for kind, terms in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
-            for term, term_id, dropped, end in terms:
-                yield tsv((name, start, end, kind, "", "", term, _text(term_id), _text(dropped)))
+            for each in terms:
+                yield tsv((name, start, each.end, kind, "", "", each.term, _text(each.term_id), _text(each.dropped)))
 
 
 def _print_table(name: str, tokens: Iterable[Token]) -> None:
@@ -503,7 +502,7 @@ class MistakeFile:
     def __exit__(self, *_: object) -> None:
         self._lines.close()
 
-    def add(self, mistakes: Iterable[Mistake]) -> None:
+    def add(self, mistakes: Iterable[Misclassification]) -> None:
         """Keep mistakes."""
         try:
             for mistake in mistakes:
@@ -529,7 +528,7 @@ class MistakeFile:
         replace_file(self._path, fill)
 
 
-def mistake_record(mistake: Mistake) -> dict[str, Any]:
+def mistake_record(mistake: Misclassification) -> dict[str, Any]:
     """id, truth, answer, probability and terms; nats are null where a term rules the true class out."""
     made: dict[str, Any] = {
         "id": mistake.id,

@@ -28,13 +28,12 @@ MAX_INTERNED = 32
 TOO_LONG = 0
 """The id that all forms longer than `MAX_INTERNED` share."""
 
-_SEPARATOR = 0
-_FOLD = bytes(
-    byte | 0x20 if 0x41 <= byte <= 0x5A else byte if byte >= 0x80 or chr(byte).isalnum() or byte == 0x27 else _SEPARATOR
-    for byte in range(256)
-)
+SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
+"""A surface form as it stands in a text, also one of a single byte, which the kernel skips."""
 SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]")
 """One byte that is no part of a surface form."""
+_SEPARATOR = 0
+_FOLD = bytes(byte if SURFACE.match(bytes((byte,))) else _SEPARATOR for byte in range(256)).lower()
 _PADDING = bytes(MAX_INTERNED + 2 * WORD)
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], np.uint64)
 

@@ -1,0 +1,126 @@
+"""The words of a document, against the analyzer and the counter, which keep the result only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.counts.counting import Analysis, document_counter
+from nbtext.explain.word_walk import WordWalker
+from nbtext.settings import Settings
+from nbtext.text.analyzer import UNKNOWN
+from nbtext.text.stemming import stemmer
+from tests import oracle
+from tests.budget import examples
+from tests.strategies import HARD, documents
+
+if TYPE_CHECKING:
+    from nbtext.explain.word_walk import Term, Token
+
+STOP_WORDS = ("the", "don't", "東京")
+
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"ngrams": 3},
+    {"char_ngrams": "2-3", "top": 20, "stemmer": "porter"},
+    {"ngrams": 2, "char_ngrams": "1", "stemmer": "none", "stop_words": "none"},
+]
+
+
+@cache
+def model_of(number: int) -> TextClassifier:
+    """A model that knows the hard words, alone and beside each other."""
+    texts = [" ".join(HARD), *HARD, "the cat sat on the mat, cats sit"]
+    return TextClassifier(**SETTINGS[number]).fit(texts, [f"class {place % 3}" for place in range(len(texts))])
+
+
+def without_model() -> WordWalker:
+    return WordWalker(Analysis(Settings(), STOP_WORDS))
+
+
+def test_every_reason() -> None:
+    words = ["Running", "THE", "x", "'", "\u0301", "w" * 256, "fire\u2014the\u2014a"]
+    found = [(token.form, token.word, token.term, token.dropped) for token in without_model().tokens(" ".join(words).encode())]
+    assert found == [
+        ("Running", "running", "run", None),
+        ("THE", "the", None, "stop-word"),
+        ("x", "x", None, "too-short"),
+        ("'", "", None, "no-letters-or-digits"),
+        ("\u0301", "", None, "no-letters-or-digits"),
+        ("w" * 256, "w" * 256, None, "too-long"),
+        ("fire\u2014the\u2014a", "fire", "fire", None),
+        ("fire\u2014the\u2014a", "the", None, "stop-word"),
+        ("fire\u2014the\u2014a", "a", None, "too-short"),
+    ]
+
+
+@given(documents)
+def test_terms_are_those_of_the_analyzer_and_everything_dropped_has_a_reason(text: bytes) -> None:
+    tokens, stem = list(without_model().tokens(text)), stemmer("snowball", "english")
+    assert [token.term for token in tokens if token.dropped is None] == oracle.terms(text, STOP_WORDS, lambda word: stem([word])[0])
+    for token in tokens:
+        assert text[token.start : token.end].decode() == token.form
+        assert (token.term is None) == (token.dropped is not None)
+        assert (token.dropped == "no-letters-or-digits") == (not token.word)
+
+
+@examples(40)
+@given(st.sampled_from(range(len(SETTINGS))), documents)
+def test_words_have_the_terms_that_are_counted(number: int, text: bytes) -> None:
+    """The counter's known and unknown terms are those of the tokens, and those of the located words."""
+    model = model_of(number)
+    vocabulary, selected, n_terms = model.statistics.vocabulary, model.learnt.selected, model.statistics.n_terms
+    matrix = document_counter(model.analysis, vocabulary).count([text]).matrix()
+    wanted = np.bincount(matrix.terms, matrix.counts, n_terms)
+    walker = WordWalker.of_model(model)
+    located, tokens = walker.locate(text), list(walker.tokens(text))
+    known = located.terms != UNKNOWN
+    assert np.bincount(located.terms[known], located.shares[known], n_terms) == pytest.approx(wanted)
+    assert located.shares[~known].sum() == pytest.approx(matrix.unknown[0])
+    every: list[Token | Term] = [*tokens, *(term for token in tokens for term in (*token.ngrams, *token.char_ngrams))]
+    assert Counter(term.term_id for term in every if term.term_id is not None) == dict(
+        zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True)
+    )
+    assert sum(term.dropped == "not-in-model" for term in every) == matrix.unknown[0]
+    assert {term.term_id for term in every if term.dropped == "not-selected"} == {
+        term for term in matrix.terms.tolist() if not selected[term]
+    }
+    assert all(vocabulary.term(term.term_id) == term.term for term in every if term.term_id is not None)
+
+
+@given(st.sampled_from(range(len(SETTINGS))), documents)
+def test_words_stand_one_after_the_other_and_are_whole_characters(number: int, text: bytes) -> None:
+    located = WordWalker.of_model(model_of(number)).locate(text)
+    bounds = np.stack((located.begins, located.ends), axis=1).ravel()
+    assert np.all(np.diff(bounds)[::2] > 0)
+    assert np.all(np.diff(bounds) >= 0)
+    for begin, end, name in zip(located.begins.tolist(), located.ends.tolist(), located.names, strict=True):
+        assert text[begin:end].decode().casefold() == name
+
+
+@given(st.sampled_from(range(len(SETTINGS))), documents)
+def test_a_text_without_words_is_one(number: int, text: bytes) -> None:
+    """Spaces in place of a word leave the other words as they are."""
+    walker = WordWalker.of_model(model_of(number))
+    located = walker.locate(text)
+    for place in range(min(len(located.names), 3)):
+        left = walker.locate(text[: located.begins[place]] + b" " + text[located.ends[place] :])
+        kept = [(name, own) for other, (name, own) in enumerate(zip(located.names, located.own, strict=True)) if own and other != place]
+        assert [(name, own) for name, own in zip(left.names, left.own, strict=True) if own] == kept
+
+
+def test_counted_features_are_words_that_occur_so_often() -> None:
+    model = TextClassifier(smoothing=1)
+    model.reading = replace(model.reading, format="svmlight")
+    model.fit_stream([("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
+    located = WordWalker.of_model(model).locate(b"x:2 q:4  x:1")
+    assert (located.names, located.counts.tolist(), located.notes) == (["x", "q", "x"], [2, 4, 1], [None, "not-in-model", None])
+    assert (located.begins.tolist(), located.ends.tolist(), located.shares.tolist()) == ([0, 4, 9], [3, 7, 12], [2, 4, 1])
