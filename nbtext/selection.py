@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.settings import CRITERIA
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -81,7 +83,7 @@ def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: NDArray[np.i
 
 def criterion(name: str) -> Criterion:
     """Return the function of a criterion of `nbtext.settings.CRITERIA`."""
-    function: Criterion = globals()[name.replace("-", "_")]
+    function: Criterion = globals()[CRITERIA[name]]
     return function
 
 

@@ -281,13 +281,13 @@ def _described_formats() -> str:
     return ", ".join(f"{' or '.join(names)} ({description})" for description, names in groups)
 
 
-CRITERIA = (
-    "mutual-information",
-    "presence",
-    "chi2",
-    "log-odds",
-)
-"""Names of the functions of `nbtext.selection`, with dashes for underscores."""
+CRITERIA = {
+    "mutual-information": "mutual_information",
+    "presence": "presence",
+    "chi2": "chi2",
+    "log-odds": "log_odds",
+}
+"""The function of `nbtext.selection` by name."""
 
 CLASSIFIERS = {
     "multinomial": "MultinomialNaiveBayes",

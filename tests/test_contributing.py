@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-ADDITION = re.compile(
-    r"^   ```(?:python|text)\n   # (?P<file>[\w/]+\.py)(?:, in (?P<table>\w+))?\n(?P<code>.*?)^   ```$", re.MULTILINE | re.DOTALL
-)
+ADDITION = re.compile(r"^   ```python\n   # (?P<file>[\w/]+\.py)(?:, in (?P<table>\w+))?\n(?P<code>.*?)^   ```$", re.MULTILINE | re.DOTALL)
 RUN = """
 import contextlib, io, json, sys
 from nbtext.cli.main import run

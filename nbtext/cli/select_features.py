@@ -14,7 +14,9 @@ from nbtext.settings import CRITERIA
 @click.command("select-features", short_help="Rank terms by what they say about the class.")
 @model_option
 @click.option("--top", type=WholeNumber(min=1), default=100, show_default=True, metavar="N", help="How many terms to print.")
-@click.option("--by", type=click.Choice(CRITERIA), default=CRITERIA[0], show_default=True, help="What makes a term informative.")
+@click.option(
+    "--by", type=click.Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True, help="What makes a term informative."
+)
 @output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (rank, term, score, class).")
 @excel_safe_option
 @messages_options
