@@ -1,1 +1,1 @@
-"""Where documents come from: one reader per format, one decoder per kind of document."""
+"""Documents: a reader for each format of a corpus, and decoding, HTML and mail to text."""
