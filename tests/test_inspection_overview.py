@@ -9,7 +9,7 @@ import pytest
 from nbtext import TextClassifier, __version__
 from nbtext.inspection.overview import overview
 from nbtext.inspection.terms import ranking, term_name
-from nbtext.model.text_classifier import SHOWN, alike, versions
+from nbtext.model.text_classifier import SHOWN, similar_labels, versions
 from nbtext.settings import Settings
 from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
 
@@ -73,13 +73,13 @@ def test_attributes_without_a_value_are_warned_of() -> None:
     ],
 )
 def test_labels_that_a_person_would_take_for_one_another(labels: list[str], found: str | None) -> None:
-    assert alike(labels) == found
+    assert similar_labels(labels) == found
 
 
 def test_of_many_labels_that_are_alike_a_few_are_named() -> None:
     labels = [form for number in range(SHOWN + 1) for form in (f"a{number}", f"A{number}")]
-    assert alike(labels[:-2]) == ", ".join(f"'a{number}' and 'A{number}'" for number in range(SHOWN))
-    assert alike(labels) == f"{alike(labels[:-2])} and others"
+    assert similar_labels(labels[:-2]) == ", ".join(f"'a{number}' and 'A{number}'" for number in range(SHOWN))
+    assert similar_labels(labels) == f"{similar_labels(labels[:-2])} and others"
 
 
 def test_attributes_with_their_distributions_by_hand() -> None:

@@ -51,12 +51,13 @@ if TYPE_CHECKING:
 
 
 SHOWN = 5
+"""Most groups of similar labels in a warning."""
 
 
-def alike(labels: Iterable[str]) -> str | None:
+def similar_labels(labels: Iterable[str]) -> str | None:
     """Return the labels that differ only in case, white space or Unicode form; None if there are none.
 
-    >>> alike(["Cats", "cats", "dogs"])
+    >>> similar_labels(["Cats", "cats", "dogs"])
     "'Cats' and 'cats'"
     """
     groups: dict[str, list[str]] = {}
@@ -87,7 +88,7 @@ def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt
             found.append(f"no document has a value of {', '.join(empty)}")
     elif not learnt.selected.any():
         found.append("the documents hold no terms; every answer will be the same")
-    if similar := alike(statistics.classes):
+    if similar := similar_labels(statistics.classes):
         found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
     idle = [each.option for each in TRAINING if each.only_for not in (None, settings.classifier) and settings[each.name] != each.default]
     if idle:
@@ -110,7 +111,7 @@ TEXT = "text"
 
 
 def labelled_texts(texts: Iterable[Text], labels: Iterable[str], attributes: Attributes) -> Iterator[tuple[str, bytes]]:
-    """Labels with their documents; raises `UsageError` if there are more of one than of the other, or none."""
+    """Yield labels with their documents; raises `UsageError` if there are more of one than of the other, or none."""
     end = object()
     number = 0
     for label, text in zip_longest(labels, all_utf8(texts, attributes), fillvalue=end):
@@ -123,7 +124,7 @@ def labelled_texts(texts: Iterable[Text], labels: Iterable[str], attributes: Att
 
 
 def all_utf8(texts: Iterable[Text], attributes: Attributes) -> Iterator[bytes]:
-    """Each document in valid UTF-8; raises `UsageError` for one text where several are wanted, and with its place for what is no document."""
+    """Yield each document in valid UTF-8; raises `UsageError` for one text where several are wanted, and for what is no document, with its place."""
     if isinstance(texts, (str, bytes)):
         raise UsageError("one text was given where several are wanted", hint="put it into a list")
     return _each(texts, partial(_document, attributes) if attributes.names else _utf8)
@@ -149,7 +150,7 @@ def _document(attributes: Attributes, given: object) -> bytes:
 
 
 def _utf8(text: object) -> bytes:
-    """Valid UTF-8 of a text; what is not valid becomes a question mark or U+FFFD. Raises `UsageError` for what is no text, such as None or NaN."""
+    """Return a text in valid UTF-8, with a question mark or U+FFFD for what is not valid; raises `UsageError` for what is no text, such as None or NaN."""
     if isinstance(text, str):
         return text.encode("utf-8", "replace")
     if isinstance(text, bytes):
@@ -209,7 +210,7 @@ class ForScikitLearn:
 
 
 MADE_OF_COUNTS = ("classifier", "language_models", "prior", "_counter")
-"""What is made of parameters, counts and what was learnt when it is asked for first."""
+"""Attributes that are computed from settings, counts and what was learnt, on first use."""
 
 
 class TextClassifier(ForScikitLearn):
@@ -346,7 +347,7 @@ class TextClassifier(ForScikitLearn):
         return self._replace(after, None, None)
 
     def fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
-        """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forgets what was learnt before."""
+        """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forget what was learnt before."""
         return self.fit_stream(labelled_texts(texts, labels, self._attributes))
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
@@ -453,7 +454,7 @@ class TextClassifier(ForScikitLearn):
         return self.learn(more if self._counts is None else self._counts + more)
 
     def forget(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
-        """Take texts away; the statistics are as if they had never been learnt. Raises `UsageError` if one was not, and takes none away."""
+        """Subtract texts; the statistics are as if they had never been learnt. Raises `UsageError` if one was not, and then subtracts none."""
         require_additive(self.settings)
         labelled = labelled_texts(texts, labels, self._attributes)
         return self.learn(without(self.counts, *count_documents(labelled, self.analysis)))
@@ -468,20 +469,20 @@ class TextClassifier(ForScikitLearn):
         return self._estimate(counts, settings)
 
     def predict(self, texts: Iterable[Text]) -> list[str | None]:
-        """The most probable class of each text, the first in order of equals; None where maximum likelihood rules out every class."""
+        """Return the most probable class of each text, of equal ones the first; None where maximum likelihood rules out every class."""
         classes = self.classes_
         return [None if best == NO_ANSWER else classes[best] for best in minimum_error(self.predict_log_proba(texts)).tolist()]
 
     def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
-        """p(C_k | d), shape (n_docs, n_classes), in the order of `classes_`; nan where maximum likelihood rules out every class."""
+        """Return p(C_k | d), shape (n_docs, n_classes), in the order of `classes_`; nan where maximum likelihood rules out every class."""
         return np.exp(self.predict_log_proba(texts))
 
     def predict_log_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
-        """log p(C_k | d), shape (n_docs, n_classes), in nats."""
+        """Return log p(C_k | d), shape (n_docs, n_classes), in nats."""
         return self._stacked(texts, lambda block: self.score_block(block).log_posterior)
 
     def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
-        """log p(d, C_k), shape (n_docs, n_classes), in nats, as estimated: calibration has no part in it."""
+        """Return log p(d, C_k) before calibration, shape (n_docs, n_classes), in nats."""
         return self._stacked(texts, lambda block: self.score_block(block).scores)
 
     def score_block(self, texts: Sequence[bytes]) -> ScoredTexts:
@@ -496,7 +497,7 @@ class TextClassifier(ForScikitLearn):
         return ScoredTexts(scores, log_posterior, lengths, unknown)
 
     def typicality(self, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The share of training documents of about its length that are less likely per token than a scored text, shape (n_docs,).
+        """Return the share of training documents of about its length that are less likely per token than a scored text, shape (n_docs,).
 
         Raises `UsageError` if the model keeps no likelihoods of training documents.
         """
@@ -510,7 +511,7 @@ class TextClassifier(ForScikitLearn):
         return self.learnt.typicality.share_below(*per_token)
 
     def score(self, texts: Iterable[Text], labels: Iterable[str]) -> float:
-        """Accuracy on texts whose classes are known."""
+        """Return the accuracy on texts of known classes."""
         given = texts if isinstance(texts, (str, bytes)) else list(texts)
         truth = [label for label, _ in labelled_texts(given, labels, self._attributes)]
         return sum(answer == label for answer, label in zip(self.predict(given), truth, strict=True)) / len(truth)
@@ -555,7 +556,7 @@ class TextClassifier(ForScikitLearn):
 
     @property
     def documents_at_once(self) -> int:
-        """As many documents as may be scored together: with a hundred thousand classes few."""
+        """The most documents to score together; few if there are very many classes."""
         return max(min(BLOCK_DOCUMENTS, CELLS_AT_ONCE // self.statistics.n_classes), 1)
 
     @property
@@ -565,7 +566,7 @@ class TextClassifier(ForScikitLearn):
 
     @property
     def counts(self) -> CorpusCounts:
-        """What was counted. Raises `UsageError` before training."""
+        """Class statistics and sample. Raises `UsageError` before training."""
         if self._counts is None:
             raise UsageError("the model is not trained", hint="call fit or load first")
         return self._counts
@@ -577,7 +578,7 @@ class TextClassifier(ForScikitLearn):
 
     @property
     def learnt(self) -> Learnt:
-        """Terms that count, smoothing, calibration. Raises `UsageError` before training."""
+        """Selected terms, smoothing, calibration. Raises `UsageError` before training."""
         if self._learnt is None:
             raise UsageError("the model is not trained", hint="call fit or load first")
         return self._learnt
@@ -645,7 +646,7 @@ class TextClassifier(ForScikitLearn):
         return needs_documents(self.settings)
 
     def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
-        """Replace what was learnt; if anything is wrong, raise and leave it as it was."""
+        """Replace what was learnt; if anything is wrong, raise and leave the model as it was."""
         counts = settled(counts, settings.max_terms)
         class_prior(settings.class_prior, counts.statistics)  # raises now what it would raise at the first question
         self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents))
@@ -659,7 +660,7 @@ class TextClassifier(ForScikitLearn):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """What makes the model, for pickle and copy: what is made of it is made again, and a stemmer cannot be pickled."""
+        """Leave out for pickle and copy what is computed again: a stemmer cannot be pickled."""
         return {name: value for name, value in self.__dict__.items() if name not in MADE_OF_COUNTS}
 
 
