@@ -285,7 +285,7 @@ CRITERIA = {
     "mutual-information": "mutual_information",
     "presence": "presence",
     "chi2": "chi2",
-    "log-odds": "log_odds",
+    "log-odds": "log_odds_of_terms",
 }
 """The function of `nbtext.selection` by name."""
 
