@@ -12,11 +12,8 @@ from nbtext.cli import options as option
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from nbtext.evaluation.drift_log import DriftWatch
     from nbtext.model import TextClassifier
-    from nbtext.model.scoring import Answer
     from nbtext.report.answers import AnswerForm
 
 
@@ -27,19 +24,15 @@ if TYPE_CHECKING:
 @option.excel_safe_option
 @click.option("--top-k", type=option.WholeNumber(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
 @click.option(
-    "--scores",
-    is_flag=True,
+    "--scores", is_flag=True,
     help="Log joint probabilities and log odds, in nats, of the classes (jsonl only; all unless --top-k is given).",
-)
+)  # fmt: skip
 @option.decision_options
 @click.option(
-    "--min-typicality",
-    type=option.Number(0, 1),
-    default=0.0,
-    metavar="SHARE",
+    "--min-typicality", type=option.Number(0, 1), default=0.0, metavar="SHARE",
     help="No answer to a document that is less likely, token for token, than all but this share of training documents of about its length; "
     "0.001 finds documents of another kind or language.",
-)
+)  # fmt: skip
 @click.option(
     "--drift", metavar="FILE", shell_complete=option.suggest_files,
     help="Add a line to a log, unless there are no documents: what those of this run look like beside those of training; nbtext drift reads it.",
@@ -70,6 +63,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.cli.corpus import CommandCorpus, on_error, reading_of
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import answer_corpus
+    from nbtext.model.scoring import AnswerCounts
     from nbtext.report.answers import write_answers
     from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
@@ -80,30 +74,23 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     reading = reading_of(model, paths, options)
     if options["lines"]:
         reading = replace(reading, format="lines")
-    documents = CommandCorpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=_leaves_room_for_progress(form))
+    answers_stay_off_screen = form.output == "table" or not sys.stdout.isatty()  # while documents are read
+    documents = CommandCorpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=answers_stay_off_screen)
     rule = option.decision_rule(options, model.classes_, say)
-    drift = None if options["drift"] is None else _drift_watch(model, model_path)
-    abstained, without_terms = 0, 0
-
-    def counted_answers() -> Iterator[Answer]:
-        nonlocal abstained, without_terms
-        form_of_scores = {"min_typicality": options["min_typicality"], "top_k": form.top_k}
-        watch = iter if drift is None else drift.watched
-        for answer in say.reported(
-            answer_corpus(model, documents, rule, **form_of_scores, jobs=options["jobs"], at_once=at_once, watch=watch)
-        ):
-            abstained += answer.abstained is not None
-            without_terms += answer.notice is not None
-            yield answer
-
     form = form._replace(top_k=min(form.top_k, len(model.classes_)))
-    write_answers(counted_answers(), form)
+    drift = None if options["drift"] is None else _drift_watch(model, model_path)
+    answers = answer_corpus(
+        model, documents, rule, min_typicality=options["min_typicality"], top_k=form.top_k,
+        jobs=options["jobs"], at_once=at_once, watch=iter if drift is None else drift.watched,
+    )  # fmt: skip
+    counts = AnswerCounts()
+    write_answers(counts.watched(say.reported(answers)), form)
     if drift is not None:
         _append_to_log(drift, options["drift"])
     documents.say_notices()
-    if without_terms:
-        say.notice(f"no term that the model knows, so the answer is that to an empty document: {counted(without_terms, 'document')}")
-    return say.finish() or (options["exit_status_abstained"] or 0 if abstained else 0)
+    if n := counts.without_known_terms:
+        say.notice(f"no term that the model knows, so the answer is that to an empty document: {counted(n, 'document')}")
+    return say.finish() or (options["exit_status_abstained"] or 0 if counts.abstained else 0)
 
 
 def _drift_watch(model: TextClassifier, model_path: str) -> DriftWatch:
@@ -118,11 +105,6 @@ def _append_to_log(drift: DriftWatch, log: str) -> None:
 
     line = drift.line()
     append_line(log, "" if line is None else json_line(line))
-
-
-def _leaves_room_for_progress(form: AnswerForm) -> bool:
-    """Whether no answers appear on the terminal while documents are read; a table is printed when all are."""
-    return form.output == "table" or not sys.stdout.isatty()
 
 
 def _inputs(corpus: tuple[str, ...], options: dict[str, Any]) -> tuple[str, ...]:

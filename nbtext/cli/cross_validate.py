@@ -29,32 +29,26 @@ ANY_CLASSES = 1 << 31
 @click.command("cross-validate", short_help="Judge models of a corpus on documents left out of training.")
 @option.corpus_argument
 @click.option(
-    "--folds",
-    type=option.WholeNumber(2),
-    metavar="N",
+    "--folds", type=option.WholeNumber(2), metavar="N",
     help=f"Parts of the corpus, each judged by a model of the others.  [default: {FOLDS}]",
-)
+)  # fmt: skip
 @click.option("--repeats", type=option.WholeNumber(1), metavar="N", help="Divide the corpus N times anew.  [default: 1]")
 @click.option("--seed", type=option.WholeNumber(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
 @click.option("--group-column", metavar="COLUMN", help="Documents with the same value in a column are never on both sides.")
 @click.option(
-    "--time-column",
-    metavar="COLUMN",
+    "--time-column", metavar="COLUMN",
     help="Folds are stretches of time, each judged by a model of all documents before it: numbers, or dates and times of ISO 8601 in one zone.",
-)
+)  # fmt: skip
 @click.option(
-    "--leave-one-out",
-    is_flag=True,
+    "--leave-one-out", is_flag=True,
     help="Judge every document by the model of all others; terms, smoothing and calibration are chosen once, from all.",
-)
+)  # fmt: skip
 @option.output_option("table", "json", help_text="Default: table.")
 @option.decision_options
 @click.option(
-    "--predictions",
-    metavar="FILE",
-    shell_complete=option.suggest_files,
+    "--predictions", metavar="FILE", shell_complete=option.suggest_files,
     help="Write the answer to every document to FILE, as JSON lines: id, truth, answer, probability. With --repeats, those of one after the other.",
-)
+)  # fmt: skip
 @gate_options
 @option.input_options
 @option.training_options

@@ -24,16 +24,13 @@ if TYPE_CHECKING:
 @click.argument("log", metavar="FILE", shell_complete=suggest_files)
 @output_option("table", "jsonl", help_text="Default: table.")
 @click.option(
-    "--last",
-    type=WholeNumber(min=1),
-    metavar="N",
+    "--last", type=WholeNumber(min=1), metavar="N",
     help="Take the last N runs together as one, and let gates judge that; runs of other models than the newest are left out.",
-)
+)  # fmt: skip
 @click.option(
-    "--since",
-    metavar="DATE",
+    "--since", metavar="DATE",
     help="Take the runs from that day or time on (such as 2026-05-31, in UTC) together as one; with --last the last N of them.",
-)
+)  # fmt: skip
 @click.option(
     "--fail-over", multiple=True, metavar="NAME=DISTANCE",
     help="Exit status 6 if a distance of the newest run, or of those taken together, is larger: unknown, log_likelihood, length, answers, or any; several allowed.",

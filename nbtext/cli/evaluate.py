@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 @option.output_option("table", "json", help_text="Default: table.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also judge the documents of each value of a column apart; several allowed.")
 @click.option(
-    "--errors",
-    metavar="FILE",
-    shell_complete=option.suggest_files,
+    "--errors", metavar="FILE", shell_complete=option.suggest_files,
     help="Write the misclassified documents to FILE, surest mistake first, as JSON lines.",
-)
+)  # fmt: skip
 @option.decision_options
 @training_corpus_option
 @gate_options

@@ -18,11 +18,9 @@ from nbtext.errors import UsageError
 @option.output_option("table", "tsv", "jsonl", help_text="Default: table on a terminal, else tsv.")
 @click.option("--top", type=option.WholeNumber(min=1), default=20, show_default=True, metavar="N", help="Words listed in table and page.")
 @click.option(
-    "--html",
-    metavar="FILE",
-    shell_complete=option.suggest_files,
+    "--html", metavar="FILE", shell_complete=option.suggest_files,
     help="Write a page of HTML in place of printing; it is replaced as a whole.",
-)
+)  # fmt: skip
 @option.input_options
 @option.reading_options
 @option.messages_options

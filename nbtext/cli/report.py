@@ -25,23 +25,15 @@ DEFAULT_OUTPUT = "report.html"
 @corpus_argument
 @model_option
 @click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    default=DEFAULT_OUTPUT,
-    show_default=True,
-    shell_complete=suggest_files,
+    "-o", "--output", metavar="FILE", default=DEFAULT_OUTPUT, show_default=True, shell_complete=suggest_files,
     help="The page; it is replaced as a whole.",
-)
+)  # fmt: skip
 @click.option("--title", metavar="TEXT", help="Heading of the page.  [default: Report on and the name of the model]")
 @click.option(
-    "--training",
-    multiple=True,
-    metavar="CORPUS",
-    shell_complete=suggest_files,
+    "--training", multiple=True, metavar="CORPUS", shell_complete=suggest_files,
     help="What the model was trained on, read as it was then: adds a learning curve, and the accuracy without documents that are in it too; "
     "several allowed.",
-)
+)  # fmt: skip
 @input_options
 @reading_options
 @messages_options

@@ -21,12 +21,9 @@ from nbtext.errors import UsageError, counted
 @click.option("--print0", is_flag=True, help="Only the documents, each followed by NUL instead of a line end, as xargs -0 takes them.")
 @click.option("--limit", type=option.WholeNumber(1), metavar="N", help="The N most suspicious documents at most.")
 @click.option(
-    "--min-log-odds",
-    type=option.Number(0),
-    default=0.0,
-    metavar="X",
+    "--min-log-odds", type=option.Number(0), default=0.0, metavar="X",
     help="Only documents with larger log odds, in nats; 2.3 is ten to one.",
-)
+)  # fmt: skip
 @option.input_options
 @option.training_options
 @option.messages_options

@@ -16,10 +16,9 @@ from nbtext.errors import counted
 @option.corpus_argument
 @option.model_option
 @click.option(
-    "--once",
-    is_flag=True,
+    "--once", is_flag=True,
     help="Learn equal documents once, under the last of their labels, and begin a ledger of them beside the model, for nbtext update --once.",
-)
+)  # fmt: skip
 @writing_options
 @option.input_options
 @option.training_options

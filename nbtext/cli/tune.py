@@ -26,20 +26,13 @@ FOLDS = 10
 @option.corpus_argument
 @option.model_option
 @click.option(
-    "--try",
-    "tries",
-    multiple=True,
-    metavar="NAME=A,B,…",
+    "--try", "tries", multiple=True, metavar="NAME=A,B,…",
     help="Values to try for an option of training; none stands for no value. With several --try all combinations.",
-)
+)  # fmt: skip
 @click.option(
-    "--by",
-    "criterion",
-    type=click.Choice(BY),
-    default=BY[0],
-    show_default=True,
+    "--by", "criterion", type=click.Choice(BY), default=BY[0], show_default=True,
     help="What makes a setting good: accuracy by cross-validation or leave-one-out, or log evidence, AIC or BIC, which compare settings over the same counts only.",
-)
+)  # fmt: skip
 @click.option(
     "--folds", type=option.WholeNumber(2), metavar="N", help=f"Parts of the corpus, with --by cross-validation.  [default: {FOLDS}]"
 )

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 @option.corpus_argument
 @option.model_option
 @click.option(
-    "--once",
-    is_flag=True,
+    "--once", is_flag=True,
     help="Learn each document once: leave out those that the model's ledger knows, and move those that it knows under another label.",
-)
+)  # fmt: skip
 @writing_options
 @option.input_options
 @option.reading_options

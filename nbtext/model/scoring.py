@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -60,6 +61,22 @@ class Answer(NamedTuple):
     expected_cost: float | None = None
     ranked: tuple[RankedClass, ...] = ()
     """The most probable classes, as many as were asked for."""
+
+
+@dataclass
+class AnswerCounts:
+    """How many answers of a stream are of some kind."""
+
+    abstained: int = 0
+    without_known_terms: int = 0
+    """Answers to documents without a term that the model knows: all have the same."""
+
+    def watched(self, answers: Iterable[Answer]) -> Iterator[Answer]:
+        """Yield the answers, counted."""
+        for answer in answers:
+            self.abstained += answer.abstained is not None
+            self.without_known_terms += answer.notice is not None
+            yield answer
 
 
 class ScoredTexts(NamedTuple):
