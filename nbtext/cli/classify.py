@@ -1,4 +1,4 @@
-"""`nbtext classify`: one answer for each document."""
+"""`nbtext classify`: print one answer for each document."""
 
 from __future__ import annotations
 

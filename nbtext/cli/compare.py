@@ -1,4 +1,4 @@
-"""`nbtext compare`: two models, in themselves or on the same documents."""
+"""`nbtext compare`: compare two models, in themselves or on documents."""
 
 from __future__ import annotations
 

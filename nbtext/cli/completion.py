@@ -1,4 +1,4 @@
-"""`nbtext completion`: the script with which a shell completes nbtext's commands, options and values."""
+"""`nbtext completion`: print the script that completes commands, options and values in a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext cross-validate`: how good models of a corpus are on documents that they were not trained on."""
+"""`nbtext cross-validate`: judge models of a corpus on documents left out of training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext evaluate`: how good the model's answers are on documents whose classes are known."""
+"""`nbtext evaluate`: judge a model on documents whose classes are known."""
 
 from __future__ import annotations
 

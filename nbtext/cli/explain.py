@@ -1,4 +1,4 @@
-"""`nbtext explain`: what each word of a document contributed to its answer."""
+"""`nbtext explain`: show what each word of a document contributed to its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext forget`: documents are taken out of a model."""
+"""`nbtext forget`: take documents out of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext generate`: documents drawn from a model."""
+"""`nbtext generate`: draw documents from a model."""
 
 from __future__ import annotations
 

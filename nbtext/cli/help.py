@@ -1,4 +1,4 @@
-"""`nbtext help`: texts on what no single option explains; one file for each in the folder ``topics``."""
+"""`nbtext help`: texts on topics, one file each in the folder ``topics``, and the help of commands."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def command(topic: str | None, **options: Any) -> int:
 
 
 def topic_text(topic: str) -> str:
-    """The text on a topic."""
+    """Return the text on a topic."""
     return (files("nbtext.cli") / "topics" / f"{topic}.txt").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""`nbtext learning-curve`: how good models of fewer documents are, and what more documents would bring."""
+"""`nbtext learning-curve`: accuracy against training size, and a forecast for more documents."""
 
 from __future__ import annotations
 

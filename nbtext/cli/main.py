@@ -1,4 +1,4 @@
-"""The command `nbtext`: finds the sub-command, and is the one place where failures become a line on standard error and an exit status."""
+"""The command `nbtext`: finds the sub-command, and turns failures into a line on standard error and an exit status."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ COMMANDS = (
 )
 INTERNAL_ERROR = NbtextError.exit_status
 THREADS_OF_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""Variables of OpenBLAS, OpenMP, MKL and Accelerate, set before numpy is imported. The classifier `gaussian` multiplies dense matrices, and
-several threads round otherwise than one, so the bytes of its model would depend on the machine. Threads also make numpy start later, and on
-a busy machine they wait for each other: there two took eight times as long as one for 60,000 x 110 numbers."""
+"""Variables of OpenBLAS, OpenMP, MKL and Accelerate, set before numpy is imported. Several threads round otherwise than one, so the bytes of a
+`gaussian` model would depend on the machine. Threads also make numpy start later, and on a busy machine they wait for each other: two took eight times
+as long as one for 60,000 x 110 numbers."""
 
 
 class Commands(click.Group):
-    """Sub-commands, each imported from a file of its name when it is wanted."""
+    """Sub-commands, each imported from a file of its name when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which one needs them."""
+        """Return the names in the order in which users need them."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command called so, or None."""
+        """Return the command of this name, or None."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
@@ -75,13 +75,13 @@ class Commands(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but that it knows which names are near a mistyped one."""
+        """Resolve as click does, and suggest names that are near a mistyped one."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """As click does; what is wrong with the arguments of a command is told as of that command, also where click does not say so."""
+        """Invoke as click does; attribute wrong arguments to the sub-command, also where click does not."""
         try:
             return super().invoke(ctx)
         except click.UsageError as problem:
@@ -112,7 +112,7 @@ def main() -> NoReturn:
     status = run(sys.argv[1:])
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.flush()
-    os._exit(status)  # all is flushed; tidying up a hundred thousand strings would cost a tenth of a second
+    os._exit(status)  # all is flushed; freeing a hundred thousand strings would cost a tenth of a second
 
 
 def run(arguments: list[str]) -> int:
@@ -140,7 +140,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _invoke(arguments: list[str]) -> object:
-    """What `nbtext.main` does, but that makes an exit of its own of a closed pipe and of Ctrl-C."""
+    """Invoke the command; `nbtext.main` would turn a closed pipe and Ctrl-C into exits of its own."""
     if "_NBTEXT_COMPLETE" in os.environ:  # a shell asks for completions
         return nbtext.main(arguments, prog_name="nbtext")
     try:
@@ -151,7 +151,7 @@ def _invoke(arguments: list[str]) -> object:
 
 
 def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 - a status for each kind of failure
-    """Say what went wrong, in one line, and give its exit status."""
+    """Say what went wrong, in one line, and return its exit status."""
     match problem:
         case BrokenPipeError() | SystemExit(__context__=BrokenPipeError()):  # rich makes an exit of it
             _abandon_standard_output()
@@ -179,7 +179,7 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
 
 
 def _failure_of_the_system(problem: BaseException) -> PathError | None:
-    """Return what to say where the operating system could not do something that is nobody's mistake here; None if it is another kind of problem."""
+    """Return the error for what the operating system could not do; None for another kind of problem."""
     match problem:
         case OSError():
             where, what = _place_and_kind(problem)
@@ -192,7 +192,7 @@ def _failure_of_the_system(problem: BaseException) -> PathError | None:
 
 
 def _unloadable(problem: BaseException | None) -> ImportError | None:
-    """Return what the system's loader of libraries said of one that it could not load, as where too many files are open; numpy says more around it."""
+    """Return the error of a library that could not be loaded, as when too many files are open; numpy wraps it in a longer one."""
     while problem is not None:
         if isinstance(problem, ImportError) and (problem.path or "").endswith(tuple(EXTENSION_SUFFIXES)):
             return problem
@@ -201,7 +201,7 @@ def _unloadable(problem: BaseException | None) -> ImportError | None:
 
 
 def _place_and_kind(problem: OSError) -> tuple[str | None, str]:
-    """Where the operating system failed, and at what: it names no file where one was open already, as standard output is."""
+    """Return where the operating system failed, and at what; it names no file that was open already, such as standard output."""
     if problem.filename:
         return str(problem.filename), "cannot use it"
     is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # which other files that are written say with their names
@@ -240,7 +240,7 @@ def _say_traceback(problem: BaseException) -> None:
 
 
 def _prepare_streams() -> None:
-    """The same bytes out under every locale; names that are no text pass through."""
+    """Write the same bytes under every locale; names that are no text pass through."""
     for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline=newline)

@@ -1,4 +1,4 @@
-"""`nbtext merge`: several models to one."""
+"""`nbtext merge`: make one model of several."""
 
 from __future__ import annotations
 

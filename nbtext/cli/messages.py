@@ -1,4 +1,4 @@
-"""What is said beside the data: on standard error, a line each, safe to look at, for people or (`--log-format json`) for programs."""
+"""Messages on standard error, a line each, safe to look at: for people, or with `--log-format json` for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class OfDocument(Protocol):
-    """What came of one document."""
+    """The result of one document."""
 
     @property
     def id(self) -> str:
@@ -23,7 +23,7 @@ class OfDocument(Protocol):
 
     @property
     def problem(self) -> Exception | None:
-        """Why it could not be read, if so."""
+        """Why it could not be read, or None."""
 
 
 Result = TypeVar("Result", bound=OfDocument)
@@ -36,11 +36,11 @@ LOG_FORMATS = ("text", "json")
 
 @dataclass
 class _Writing:
-    """How lines are written now, by all who say something."""
+    """How lines are written now."""
 
     as_json: bool = False
     clear: Callable[[], None] | None = None
-    """Takes a progress bar off the screen before a line is written there."""
+    """Erases a progress bar before a line is written."""
 
 
 _writing = _Writing()
@@ -56,17 +56,17 @@ class Messages:
     _shown: int = field(default=0, repr=False)
 
     def notice(self, text: str) -> None:
-        """Something worth knowing that needs no action."""
+        """Say something that needs no action."""
         if not self.quiet and (self.verbose or standard_error_is_terminal()):
             say(text, level="notice")
 
     def warn(self, text: str) -> None:
-        """Something that may need action."""
+        """Say something that may need action."""
         if not self.quiet:
             say(text, level="warning")
 
     def document_failed(self, identity: str, problem: Exception) -> None:
-        """A document that could not be read."""
+        """Report a document that could not be read."""
         self.failed += 1
         if self._shown < SHOWN:
             self._shown += 1
@@ -74,25 +74,25 @@ class Messages:
             say(problem.message if isinstance(problem, NbtextError) else str(problem), document=identity, hint=hint)
 
     def reported(self, results: Iterable[Result]) -> Iterator[Result]:
-        """Results of documents, as they come; of those that could not be read it is told."""
+        """Yield results of documents, and report those that could not be read."""
         for result in results:
             if result.problem is not None:
                 self.document_failed(result.id, result.problem)
             yield result
 
     def nothing_again(self) -> Messages:
-        """For a corpus that is read once more: all that there is to say of it has been said."""
+        """Return silent messages, for a corpus that was read before."""
         return Messages(quiet=True, _shown=SHOWN)
 
     def finish(self) -> int:
-        """Count what was not shown; the exit status: 1 if a document could not be read."""
+        """Say how many failed documents were not shown; return the exit status: 1 if a document could not be read."""
         if self.failed > self._shown:
             say(f"could not be read besides: {counted(self.failed - self._shown, 'document')}")
         return 1 if self.failed else 0
 
 
 def say_problem(problem: NbtextError) -> None:
-    """One line for what ended the command."""
+    """Say what ended the command."""
     if isinstance(problem, DocumentError):
         say(problem.message, document=problem.where, hint=problem.hint)
     else:
@@ -100,7 +100,7 @@ def say_problem(problem: NbtextError) -> None:
 
 
 def say(message: str, *, level: str = "error", where: str | None = None, document: str | None = None, hint: str | None = None) -> None:
-    """One line on standard error, if there is one: ``level`` is error, warning or notice."""
+    """Write one line to standard error, if it is open; ``level`` is error, warning or notice."""
     if sys.stderr is None:
         return
     with contextlib.suppress(OSError):  # there is nowhere to say that nothing can be said
@@ -118,7 +118,7 @@ def say(message: str, *, level: str = "error", where: str | None = None, documen
 
 
 def set_log_format(arguments: Sequence[str]) -> None:
-    """Write lines as the arguments of the command line ask for, even if they turn out to be wrong."""
+    """Write lines as the arguments of the command line ask, even if the arguments turn out to be wrong."""
     _writing.as_json = False
     for place, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")
@@ -129,21 +129,21 @@ def set_log_format(arguments: Sequence[str]) -> None:
 
 
 def log_is_json() -> bool:
-    """Whether every line on standard error is to be a JSON object."""
+    """Return whether every line on standard error is a JSON object."""
     return _writing.as_json
 
 
 def set_progress(clear: Callable[[], None] | None) -> None:
-    """Have ``clear`` called before the next line, or nothing."""
+    """Set what is called before the next line, if anything."""
     _writing.clear = clear
 
 
 def clear_progress() -> None:
-    """Take a progress bar off the screen, if there is one."""
+    """Erase the progress bar, if there is one."""
     if _writing.clear is not None:
         _writing.clear()
 
 
 def standard_error_is_terminal() -> bool:
-    """Whether somebody may be looking."""
+    """Return whether standard error is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""How far a command has come, on a terminal, once it has taken longer than a second: documents, documents per second, time left."""
+"""A progress bar on a terminal, once a command has taken longer than a second: documents, documents per second, time left."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ WAIT = 1.0
 """Seconds before anything is shown."""
 
 INTERVAL = 0.2
-"""Seconds between two pictures."""
+"""Seconds between two drawings."""
 
 MOST_COUNTED = 1_000_000
-"""Files that are counted to know the end; beyond that the end is not known."""
+"""Files that are counted at most to know the end."""
 
 _BAR = 30
 _ERASE = "\r\x1b[2K"
@@ -36,19 +36,19 @@ _NO_TERMINAL = ("", "dumb", "unknown")
 
 
 def is_wanted(*, quiet: bool) -> bool:
-    """Whether a bar may be shown: to somebody, on a terminal that can take it back."""
+    """Return whether a bar may be shown: on a terminal that can erase it, and not with ``quiet``."""
     return not quiet and not log_is_json() and standard_error_is_terminal() and os.environ.get("TERM", "") not in _NO_TERMINAL
 
 
 class ProgressBar:
-    """Shows the progress of reading the paths, and in the end takes it off the screen."""
+    """Shows the progress of reading some paths, as `nbtext.model.corpus_flow.Corpus` reports it, and erases it in the end."""
 
     def __init__(self, paths: Sequence[str], file_format: str) -> None:
         self._picture = Picture(paths, resolve_format(paths, file_format))
         self._begin = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
-        """Show how far it is."""
+        """Show how far the reading is."""
         if progress.is_done:
             clear_progress()
             set_progress(None)
@@ -57,7 +57,7 @@ class ProgressBar:
 
 
 class Picture:
-    """The line that shows the progress; made of rich, which is imported with the first one."""
+    """The line that shows the progress; drawn with rich, which is imported with the first one."""
 
     def __init__(self, paths: Sequence[str], file_format: str) -> None:
         self._paths, self._format = paths, file_format
@@ -68,7 +68,7 @@ class Picture:
         self._shown = 0.0
 
     def show(self, documents: int, seconds: float, read: int) -> None:
-        """Draw it over the last one, if that is not too fresh."""
+        """Draw over the last line, unless that is fresh."""
         if 0 <= seconds - self._shown < INTERVAL:
             return
         self._shown = seconds
@@ -94,7 +94,7 @@ class Picture:
             self._total_bytes = size_of_files(self._paths)
 
     def _share(self, documents: int) -> float | None:
-        """How much of the whole is done, from 0 to 1; None if that is not known."""
+        """Return the share that is done, from 0 to 1; None if that is not known."""
         if self._total_documents is not None:
             return documents / self._total_documents if documents <= self._total_documents else None
         if self._total_bytes:
@@ -115,14 +115,14 @@ class Picture:
 
 
 def erase() -> None:
-    """Take the line off the screen."""
+    """Erase the line."""
     set_progress(None)
     sys.stderr.write(_ERASE)
     sys.stderr.flush()
 
 
 def count_documents(paths: Sequence[str], file_format: str) -> int | None:
-    """The files in and below the paths, in which each document is one; None if there are too many, or if they cannot be counted."""
+    """Return the number of files in and below the paths; None if there are too many, or if they cannot be counted."""
     count, pending = 0, list(paths)
     if file_format == "maildir":
         pending = [os.path.join(path, part) for path in paths for part in ("cur", "new")]  # noqa: PTH118 - texts
@@ -146,7 +146,7 @@ def count_documents(paths: Sequence[str], file_format: str) -> int | None:
 
 
 def size_of_files(paths: Sequence[str]) -> int | None:
-    """The bytes of all files together; None if one is no regular file."""
+    """Return the bytes of all files together; None if one is no regular file."""
     total = 0
     for path in paths:
         try:

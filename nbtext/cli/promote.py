@@ -1,4 +1,4 @@
-"""`nbtext promote`: a model that was made beside another one takes its place."""
+"""`nbtext promote`: replace a model by one that was made beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext prune`: rare or common terms are left out of a model for good."""
+"""`nbtext prune`: remove rare or common terms from a model permanently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext relabel`: another name for a class, or two classes made one."""
+"""`nbtext relabel`: rename a class, or join two classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext report`: an evaluation as a page to read, print and pass on."""
+"""`nbtext report`: write an evaluation as a page of HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext select-features`: which terms carry the information."""
+"""`nbtext select-features`: rank terms by the information they carry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext suspects`: training documents whose label may be wrong."""
+"""`nbtext suspects`: find training documents whose label may be wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext tokens`: what the analyzer does to a text."""
+"""`nbtext tokens`: show what the analyzer does to a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext train`: labelled documents to a model file."""
+"""`nbtext train`: make a model file of labelled documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbtext tune`: tries settings of training on a corpus and writes a model of the best."""
+"""`nbtext tune`: try settings of training on a corpus and write a model of the best."""
 
 from __future__ import annotations
 

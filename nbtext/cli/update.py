@@ -1,4 +1,4 @@
-"""`nbtext update`: a model learns more documents."""
+"""`nbtext update`: learn more documents."""
 
 from __future__ import annotations
 

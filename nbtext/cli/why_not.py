@@ -1,4 +1,4 @@
-"""`nbtext why-not`: what would have to be otherwise for a document to get another answer."""
+"""`nbtext why-not`: find the words that keep a document from another answer."""
 
 from __future__ import annotations
 

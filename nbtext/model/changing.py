@@ -1,11 +1,7 @@
-"""One document with other counts of some of its terms, many times over: what scoring needs of changed texts, without reading these again.
+"""Change a trained model without training it again: merge, relabel, prune, and learn or forget each document once, by a ledger of fingerprints.
 
-What becomes of a trained model without training it again: models added up, classes renamed, terms left out.
-
-All of it is arithmetic on whole numbers, so a changed model is the one that training on the documents that are left would have made; only the
-sample stays a sample: a document that it had no room for does not come back when another leaves it.
-
-Learning each document once: by their fingerprints in a ledger, a document learnt before is left out, or moved if its label is another now.
+All of it is arithmetic on whole numbers, so a changed model is the one that training on its documents would make. Only the sample stays a sample: a
+document that it had no room for does not come back when another leaves it.
 """
 
 from __future__ import annotations
@@ -78,11 +74,11 @@ def changed_counts(
 
 
 SIMILAR = 0.6
-"""How like a class's name a wrong one must be to be taken for it, from 0 to 1."""
+"""Similarity from which a class is suggested for an unknown label, from 0 to 1."""
 
 
 def merged(models: Sequence[TextClassifier], names: Sequence[str]) -> TextClassifier:
-    """The model of all their documents, otherwise as the first is; ``names`` are for messages.
+    """Return the model of all documents of some models, otherwise as the first is; ``names`` are for messages.
 
     Raises `UsageError` if one does not count as the first does, or if one cannot be changed exactly.
     """
@@ -101,7 +97,7 @@ def merged(models: Sequence[TextClassifier], names: Sequence[str]) -> TextClassi
 
 
 def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
-    """The model if all documents of one class had another label; if there is a class of that label the two become one.
+    """Return the model that all documents of one class under another label make; if there is a class of that label the two become one.
 
     So do their weights, where the class prior was given. Raises `UsageError` if there is no class of the old label, or the new one is none.
     """
@@ -122,10 +118,10 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
 
 
 def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
-    """The model if no document had ever held a term that fewer than ``min_df`` of them hold, or more than a share ``max_df``.
+    """Return the model without terms that fewer than ``min_df`` documents hold, or more than a share ``max_df`` of them.
 
-    What n-grams that stay are made of stays too. What is learnt later is counted over the terms that are left: with other terms back in, a
-    document from before could not be taken away again. Raises `UsageError` if no term would be left.
+    Terms that are part of an n-gram that stays are kept too. Later documents are counted over the terms that are left: with other terms back in, a
+    document from before could not be subtracted again. Raises `UsageError` if no term would be left.
     """
     require_additive(model.settings)
     statistics = model.statistics
@@ -179,20 +175,20 @@ class Batch(NamedTuple):
         return cls(*counted, np.frombuffer(b"".join(fingerprints), FINGERPRINT), names)
 
     def labels(self, rows: Rows) -> list[str]:
-        """The labels of some documents."""
+        """Return the labels of some documents."""
         return [self.statistics.classes[number] for number in self.documents.classes[rows].tolist()]
 
     def under(self, rows: Rows, labels: Sequence[str]) -> Recounted:
-        """Some documents, each under the label given for it, and their statistics."""
+        """Return some documents, each under the label given for it, and their statistics."""
         return documents_under(self.statistics, self.documents.rows(rows), labels)
 
     def last_of_each(self) -> Rows:
-        """The rows of different documents, ascending, each where it stands last: the later label holds."""
+        """Return the rows of different documents, ascending, each the last of its equals: the later label holds."""
         _, from_the_end = np.unique(self.fingerprints[::-1], return_index=True)
         return np.sort(len(self.documents) - 1 - from_the_end)
 
     def known_alike(self, ledger: Ledger) -> NDArray[np.bool_]:
-        """Which documents a ledger knows under the same label, shape (n_docs,)."""
+        """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""
         number = {label: place for place, label in enumerate(ledger.labels)}
         numbers = np.array([number.get(label, ABSENT) for label in self.statistics.classes], np.int64)[self.documents.classes]
         found = ledger.find(self.fingerprints)
@@ -218,7 +214,7 @@ def train_once(model: TextClassifier, corpus: Corpus, jobs: int = 1) -> Ledger:
 
 
 def trained_once(model: TextClassifier, batch: Batch) -> Ledger:
-    """Train a model on the different documents of a batch, each under the label with which it stands last; the ledger of them."""
+    """Train a model on the different documents of a batch, each under its last label; return their ledger."""
     rows = batch.last_of_each()
     labels = batch.labels(rows)
     model.fit_counted(*batch.under(rows, labels))
@@ -226,7 +222,7 @@ def trained_once(model: TextClassifier, batch: Batch) -> Ledger:
 
 
 class LearntOnce(NamedTuple):
-    """What came of a batch."""
+    """A model's counts and ledger after a batch was learnt."""
 
     counts: CorpusCounts
     ledger: Ledger
@@ -236,11 +232,11 @@ class LearntOnce(NamedTuple):
     known: int
     """Documents that had been learnt under the same label."""
     repeated: int
-    """Documents that stand in the batch again further on."""
+    """Documents that occur again later in the batch."""
 
 
 def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnce:
-    """The counts with the documents of a batch that the ledger does not know, and with those moved that it knows under another label.
+    """Add the documents of a batch that the ledger does not know, and move those that it knows under another label.
 
     Raises `NeverLearntError` for a document to be moved that the counts do not hold, whatever the ledger says.
     """
@@ -260,7 +256,7 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnc
 
 
 class Joined(NamedTuple):
-    """The ledger of models that were added up."""
+    """The ledger of merged models."""
 
     ledger: Ledger
     repeated: int
@@ -268,13 +264,13 @@ class Joined(NamedTuple):
 
 
 def joined(ledgers: Sequence[Ledger]) -> Joined:
-    """The documents of some ledgers, at least one, each once; the last that holds a document has its label."""
+    """Join ledgers, at least one; of a document in several the last label holds."""
     _, times = np.unique(np.concatenate([ledger.fingerprints for ledger in ledgers]), return_counts=True)
     return Joined(reduce(Ledger.joined, ledgers), int(np.count_nonzero(times > 1)))
 
 
 class ForgottenOnce(NamedTuple):
-    """What came of a batch that was to be forgotten."""
+    """A model's counts and ledger after a batch was forgotten."""
 
     counts: CorpusCounts
     ledger: Ledger
@@ -284,7 +280,7 @@ class ForgottenOnce(NamedTuple):
 
 
 def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> ForgottenOnce:
-    """The counts without the documents of a batch that the ledger knows; others are left out, and repeated ones count once.
+    """Subtract the documents of a batch that the ledger knows; others are ignored, and repeated ones count once.
 
     Raises `NeverLearntError` for a document that the ledger knows under another label, and `UsageError` if nothing would be left.
     """
@@ -303,7 +299,7 @@ def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgot
 
 @contextmanager
 def _rows_of_batch(rows: Rows) -> Iterator[None]:
-    """What is said of a document among some rows, said of its number in the batch."""
+    """Map row numbers in errors to document numbers in the batch."""
     try:
         yield
     except NeverLearntError as problem:
@@ -311,6 +307,6 @@ def _rows_of_batch(rows: Rows) -> Iterator[None]:
 
 
 def forgotten(ledger: Ledger, batch: Batch) -> Ledger:
-    """The ledger without the documents of a batch that it knows under the same label."""
+    """Return the ledger without the documents of a batch that it knows under the same label."""
     known = np.unique(batch.fingerprints[batch.known_alike(ledger)])
     return ledger.changed(known, [None] * known.size)

@@ -46,33 +46,33 @@ class LockedModelFile:
         self._digest = model_digest(path) or NO_MODEL
 
     def load(self) -> TextClassifier:
-        """The model; raises as `TextClassifier.load` does."""
+        """Load the model; raise as `TextClassifier.load` does."""
         return TextClassifier.load(self.path)
 
     def ledger(self) -> Ledger | None:
-        """The ledger of the model, None if there is none; raises `ModelError` if it is damaged or that of another model."""
+        """Return the ledger of the model, None if there is none; raise `ModelError` if it is damaged or that of another model."""
         return read_ledger(ledger_path(self.path), self._digest)
 
     def ledger_if_usable(self) -> Ledger | None:
-        """The ledger of the model; None also if it cannot be used. It will not be taken for that of the model which comes next."""
+        """Return the ledger of the model, or None if it cannot be used; the next model will not take it for its own."""
         try:
             return self.ledger()
         except ModelError:
             return None
 
     def replace(self, model: TextClassifier, ledger: Ledger | None = None) -> None:
-        """Put a model into the file's place, with its ledger, or without one; raises `PathError`, and leaves both as they were.
+        """Replace the file by a model, with a ledger or without one; raise `PathError`, and leave both as they were.
 
-        A ledger that is there stays as it is if none is given; but it is not that of the new model.
+        If no ledger is given, one that is there stays, but is not that of the new model.
         """
         model.save(self.path, self._before(ledger))
 
     def replace_content(self, content: bytes, ledger: Ledger | None = None) -> None:
-        """As `replace`, by the bytes of a model file."""
+        """Replace as `replace` does, by the bytes of a model file."""
         write_model_content(self.path, content, self._before(ledger))
 
     def _before(self, ledger: Ledger | None) -> Callable[[Path, bytes], None]:
-        """What is to be done just before the model file is replaced."""
+        """Return what is to be done just before the model file is replaced."""
 
         def before(target: Path, digest: bytes) -> None:
             if ledger is not None:
@@ -83,7 +83,7 @@ class LockedModelFile:
         return before
 
     def _present(self) -> tuple[bytes, Ledger]:
-        """The digest of the model that is there, and its ledger; for no model if the ledger that is there is not its own."""
+        """Return the digest of the present model and its ledger; those of no model if the ledger is not its own."""
         try:
             return self._digest, self.ledger() or Ledger.empty()
         except ModelError:
@@ -91,7 +91,7 @@ class LockedModelFile:
 
 
 def read_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
-    """A model and its ledger, None if there is none that can be used; of the same moment, also where another process is writing them.
+    """Return a model and its ledger, or None for one that cannot be used; both of the same moment, even while another process writes them.
 
     Raises as `TextClassifier.load` does.
     """
@@ -107,7 +107,7 @@ def read_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
 
 
 def import_what_changing_needs() -> None:
-    """Import before a lock is taken what is else imported where it is used: others do not wait for it, and if it cannot be loaded nothing is begun.
+    """Import what changing a model needs, before a lock is taken: others do not wait for it, and if it cannot be loaded nothing is begun.
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
@@ -242,7 +242,7 @@ def merge(paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool 
 
 
 def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -> str:
-    """Put the model at ``new`` and its ledger in the place of the model at ``path``, which may not be there yet; what it is, in one line.
+    """Replace the model at ``path``, if there is one, by the model at ``new`` with its ledger; return its description.
 
     Raises `ModelError` if the new model or its ledger is missing, damaged or refused, `UsageError` if both are the same file or a ledger would be left
     without a model, `LockedError`, and `PathError`. In all these cases nothing has changed, but for the one in which the message says otherwise.
@@ -275,7 +275,7 @@ def _require_apart(new: str, path: str, *, backup: bool) -> None:
 
 
 def _ledger_of(new: str, path: str, digest: bytes) -> Ledger | None:
-    """The ledger of the new model: beside it, or beside the other one if that knows it, as it knows the model before the last change."""
+    """Return the ledger of the new model: beside it, or beside the other model if that is where it belongs after an interrupted `promote`."""
     ledger = read_ledger(ledger_path(new), digest)
     if ledger is not None:
         return ledger
@@ -294,14 +294,14 @@ def _put(content: bytes, ledger: Ledger | None, file: LockedModelFile) -> None:
 
 
 def _is_content(content: bytes, path: str) -> bool:
-    """Whether a file has these bytes already: then its backup is not to be lost, nor what its ledger knows of the model before."""
+    """Return whether a file has these bytes already: then its backup must stay, and what its ledger knows of the model before."""
     with suppress(OSError):
         return Path(path).stat().st_size == len(content) and Path(path).read_bytes() == content
     return False
 
 
 def _equal(one: Ledger, other: Ledger | None) -> bool:
-    """Whether two ledgers hold the same documents under the same labels."""
+    """Return whether two ledgers hold the same documents under the same labels."""
     if other is None or one.used() != other.used():
         return False
     labels = sorted(one.used())
@@ -309,7 +309,7 @@ def _equal(one: Ledger, other: Ledger | None) -> bool:
 
 
 def _remove(new: str, path: str) -> None:
-    """Take away what has been promoted; of a symbolic link what it leads to."""
+    """Remove what has been promoted; of a symbolic link what it leads to."""
     try:
         Path(ledger_path(new)).unlink(missing_ok=True)
         Path(os.path.realpath(new)).unlink()

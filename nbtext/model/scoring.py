@@ -1,4 +1,4 @@
-"""Answers: one for each document, in order, whatever happened to it."""
+"""Scores of documents, and answers: exactly one for each document, in order, even if it cannot be read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nbtext.errors import DocumentError
 
 
-# Why there is no answer, or (the second and third) why it is the one that every document without known terms gets.
+# Reasons to abstain; the second and third also mark the answer that every document without known terms gets.
 IMPOSSIBLE = "impossible"
 """Every class has probability zero, as maximum likelihood may have it."""
 
@@ -33,11 +33,11 @@ NO_KNOWN_TERMS = "no-known-terms"
 
 
 LOW_PROBABILITY = "low-probability"
-"""The best answer is less probable than was asked for, or giving none costs less."""
+"""The best answer is less probable than the threshold, or abstaining costs less."""
 
 
 ATYPICAL = "atypical"
-"""The document is less likely than was asked for, compared with what training documents of its length showed."""
+"""The document is less likely than the threshold, compared with training documents of its length."""
 
 
 class RankedClass(NamedTuple):
@@ -50,7 +50,7 @@ class RankedClass(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The answer to one document: a label with its probability, or why there is none."""
+    """The answer to one document: a label with its probability, or the reason to abstain."""
 
     id: str
     label: str | None
@@ -80,7 +80,7 @@ class AnswerCounts:
 
 
 class ScoredTexts(NamedTuple):
-    """What the model says of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
+    """Scores of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
 
     scores: NDArray[np.float64]
     """log p(d, C_k), in nats."""
@@ -111,7 +111,7 @@ class ScoringModel(Protocol):
 
 
 class ScoredBlock(NamedTuple):
-    """Consecutive documents with what the model says of them, as `ScoredTexts` has it."""
+    """Consecutive documents with their `ScoredTexts`."""
 
     documents: list[Document]
     scores: NDArray[np.float64]
@@ -121,7 +121,7 @@ class ScoredBlock(NamedTuple):
 
 
 def scored(model: ScoringModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
-    """Posteriors of a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
+    """Score a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
     for block in blocks(documents, lambda document: len(document.text), min(at_once, model.documents_at_once)):
         yield ScoredBlock(block, *model.score_block([document.text for document in block]))
 
@@ -135,10 +135,10 @@ def answers(
     top_k: int = 0,
     at_once: int = BLOCK_DOCUMENTS,
 ) -> Iterator[Answer]:
-    """The answer to each document of a stream, exactly one each, in order, with its ``top_k`` most probable classes.
+    """Yield the answer to each document of a stream, in order, with its ``top_k`` most probable classes.
 
-    There is none where fewer than ``min_typicality`` of the training documents of about the same length are less likely; raises
-    `UsageError` if the model cannot tell.
+    It abstains where less than a share ``min_typicality`` of the training documents of about the same length are less likely; raises `UsageError`
+    if the model does not know that.
     """
     yield from answers_to(scored(model, documents, at_once), model, rule, min_typicality=min_typicality, top_k=top_k)
 
@@ -146,7 +146,7 @@ def answers(
 def answers_to(
     scored_blocks: Iterable[ScoredBlock], model: ScoringModel, rule: DecisionRule, *, min_typicality: float = 0.0, top_k: int = 0
 ) -> Iterator[Answer]:
-    """As `answers`, to documents that the model has scored."""
+    """Yield answers as `answers` does, to documents that the model has scored."""
     classes = model.classes_
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)

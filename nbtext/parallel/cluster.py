@@ -1,4 +1,4 @@
-"""Work on other machines, through joblib's backend for Dask. The only module that knows Dask, which is the extra ``nbtext[dask]``."""
+"""Work on other machines, through joblib's backend for Dask, which is the extra ``nbtext[dask]``."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ PATIENCE = 30
 """Seconds to wait for the scheduler, and then for a first worker."""
 
 AHEAD = 2
-"""Tasks for each thread of the workers that are handed out at once: one is done while the result of the other travels."""
+"""Tasks for each thread of the workers that are handed out at once: one runs while the result of the other travels."""
 
 QUIET = ("distributed", "asyncio", "tornado")
-"""Packages that log what nbtext itself tells of, or what is no trouble, such as a worker that went and whose work another does."""
+"""Packages that log what nbtext reports itself, or what needs no action, such as a worker that left and whose work another does."""
 
 
 @contextmanager
 def cluster(scheduler: str) -> Iterator[Cluster]:
-    """The workers of a Dask scheduler, by its address.
+    """Connect to the workers of a Dask scheduler, by its address.
 
     Raises `UsageError` without the package, for an address that is none, and for workers with another version; `WorkerError` if nobody answers,
     and for a task that no worker survives.
@@ -59,18 +59,18 @@ def cluster(scheduler: str) -> Iterator[Cluster]:
 
 
 class Cluster:
-    """Workers of a Dask scheduler. What a worker had when it ended is done again by another."""
+    """Workers of a Dask scheduler. Tasks of a worker that ended are done by another."""
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401 - a distributed.Client, which must not be imported at start
         self._client = client
 
     @property
     def threads(self) -> int:
-        """How many tasks run at once."""
+        """Return how many tasks run at once."""
         return sum(self._client.nthreads().values())
 
     def results(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """The results of a function for each task, as they come in."""
+        """Yield the results of a function for each task, as they arrive."""
         import joblib
 
         with joblib.parallel_config("dask", client=self._client):

@@ -34,7 +34,7 @@ REPORTED = 0.05
 
 
 class Pace:
-    """Says after how many documents to report: as many as take a twentieth of a second, since they may come slowly."""
+    """Says after how many documents to report: as many as take a twentieth of a second."""
 
     def __init__(self) -> None:
         self._stride = 1
@@ -43,14 +43,14 @@ class Pace:
         """The number of the next document to report."""
 
     def reported(self) -> None:
-        """That one has been."""
+        """Record that the document ``due`` was reported."""
         now = time.monotonic()
         self._stride = min(2 * self._stride, 1024) if now - self._before < REPORTED else max(self._stride // 2, 1)
         self.due, self._before = self.due + self._stride, now
 
 
 MOST_TICKETS = 1024
-"""So many of four bytes each fit into a pipe, however small the system makes it."""
+"""Tickets of four bytes each that fit into a pipe on every system."""
 
 
 _TICKET = array("I").itemsize
@@ -60,23 +60,22 @@ _SLOT = struct.Struct("2q")
 
 
 class Tasks(Protocol):
-    """The numbers below some ``n``, each for one of several processes."""
+    """The numbers below ``n``, each for one of several processes."""
 
     def of(self, process: int) -> Iterator[int]:
-        """Those for one process, in rising order."""
+        """Yield those for one process, in rising order."""
 
     def withdraw(self) -> None:
-        """Hand out no more, as far as that can be done."""
+        """Hand out no more, where that is possible."""
 
     def close(self) -> None:
-        """Nobody will ask for any more."""
+        """Release what the tasks need; nobody will ask for more."""
 
 
 class Tickets:
     """Tasks for processes forked from this one, for whichever asks first.
 
-    They lie in a pipe as four bytes each. To take some out of a pipe is atomic, needs no lock that a dying process could hold, and
-    at the end of the tickets there is nothing left to read.
+    They are in a pipe, four bytes each. Reading from a pipe is atomic and needs no lock that a dying process could hold.
     """
 
     def __init__(self, n: int) -> None:
@@ -88,7 +87,7 @@ class Tickets:
         os.close(writing)  # so that it has an end
 
     def of(self, process: int) -> Iterator[int]:
-        """Those that this process is quick enough to take."""
+        """Yield those that this process takes."""
         del process
         while ticket := os.read(self._reading, _TICKET):
             first = array("I", ticket)[0]
@@ -100,7 +99,7 @@ class Tickets:
             pass
 
     def close(self) -> None:
-        """Nobody reads them any more."""
+        """Close the pipe."""
         os.close(self._reading)
 
 
@@ -111,14 +110,14 @@ class Shares:
         self._n, self._processes = n, processes
 
     def of(self, process: int) -> Iterator[int]:
-        """From the process's own number on."""
+        """Yield every n-th, from the number of the process on."""
         return iter(range(process, self._n, self._processes))
 
     def withdraw(self) -> None:
-        """The others cannot be told."""
+        """Do nothing: the others cannot be told."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing."""
 
 
 class Tally:
@@ -130,18 +129,18 @@ class Tally:
         self._memory: mmap.mmap | bytearray = mmap.mmap(-1, size) if seen_by_all else bytearray(size)
 
     def note(self, process: int, documents: int, read: int) -> None:
-        """What one process has done so far."""
+        """Record what one process has done so far."""
         _SLOT.pack_into(self._memory, process * _SLOT.size, documents, read)
 
     @property
     def total(self) -> tuple[int, int]:
-        """Documents and bytes of all."""
+        """Return the documents and bytes of all."""
         slots = [_SLOT.unpack_from(self._memory, process * _SLOT.size) for process in range(self._processes)]
         return sum(documents for documents, _ in slots), sum(read for _, read in slots)
 
 
 class Share:
-    """What one process has of some work: its tasks, and a place to say how far it is."""
+    """The tasks of one process, and where it reports how far it is."""
 
     def __init__(self, tasks: Tasks, tally: Tally, process: int, heard: Callable[[int, int], object] | None = None) -> None:
         """``heard`` is told, with each report of this process, the documents and bytes read by all."""
@@ -155,18 +154,18 @@ class Share:
         self._tasks.withdraw()
 
     def report(self, documents: int, read: int) -> None:
-        """How many documents and bytes this process has read so far."""
+        """Report the documents and bytes that this process has read so far."""
         self._tally.note(self._process, documents, read)
         if self._heard is not None:
             self._heard(*self._tally.total)
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends a command; a terminal sends it to the workers as well, but the parent ends them."""
+"""Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
 
 
 _INTERVAL = 0.5
-"""Seconds after which a worker looks whether its parent is still there."""
+"""Seconds after which a worker checks that its parent is still there."""
 
 
 @contextmanager
@@ -210,7 +209,7 @@ Result = TypeVar("Result")
 
 
 AHEAD = 2
-"""Tasks of `in_order` for each worker that may be waiting or done while the first result is waited for."""
+"""Tasks of `in_order` for each worker that are handed out at once."""
 
 
 def side_by_side(
@@ -220,7 +219,7 @@ def side_by_side(
     jobs: int,
     heard: Callable[[int, int], object] | None = None,
 ) -> list[Result]:
-    """The results of ``work(shared, share)`` in up to ``jobs`` processes, this one included, in no order.
+    """Return the results of ``work(shared, share)`` in up to ``jobs`` processes, this one included, in no order.
 
     Tasks are the numbers below ``n_tasks``; a share iterates over those of one process, in rising order. Forked processes take the next task
     when they are free. ``heard`` is told the documents and bytes read by all. Raises what the work raises, and `WorkerError` for a process
@@ -251,7 +250,7 @@ def side_by_side(
 def in_order(
     function: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterable[Task], jobs: int, is_ours: Callable[[Task], bool]
 ) -> Iterator[tuple[Task, Result | None]]:
-    """Each task in order, with ``function(shared, task)`` as another process gave it, few tasks at a time.
+    """Yield each task in order, with ``function(shared, task)`` from another process, few tasks at a time.
 
     ``jobs`` is the number of the other processes. The result is None for a task that this process is to do: one that ``is_ours``, and all
     if no other can be started. Raises what the function raises, and `WorkerError` for a process that ended before its work.
@@ -283,7 +282,7 @@ def _worked(work: Callable[[Any, Share], Result], shared: object, tasks: Tasks, 
 
 
 class _OwnShare(Share):
-    """That of the process that started the others: it does not work on in vain."""
+    """The share of the process that started the others: it stops if one of them has ended."""
 
     def __init__(self, tasks: Tasks, tally: Tally, heard: Callable[[int, int], object] | None, others: Workers) -> None:
         super().__init__(tasks, tally, 0, heard)
@@ -296,7 +295,7 @@ class _OwnShare(Share):
 
 
 def _wait(futures: list[Future[Any]]) -> None:
-    """Until all are done, one has failed, or a while has passed; raises why one has failed."""
+    """Wait until all are done, one has failed, or `WAIT` has passed; raise why one has failed."""
     from concurrent.futures import FIRST_EXCEPTION, wait
 
     for future in wait(futures, WAIT, FIRST_EXCEPTION).done:
@@ -304,7 +303,7 @@ def _wait(futures: list[Future[Any]]) -> None:
 
 
 WAIT = 0.2
-"""Seconds between two looks at whether all workers are alive."""
+"""Seconds between two checks that all workers are alive."""
 
 
 class CannotStartError(Exception):
@@ -312,14 +311,14 @@ class CannotStartError(Exception):
 
 
 def cores() -> int:
-    """How many processes can run at once here: processors, less what affinity and control groups take away."""
+    """Return how many processes can run at once here, by processors, affinity and control groups."""
     from joblib import cpu_count
 
     return int(cpu_count())
 
 
 def forks() -> bool:
-    """Whether workers are forked, so that what lies in this process's memory and pipes need not be sent to them."""
+    """Return whether workers are forked, so that memory and pipes of this process need not be sent to them."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 
