@@ -111,9 +111,9 @@ def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, opt
         raise UsageError(f"--{useless[0].replace('_', '-')} needs a CORPUS")
     found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), top)
     if output == "json":
-        from nbtext.report.forms import json_line
+        from nbtext.report.forms import json_line, json_values
 
-        sys.stdout.write(json_line({"models": [model_a, model_b], **found}))
+        sys.stdout.write(json_line({"models": [model_a, model_b], **json_values(found)}))
     else:
         from nbtext.report.rankings import print_differences
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
     from nbtext.decision import Decision
+    from nbtext.inspection.overview import CalibrationOverview
     from nbtext.inspection.terms import ClassTerms
     from nbtext.metrics import Evaluation
     from nbtext.model.text_classifier import TextClassifier
@@ -60,17 +61,17 @@ def how_made(model: TextClassifier, model_path: str, *, corpus: Sequence[str], c
     sizes = (
         ("file", model_path),
         ("SHA-256", digest),
-        ("written by", _versions(of["written_by"])),
-        ("classes", f"{len(of['classes']):,}"),
-        ("training documents", f"{of['documents']:,}"),
-        ("training tokens", f"{of['tokens']:,}"),
-        ("terms", f"{of['terms']:,}, {of['selected_terms']:,} of them selected, {counted(of['ngrams'], 'n-gram')}"),
-        ("stop words", f"{of['stop_words']:,}"),
-        ("smoothing", f"{of['smoothing']:.6g}{_own(of['terms_with_own_smoothing'])}"),
-        ("calibration", _calibration(of["calibration"])),
-        ("sample kept", _documents(of["sample"]["documents"])),
+        ("written by", _versions(of.written_by)),
+        ("classes", f"{len(of.classes):,}"),
+        ("training documents", f"{of.documents:,}"),
+        ("training tokens", f"{of.tokens:,}"),
+        ("terms", f"{of.terms:,}, {of.selected_terms:,} of them selected, {counted(of.ngrams, 'n-gram')}"),
+        ("stop words", f"{of.stop_words:,}"),
+        ("smoothing", f"{of.smoothing:.6g}{_own(of.terms_with_own_smoothing)}"),
+        ("calibration", _calibration(of.calibration)),
+        ("sample kept", _documents(of.sample.documents)),
     )
-    return ("Report", report), ("Model", sizes), ("Training", _settings(of["training"])), ("Reading", _settings(of["reading"]))
+    return ("Report", report), ("Model", sizes), ("Training", _settings(of.training)), ("Reading", _settings(of.reading))
 
 
 def _own(n: int) -> str:
@@ -81,12 +82,12 @@ def _documents(n: int) -> str:
     return counted(n, "training document")
 
 
-def _calibration(of: Mapping[str, Any] | None) -> str:
+def _calibration(of: CalibrationOverview | None) -> str:
     if of is None:
         return "none"
-    scale, exponent = of["temperature"]["scale"], of["temperature"]["exponent"]
+    scale, exponent = of.temperature.scale, of.temperature.exponent
     temperature = f"{scale:.4g} × tokens^{exponent:.4g}" if exponent else f"{scale:.4g}"
-    return f"{of['method']}, temperature {temperature}, from {_documents(of['documents'])}, each judged by a model without it"
+    return f"{of.method}, temperature {temperature}, from {_documents(of.documents)}, each judged by a model without it"
 
 
 def _settings(values: Mapping[str, Any]) -> Rows:

@@ -135,9 +135,10 @@ def _of_counts(by: str, subsets: Subsets, parameters: Mapping[str, Any]) -> dict
     sample = DocumentSample.of(subsets.documents, parameters["sample"])
     learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), parameters)
     figures = criteria(language_models(subsets.statistics, learnt, parameters), parameters)
-    if by == "evidence" and figures["evidence_of_classes"] is None:
+    if by == "evidence" and figures.evidence_of_classes is None:
         raise UsageError("without a prior there is no evidence", hint="use a smoothing above 0 and no --estimate ml")
-    return {by: figures[by], "smoothing": learnt.smoothing}
+    value = getattr(figures, by)
+    return {by: value if np.isfinite(value) else None, "smoothing": learnt.smoothing}
 
 
 def best_first(by: str, trials: Sequence[Trial]) -> list[Trial]:

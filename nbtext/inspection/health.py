@@ -233,9 +233,9 @@ def _verified(path: str, size: int) -> Finding:
     checks = verify(path)
     for check in checks:
         if check.passed is False:
-            problem = ModelError(f"{check.name}: {check.detail}", where=path, hint="restore it or train again")
+            problem = ModelError(f"{check.check}: {check.detail}", where=path, hint="restore it or train again")
             return Finding("model", FAILED, f"{path}: {problem.message}", problem.hint, problem)
-    return Finding("model", PASSED, f"{path}: {size:,} bytes, verified ({', '.join(check.name for check in checks)})")
+    return Finding("model", PASSED, f"{path}: {size:,} bytes, verified ({', '.join(check.check for check in checks)})")
 
 
 def _folder(path: str) -> Iterator[Finding]:

@@ -40,7 +40,7 @@ ROUNDING = 1e-6
 class Check(NamedTuple):
     """One thing that was looked at."""
 
-    name: str
+    check: str
     passed: bool | None
     """None if it could not be looked at, because an earlier check failed."""
     detail: str

@@ -201,3 +201,16 @@ def _console() -> Any:  # noqa: ANN401 - a rich.console.Console, likewise
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=WIDE, color_system=None, force_terminal=False)
+
+
+def json_values(value: Any) -> Any:  # noqa: ANN401 - any record, and what `json` can write of it
+    """Return a record of dataclasses, named tuples, mappings and lists as `json` writes it: by field name, with None for infinity and nan."""
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: json_values(getattr(value, name)) for name in value.__dataclass_fields__}
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {key: json_values(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_values(entry) for entry in value]
+    return finite(value) if isinstance(value, float) else value
