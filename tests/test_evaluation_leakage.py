@@ -22,7 +22,7 @@ from tests.process import PETS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.evaluation.leakage import Leaks
+    from nbtext.evaluation.leakage import LeakedDocuments
 
 LONG = "Nobody in the whole house had ever heard the cat purr as loudly as on that cold Sunday morning"
 
@@ -35,7 +35,7 @@ def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document
     return [Document(f"{side}{number}", label, text.encode()) for number, text in enumerate(texts)]
 
 
-def leaks(training: Sequence[str], test: Sequence[str]) -> Leaks:
+def leaks(training: Sequence[str], test: Sequence[str]) -> LeakedDocuments:
     check = LeakCheck(model())
     check.count_training(iter(named("a", training)))
     documents = named("b", test)
@@ -43,7 +43,7 @@ def leaks(training: Sequence[str], test: Sequence[str]) -> Leaks:
     return check.leaks()
 
 
-def pairs(found: Leaks) -> list[tuple[str, str, float, bool]]:
+def pairs(found: LeakedDocuments) -> list[tuple[str, str, float, bool]]:
     test, training, similarity, exact = (column.tolist() for column in found.duplicates)
     return [(found.test_ids[i], found.training_ids[j], s, e) for i, j, s, e in zip(test, training, similarity, exact, strict=True)]
 

@@ -14,7 +14,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation import learning_curves as tested
-from nbtext.evaluation.learning_curves import Resampling, learning_curve, sizes_of, stratified_order
+from nbtext.evaluation.learning_curves import Resampling, learning_curve, stratified_order, training_sizes
 
 
 def texts_of(n: int, seed: int = 0, classes: int = 3, signal: float = 0.3) -> list[tuple[str, bytes]]:
@@ -47,7 +47,7 @@ def test_every_beginning_of_the_order_holds_each_class_in_its_share(classes: lis
 
 @given(st.integers(1, 10**6), st.integers(1, 200), st.integers(1, 20))
 def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> None:
-    sizes = sizes_of(most, n_classes, steps).tolist()
+    sizes = training_sizes(most, n_classes, steps).tolist()
     assert sizes == sorted(set(sizes))
     assert 1 <= len(sizes) <= steps
     assert sizes[-1] == most
@@ -56,9 +56,9 @@ def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> Non
 
 
 def test_sizes_by_hand() -> None:
-    assert sizes_of(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
-    assert sizes_of(640, 40, 4).tolist() == [80, 160, 320, 640]
-    assert sizes_of(640, 40, 1).tolist() == [640]
+    assert training_sizes(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
+    assert training_sizes(640, 40, 4).tolist() == [80, 160, 320, 640]
+    assert training_sizes(640, 40, 1).tolist() == [640]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nbtext.cli.jobs import Counted
     from nbtext.cli.messages import Messages
     from nbtext.decision import DecisionRule
-    from nbtext.evaluation.cross_validation import Folds, HeldOut
+    from nbtext.evaluation.cross_validation import Folds, HeldOutEvaluation
 
 FOLDS = 10
 OF_FOLDS = ("folds", "repeats", "seed", "group_column", "time_column")
@@ -108,13 +108,15 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     return finish(asked, summary, say)
 
 
-def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule) -> tuple[dict[str, Any], list[HeldOut]]:
+def _judge(
+    of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule
+) -> tuple[dict[str, Any], list[HeldOutEvaluation]]:
     """All figures, and the documents judged in each repeat."""
     from nbtext.counts.corpus_counts import Subsets
-    from nbtext.evaluation.cross_validation import cross_validate, leave_one_out
+    from nbtext.evaluation.cross_validation import cross_validate, evaluate_leave_one_out
 
     if options["leave_one_out"]:
-        held_out = leave_one_out(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, rule)
+        held_out = evaluate_leave_one_out(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, rule)
         summary = held_out.summary()
         return {**summary, "folds": {"method": "leave-one-out", "n": summary["n"], "repeats": 1}}, [held_out]
     folds, division = _folds(of_corpus, options, say)
@@ -123,7 +125,7 @@ def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: Dec
     return {**summary, "folds": {**division, **summary["folds"]}}, validation.repeats
 
 
-def _write_predictions(path: str, judged: list[HeldOut], of_corpus: Counted) -> None:
+def _write_predictions(path: str, judged: list[HeldOutEvaluation], of_corpus: Counted) -> None:
     from nbtext.report.answers import prediction_lines
     from nbtext.store.atomic import replace_file
 

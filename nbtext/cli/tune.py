@@ -183,10 +183,10 @@ def _search(
 
 def _trial(place: int, setting: Setting, parameters: Mapping[str, Any], subsets: Subsets, by: str, division: Division) -> Trial:
     """One setting judged, with its parameters as they are estimated by; an error says which setting it is."""
-    from nbtext.evaluation.search import Trial, judge
+    from nbtext.evaluation.search import Trial, judge_setting
 
     try:
-        return Trial(place, judge(by, subsets, parameters, division))
+        return Trial(place, judge_setting(by, subsets, parameters, division))
     except UsageError as problem:
         if setting.texts and problem.where is None:
             problem.where = "with " + " ".join(f"{_spelt(name)}={_shown(text)}" for name, text in setting.texts.items())

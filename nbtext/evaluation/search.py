@@ -1,6 +1,6 @@
-"""Search: every combination of some settings, judged by one criterion over a corpus that is counted once for all that count alike.
+"""Judge every combination of some settings by one criterion, over a corpus that is counted once for all settings that count alike.
 
-Judging many settings on the same documents flatters the best of them: its figure is the largest of many. Source: G. Cawley, N. Talbot, On
+The figure of the best setting is too good, because it is the largest of many on the same documents. Source: G. Cawley, N. Talbot, On
 over-fitting in model selection and subsequent selection bias in performance evaluation (2010).
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
 from nbtext.errors import UsageError
-from nbtext.evaluation.cross_validation import cross_validate, leave_one_out, stratified_folds
+from nbtext.evaluation.cross_validation import cross_validate, evaluate_leave_one_out, stratified_folds
 from nbtext.inspection.overview import criteria, require_criteria
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.training import language_models, needs_documents, terms_and_smoothing
@@ -26,33 +26,25 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import Subsets
 
 
-BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
-"""What makes a setting good."""
-
-
 OF_THE_SAME_COUNTS = ("evidence", "aic", "bic")
-
+"""Criteria that compare settings over the same counts only."""
 
 LEAST_IS_BEST = ("aic", "bic")
 
-
 SHARING_COUNTS = ("smoothing", "prior_shape", "estimate", "class_prior")
-"""Parameters that leave the counts and what they are counts of as they are."""
-
+"""Parameters that change neither the counts nor what is counted."""
 
 UNLIKE_TERMS = frozenset({"language", "stop_words", "stemmer", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"})
 """Parameters that decide which terms there are."""
 
-
 MOST_SETTINGS = 1000
-
 
 COUNTED_ALIKE = tuple(name for name in COUNTING if name != "sample")
 """Settings that agree in these parameters have the same statistics and documents."""
 
 
 class Trial(NamedTuple):
-    """How good a setting is."""
+    """The figures of a setting."""
 
     place: int
     """Its number among all settings tried."""
@@ -61,14 +53,14 @@ class Trial(NamedTuple):
 
 
 class Division(NamedTuple):
-    """How a corpus is divided for cross-validation; the same for every setting, and as `nbtext cross-validate` does it."""
+    """The division of a corpus for cross-validation; the same for every setting, and as `nbtext cross-validate` divides it."""
 
     folds: int = 10
     seed: int = 0
 
 
 def combinations(ranges: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Every combination of values, the last parameter's changing fastest; raises `UsageError` if there are more than `MOST_SETTINGS`."""
+    """Return every combination of values, the last parameter changing fastest; raise `UsageError` if there are more than `MOST_SETTINGS`."""
     number = int(np.prod([len(values) for values in ranges.values()], dtype=object)) if ranges else 1
     if number > MOST_SETTINGS:
         raise UsageError(f"these are {number:,} settings, more than {MOST_SETTINGS:,}", hint="try fewer values at once")
@@ -78,13 +70,14 @@ def combinations(ranges: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 def require_comparable(by: str, tried: Iterable[str], settings: Iterable[Mapping[str, Any]]) -> None:
     """Raise `UsageError` unless the criterion can compare settings that differ in the parameters ``tried``, and judge each of them.
 
-    Evidence, AIC and BIC say how probable the counts are; of other counts that is another question. Leave-one-out takes the terms that were
-    selected with the label of the document left out in sight, so that selections look far better than they are.
+    Evidence, AIC and BIC measure how probable the counts are, so they do not compare settings with other counts. Leave-one-out uses terms that
+    were selected with the label of the left-out document, so selections look far better than they are.
     """
     tried = set(tried)
-    if by in OF_THE_SAME_COUNTS:
-        for name in sorted(tried):
-            _require_shared_counts(by, name)
+    if by in OF_THE_SAME_COUNTS and (others := sorted(tried.difference(SHARING_COUNTS))):
+        other_terms = "settings with other terms have other counts, whose probabilities do not compare"
+        reason = other_terms if others[0] in UNLIKE_TERMS else f"it has no part in {by}"
+        raise UsageError(f"--by {by} cannot compare --{others[0].replace('_', '-')}: {reason}", hint="use --by cross-validation")
     if by == "leave-one-out" and tried & {"top", "by"}:
         raise UsageError(
             "--by leave-one-out cannot compare --top or --by: terms are selected from all documents, those left out too",
@@ -105,30 +98,19 @@ def require_comparable(by: str, tried: Iterable[str], settings: Iterable[Mapping
             )
 
 
-def _require_shared_counts(by: str, name: str) -> None:
-    if name in SHARING_COUNTS:
-        return
-    option = f"--{name.replace('_', '-')}"
-    reason = (
-        "settings with other terms have other counts, whose probabilities do not compare"
-        if name in UNLIKE_TERMS
-        else f"it has no part in {by}"
-    )
-    raise UsageError(f"--by {by} cannot compare {option}: {reason}", hint="use --by cross-validation")
-
-
-def judge(by: str, subsets: Subsets, parameters: Mapping[str, Any], division: Division) -> dict[str, float | None]:
-    """The figures of one setting over the whole corpus; raises `UsageError` as training does, or if there is no such figure."""
+def judge_setting(by: str, subsets: Subsets, parameters: Mapping[str, Any], division: Division) -> dict[str, float | None]:
+    """Return the figures of one setting over the whole corpus; raise `UsageError` as training does, or if the figure is not defined."""
     if by in OF_THE_SAME_COUNTS:
         return _of_counts(by, subsets, parameters)
     if by == "leave-one-out":
-        summary = leave_one_out(subsets.statistics, subsets.documents, parameters).summary(Bootstrap(0))
-        return {name: summary[name] for name in ("accuracy", "macro_f1", "log_loss")}
-    generator = np.random.default_rng(division.seed).spawn(1)[0]
-    folds = stratified_folds(subsets.documents.classes, division.folds, generator)
-    summary = cross_validate(subsets, parameters, [folds]).summary(Bootstrap(0))
-    spread = {f"{name}_sd": summary["folds"][name]["sd"] for name in ("accuracy", "macro_f1")}
-    return {**{name: summary[name] for name in ("accuracy", "macro_f1", "log_loss")}, **spread}
+        summary = evaluate_leave_one_out(subsets.statistics, subsets.documents, parameters).summary(Bootstrap(0))
+    else:
+        folds = stratified_folds(subsets.documents.classes, division.folds, np.random.default_rng(division.seed).spawn(1)[0])
+        summary = cross_validate(subsets, parameters, [folds]).summary(Bootstrap(0))
+    figures = {name: summary[name] for name in ("accuracy", "macro_f1", "log_loss")}
+    if by == "cross-validation":
+        figures |= {f"{name}_sd": summary["folds"][name]["sd"] for name in ("accuracy", "macro_f1")}
+    return figures
 
 
 def _of_counts(by: str, subsets: Subsets, parameters: Mapping[str, Any]) -> dict[str, float | None]:
@@ -142,7 +124,7 @@ def _of_counts(by: str, subsets: Subsets, parameters: Mapping[str, Any]) -> dict
 
 
 def best_first(by: str, trials: Sequence[Trial]) -> list[Trial]:
-    """The trials by their criterion, of two equal ones that of more macro F1, then the first; those without a figure last."""
+    """Return the trials sorted by their criterion, of equal ones that with more macro F1, then the first; those without a figure last."""
     name, sign = (by, 1 if by in LEAST_IS_BEST else -1) if by in OF_THE_SAME_COUNTS else ("accuracy", -1)
 
     def order(trial: Trial) -> tuple[float, float, int]:

@@ -1,8 +1,8 @@
-"""The history of drift for people."""
+"""The drift of runs from training: a history for people, and a record of a run for JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import counted
 from nbtext.report.forms import print_blank, print_lines, print_table
@@ -11,14 +11,21 @@ from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.evaluation.drift_log import Moved, Run
+    from nbtext.evaluation.drift_log import DriftRun, FigureDrift
 
 
 NAMES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}
 
 
-def print_history(runs: Sequence[Run], together: Run | None = None, others: int = 0) -> None:
-    """Print runs, oldest first, and what moved in the newest; or in all of them ``together``, leaving out so many of other models."""
+def run_record(run: DriftRun) -> dict[str, Any]:
+    """Return a run, or several together, as a record for JSON, with each figure under its name."""
+    record = run._asdict()
+    del record["figures"]
+    return record | {name: {**drift._asdict(), "beyond_chance": drift.beyond_chance} for name, drift in run.figures.items()}
+
+
+def print_history(runs: Sequence[DriftRun], together: DriftRun | None = None, others: int = 0) -> None:
+    """Print runs, oldest first, and what changed in the newest, or in all of them ``together``; ``others`` are runs left out."""
     print_table(
         None,
         ("run", "documents", *NAMES.values()),
@@ -26,26 +33,26 @@ def print_history(runs: Sequence[Run], together: Run | None = None, others: int 
         numeric=range(1, 2 + len(NAMES)),
     )
     print_blank()
-    judged = runs[-1] if together is None else together
-    moved = [f"{title} ({_change(judged.figures[name])})" for name, title in NAMES.items() if judged.figures[name].beyond_chance]
+    figures = (runs[-1] if together is None else together).figures
+    changed = [f"{title} ({_change(figures[name])})" for name, title in NAMES.items() if figures[name].beyond_chance]
     lines = {
         "distance": "between the means, in standard deviations of training documents; of answers the share that differs; * more than chance",
-        "newest" if together is None else "together": f"moved: {', '.join(moved)}" if moved else "nothing moved",
+        "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
     }
     if others:
         lines["left out"] = f"{counted(others, 'run')} of another model, or noted by an older nbtext"
     print_lines(lines)
 
 
-def _row(name: str, run: Run) -> tuple[str, ...]:
+def _row(name: str, run: DriftRun) -> tuple[str, ...]:
     return name, f"{run.documents:,}", *(_distance(run.figures[figure]) for figure in NAMES)
 
 
-def _distance(moved: Moved) -> str:
-    return "-" if moved.distance is None else f"{moved.distance:.2f}{'*' if moved.beyond_chance else ' '}"
+def _distance(drift: FigureDrift) -> str:
+    return "-" if drift.distance is None else f"{drift.distance:.2f}{'*' if drift.beyond_chance else ' '}"
 
 
-def _change(moved: Moved) -> str:
-    if moved.run is None or moved.training is None:
-        return f"distance {moved.distance:.2f}"
-    return f"{moved.training:.4g} in training, now {moved.run:.4g}"
+def _change(drift: FigureDrift) -> str:
+    if drift.run is None or drift.training is None:
+        return f"distance {drift.distance:.2f}"
+    return f"{drift.training:.4g} in training, now {drift.run:.4g}"
