@@ -1,7 +1,4 @@
-"""How fast words are counted here, on a text made for it: always the same, with words as unevenly frequent as those of a language.
-
-Whether nbtext can do its work here: packages, locale, the model file and the folder it is in. Everything is looked at, nothing is changed.
-"""
+"""Check an installation: packages, locale, the model file and its folder, and how fast words are counted. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -32,77 +29,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-N_WORDS = 1 << 17
-
-
-N_FORMS = 1 << 13
-
-
-WORDS_OF_DOCUMENT = 256
-
-
-PASSES = 3
-
-
-_SYLLABLES = ("ba", "do", "ke", "li", "mo", "na", "pi", "ru", "sta", "ten", "var", "wo", "zin", "gra", "she", "ing")
-
-
-def megabytes_per_second() -> float:
-    """Millions of bytes a second from text to counts, under the parameters that training has by default, all words having been seen before.
-
-    The best of a few passes, for others may be using the machine. About a tenth of a second.
-    """
-    texts = _texts()
-    counter = document_counter(checked(TRAINING, {}), [], GrowingVocabulary())
-    seconds = []
-    for _ in range(1 + PASSES):
-        begin = perf_counter()
-        counter.count(texts)
-        seconds.append(perf_counter() - begin)
-    return sum(map(len, texts)) / min(seconds[1:]) / 1e6
-
-
-def _texts() -> list[bytes]:
-    """Documents of 256 words; the word of rank r is drawn about as often as 1/r (Zipf's law)."""
-    forms = np.array([_form(number) for number in range(N_FORMS)])
-    uniform = np.random.default_rng(0).random(N_WORDS)
-    words = forms[(N_FORMS**uniform).astype(np.int64) - 1]
-    return [" ".join(part).encode() for part in words.reshape(-1, WORDS_OF_DOCUMENT).tolist()]
-
-
-def _form(number: int) -> str:
-    """Different numbers give different words, small ones short words."""
-    syllables = [_SYLLABLES[number % 16]]
-    while number := number // 16:
-        syllables.append(_SYLLABLES[number % 16])
-    return "".join(syllables)
-
-
 PASSED, WARNING, FAILED = "ok", "warning", "failed"
 
-
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")
-"""Those that nbtext needs, by the names under which they are installed."""
-
+"""Packages that nbtext needs, by the names under which they are installed."""
 
 OPTIONAL = {"distributed": ("--backend dask", "pip install 'nbtext[dask]'")}
-"""Packages that nbtext can do without, what for, and how to get them."""
-
+"""Packages that nbtext can do without: what needs them, and how to install them."""
 
 COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
 """Modules that a Python may have been built without."""
 
-
 MOST_VERIFIED = 1 << 25
-"""Bytes of a model file that is verified in about a second; a larger one is loaded only."""
-
+"""Bytes of a model file that is verified in about a second; a larger one is only loaded."""
 
 SPARE = 3
-"""A folder should have room for this many models: the new one, the old one and a backup."""
+"""Models that a folder should have room for: the new one, the old one and a backup."""
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     check: str
     result: str
@@ -112,13 +58,13 @@ class Finding(NamedTuple):
     fix: str | None = None
     """What to do, if anything."""
     problem: NbtextError | None = None
-    """What a command would end with."""
+    """The error that commands would end with."""
 
 
 def health(path: str, *, named: bool) -> Iterator[Finding]:
-    """What there is to say of this installation and of the model at ``path``; a missing one fails only if somebody ``named`` it.
+    """Check this installation and the model at ``path``; a missing one is a failure only if somebody ``named`` it.
 
-    Raises nothing: whatever is wrong is a finding.
+    Raise nothing: whatever is wrong is a finding.
     """
     yield _python()
     yield from _packages()
@@ -129,8 +75,8 @@ def health(path: str, *, named: bool) -> Iterator[Finding]:
     yield _speed()
 
 
-def versions() -> dict[str, str | None]:
-    """Of nbtext, Python and all packages; None for one that is not installed."""
+def installed_versions() -> dict[str, str | None]:
+    """Return the versions of nbtext, Python and all packages; None for one that is not installed."""
     return {"nbtext": __version__, "python": sys.version.split()[0], **{name: _version(name) for name in (*PACKAGES, *OPTIONAL)}}
 
 
@@ -160,7 +106,7 @@ def _packages() -> Iterator[Finding]:
 
 
 def _least_versions() -> dict[str, str]:
-    """The oldest version of each package with which nbtext works, as far as its installation tells."""
+    """Return the oldest version of each package with which nbtext works, as far as its installation knows them."""
     try:
         needed = requires("nbtext") or []
     except PackageNotFoundError:
@@ -187,7 +133,7 @@ def _optional() -> Iterator[Finding]:
 
 
 def _locale() -> Finding:
-    """How names of files, arguments and the terminal are encoded. Documents and output do not depend on it."""
+    """Check how names of files, arguments and the terminal are encoded. Documents and output do not depend on it."""
     variable = next((f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "no locale is set")
     names, terminal = sys.getfilesystemencoding(), locale.getencoding()
     detail = f"{variable}; names and arguments {names}; documents as the model reads them; output utf-8 always"
@@ -196,7 +142,7 @@ def _locale() -> Finding:
             "locale", WARNING, f"{detail}; words and labels outside ASCII are not understood as arguments",
             "export LC_ALL=C.UTF-8, and unset PYTHONUTF8",
         )  # fmt: skip
-    is_ascii = terminal.upper() in ("ANSI_X3.4-1968", "US-ASCII", "646")  # the locale C says nothing of the terminal
+    is_ascii = terminal.upper() in ("ANSI_X3.4-1968", "US-ASCII", "646")  # the locale C does not know the terminal
     if terminal.lower() not in ("utf-8", "utf8") and not is_ascii and sys.stdout is not None and sys.stdout.isatty():
         return Finding("locale", WARNING, f"{detail}; the terminal may expect {terminal}", "use a UTF-8 locale, or pipe through iconv")
     return Finding("locale", PASSED, detail)
@@ -239,10 +185,10 @@ def _verified(path: str, size: int) -> Finding:
 
 
 def _folder(path: str) -> Iterator[Finding]:
-    """Whether a model can be written to ``path`` now: the folder, its room, and the lock."""
+    """Check that a model can be written to ``path`` now: the folder, its room, and the lock."""
     try:
         target = check_replaceable(path)
-        with tempfile.TemporaryFile(dir=target.parent) as file:  # says more than permissions do: quotas, full and read-only disks
+        with tempfile.TemporaryFile(dir=target.parent) as file:  # finds more than permissions do: quotas, full and read-only disks
             file.write(bytes(4096))
             file.flush()
     except (PathError, OSError) as problem:
@@ -269,8 +215,50 @@ def _folder(path: str) -> Iterator[Finding]:
         yield Finding("lock", FAILED, f"{target}{SUFFIX}: {failure.message}", todo, failure)
 
 
+N_WORDS = 1 << 17
+
+N_FORMS = 1 << 13
+
+WORDS_OF_DOCUMENT = 256
+
+PASSES = 3
+
+_SYLLABLES = ("ba", "do", "ke", "li", "mo", "na", "pi", "ru", "sta", "ten", "var", "wo", "zin", "gra", "she", "ing")
+
+
 def _speed() -> Finding:
     try:
         return Finding("speed", PASSED, f"counting words: {megabytes_per_second():,.0f} MB/s on one processor")
     except ImportError as problem:
         return Finding("speed", WARNING, f"could not be tried: {problem}", "install what is missing")
+
+
+def megabytes_per_second() -> float:
+    """Return the millions of bytes a second from text to counts, with the default parameters of training, all words having been seen before.
+
+    The best of several passes, because others may use the machine. Takes about a tenth of a second.
+    """
+    texts = _texts()
+    counter = document_counter(checked(TRAINING, {}), [], GrowingVocabulary())
+    seconds = []
+    for _ in range(1 + PASSES):
+        begin = perf_counter()
+        counter.count(texts)
+        seconds.append(perf_counter() - begin)
+    return sum(map(len, texts)) / min(seconds[1:]) / 1e6
+
+
+def _texts() -> list[bytes]:
+    """Return documents of 256 words, always the same; the word of rank r is drawn about as often as 1/r (Zipf's law)."""
+    forms = np.array([_form(number) for number in range(N_FORMS)])
+    uniform = np.random.default_rng(0).random(N_WORDS)
+    words = forms[(N_FORMS**uniform).astype(np.int64) - 1]
+    return [" ".join(part).encode() for part in words.reshape(-1, WORDS_OF_DOCUMENT).tolist()]
+
+
+def _form(number: int) -> str:
+    """Return a word for a number: different words for different numbers, short words for small ones."""
+    syllables = [_SYLLABLES[number % 16]]
+    while number := number // 16:
+        syllables.append(_SYLLABLES[number % 16])
+    return "".join(syllables)
