@@ -20,7 +20,7 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
-from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.counts.matrix import CELLS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, counted
 from nbtext.evaluation.judging import uniform_where_impossible
@@ -266,8 +266,7 @@ def train_and_score(subsets: Subsets, parameters: Mapping[str, Any], training: M
 
 def _blocks_of_rows(rows: Whole, n_classes: int) -> Iterator[Whole]:
     """Yield as many rows at a time as may be scored together."""
-    step = max(min(BLOCK_DOCUMENTS, CELLS_AT_ONCE // n_classes), 1)
-    return (rows[begin : begin + step] for begin in range(0, rows.size, step))
+    return in_blocks(rows, n_classes, min(BLOCK_DOCUMENTS * n_classes, CELLS_AT_ONCE))
 
 
 @dataclass(frozen=True)

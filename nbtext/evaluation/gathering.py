@@ -85,7 +85,7 @@ def _documents(n: int) -> str:
 def _calibration(of: CalibrationOverview | None) -> str:
     if of is None:
         return "none"
-    scale, exponent = of.temperature.scale, of.temperature.exponent
+    scale, exponent = of.temperature["scale"], of.temperature["exponent"]
     temperature = f"{scale:.4g} × tokens^{exponent:.4g}" if exponent else f"{scale:.4g}"
     return f"{of.method}, temperature {temperature}, from {_documents(of.documents)}, each judged by a model without it"
 

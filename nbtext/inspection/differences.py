@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.counts.categories import shown
+from nbtext.counts.matrix import in_blocks
 from nbtext.inspection.overview import attributes_overview
-from nbtext.inspection.terms import ClassSize, class_size, in_blocks
+from nbtext.inspection.terms import ClassSize, class_size
 from nbtext.language_model.measures import CELLS_AT_ONCE, jensen_shannon_parts
 from nbtext.model.state import State, to_plain
 

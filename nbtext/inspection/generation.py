@@ -8,8 +8,9 @@ import numpy as np
 
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
 from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
+from nbtext.counts.matrix import in_blocks
 from nbtext.errors import UsageError
-from nbtext.inspection.terms import class_number, in_blocks, most_frequent_forms
+from nbtext.inspection.terms import class_number, most_frequent_forms
 from nbtext.language_model.sampling import (
     Categorical,
     cells_of_class,

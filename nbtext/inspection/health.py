@@ -91,18 +91,15 @@ def _python() -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    found = {name: _version(name) for name in PACKAGES}
-    needed = _least_versions()
-    present = ", ".join(f"{name} {number}" for name, number in found.items() if number is not None)
-    yield Finding("packages", PASSED, present)
-    for name, number in found.items():
-        least = needed.get(name.lower())
+    installed, needed = {name: _version(name) for name in PACKAGES}, _least_versions()
+    yield Finding("packages", PASSED, ", ".join(f"{name} {number}" for name, number in installed.items() if number is not None))
+    for name, number in installed.items():
+        least = needed.get(name.lower(), "")
+        fix = f"pip install '{name}{least and '>='}{least}'"
         if number is None:
-            yield Finding("packages", WARNING, f"{name} is not installed", f"pip install '{name}{'>=' + least if least else ''}'")
-        elif least is not None and _parts(number) < _parts(least):
-            yield Finding(
-                "packages", WARNING, f"{name} {number} is older than {least}, which nbtext needs", f"pip install '{name}>={least}'"
-            )
+            yield Finding("packages", WARNING, f"{name} is not installed", fix)
+        elif _parts(number) < _parts(least):
+            yield Finding("packages", WARNING, f"{name} {number} is older than {least}, which nbtext needs", fix)
 
 
 def _least_versions() -> dict[str, str]:
@@ -132,18 +129,21 @@ def _optional() -> Iterator[Finding]:
         yield Finding("optional", PASSED, f"{name} {number}" if number else f"{name} is not installed; only {purpose} needs it ({get})")
 
 
+_UTF_8 = ("utf-8", "utf8")
+
+_ASCII = ("ansi_x3.4-1968", "us-ascii", "646")
+"""The encodings of the locale C, which does not know the terminal."""
+
+
 def _locale() -> Finding:
     """Check how names of files, arguments and the terminal are encoded. Documents and output do not depend on it."""
     variable = next((f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "no locale is set")
     names, terminal = sys.getfilesystemencoding(), locale.getencoding()
     detail = f"{variable}; names and arguments {names}; documents as the model reads them; output utf-8 always"
-    if names.lower() not in ("utf-8", "utf8"):
-        return Finding(
-            "locale", WARNING, f"{detail}; words and labels outside ASCII are not understood as arguments",
-            "export LC_ALL=C.UTF-8, and unset PYTHONUTF8",
-        )  # fmt: skip
-    is_ascii = terminal.upper() in ("ANSI_X3.4-1968", "US-ASCII", "646")  # the locale C does not know the terminal
-    if terminal.lower() not in ("utf-8", "utf8") and not is_ascii and sys.stdout is not None and sys.stdout.isatty():
+    if names.lower() not in _UTF_8:
+        detail += "; words and labels outside ASCII are not understood as arguments"
+        return Finding("locale", WARNING, detail, "export LC_ALL=C.UTF-8, and unset PYTHONUTF8")
+    if terminal.lower() not in (*_UTF_8, *_ASCII) and sys.stdout is not None and sys.stdout.isatty():
         return Finding("locale", WARNING, f"{detail}; the terminal may expect {terminal}", "use a UTF-8 locale, or pipe through iconv")
     return Finding("locale", PASSED, detail)
 
@@ -199,12 +199,8 @@ def _folder(path: str) -> Iterator[Finding]:
     free, size = shutil.disk_usage(target.parent).free, target.stat().st_size if target.exists() else 0
     detail = f"{target.parent}: can be written, {free / 1e9:,.1f} GB free"
     if free < SPARE * size:
-        yield Finding(
-            "folder",
-            WARNING,
-            f"{detail}, the model takes {size / 1e9:,.1f} GB",
-            "make room: the old model stays until the new one is whole",
-        )
+        fix = "make room: the old model stays until the new one is whole"
+        yield Finding("folder", WARNING, f"{detail}, the model takes {size / 1e9:,.1f} GB", fix)
     else:
         yield Finding("folder", PASSED, detail)
     try:

@@ -233,19 +233,12 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
 
 
 @dataclass(frozen=True)
-class Temperature:
-    """The temperature of a model's calibration for a document of n known tokens, ``scale`` · n^``exponent``."""
-
-    scale: float
-    exponent: float
-
-
-@dataclass(frozen=True)
 class CalibrationOverview:
     """How posteriors were calibrated, and how good those of left-out documents were before and after, by name of the figure."""
 
     method: str
-    temperature: Temperature
+    temperature: dict[str, float]
+    """``scale`` and ``exponent``: scale · n^exponent for a document of n known tokens."""
     after: Mapping[str, float]
     before: Mapping[str, float]
     documents: int
@@ -328,7 +321,9 @@ def _calibration(model: TextClassifier) -> CalibrationOverview | None:
     calibration, judgement = model.learnt.calibration, model.learnt.judgement
     if judgement is None:
         return None
-    return CalibrationOverview(calibration_method(model.parameters), Temperature(calibration.scale, calibration.exponent), **judgement)
+    return CalibrationOverview(
+        calibration_method(model.parameters), {"scale": calibration.scale, "exponent": calibration.exponent}, **judgement
+    )
 
 
 def _boundary(model: TextClassifier) -> dict[str, ClassBoundary] | None:

@@ -11,6 +11,7 @@ import numpy as np
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
 from nbtext.counts.categories import FORMS, category, is_category_of, shown
 from nbtext.counts.counting import analyzers
+from nbtext.counts.matrix import in_blocks
 from nbtext.errors import UsageError
 from nbtext.selection import CELLS_AT_ONCE, Ranking, mutual_information, rank
 from nbtext.text.analyzer import UNKNOWN
@@ -19,7 +20,7 @@ from nbtext.text.ngrams import ANYTHING, with_ngrams
 from nbtext.text.stemming import stemmer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
     Forms = list[tuple[str, int]]
-
-
-def in_blocks(numbers: Whole, n_columns: int, cells: int) -> Iterator[Whole]:
-    """Yield the numbers in consecutive blocks: a table with a row for each and ``n_columns`` columns has at most ``cells`` cells, or one row."""
-    step = max(cells // max(n_columns, 1), 1)
-    return (numbers[begin : begin + step] for begin in range(0, numbers.size, step))
 
 
 def class_number(model: TextClassifier, label: str) -> int:

@@ -13,9 +13,8 @@ import numpy as np
 from nbtext.classifiers.base import TermProbabilities
 from nbtext.counts.categories import FORMS, is_category_of
 from nbtext.counts.documents import MOST_TERMS
-from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.counts.matrix import CELLS_AT_ONCE, in_blocks
 from nbtext.errors import ModelError, UsageError, counted
-from nbtext.inspection.terms import in_blocks
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:

@@ -152,7 +152,7 @@ def _boundary(overview: Overview) -> dict[str, str]:
 def _calibration(calibration: CalibrationOverview | None) -> str:
     if calibration is None:
         return "none"
-    scale, exponent = calibration.temperature.scale, calibration.temperature.exponent
+    scale, exponent = calibration.temperature["scale"], calibration.temperature["exponent"]
     temperature = f"{scale:.4g}" + (f" · n^{exponent:.4g}, n the document's known tokens" if exponent else "")
     return f"{calibration.method}: temperature {temperature}"
 
