@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.stats import t as student
 
-from nbtext.evaluation.learning_curves import LARGEST_EXPONENT, fit_power_laws, forecast, small_sample_factor, weights_of_sizes
+from nbtext.evaluation.learning_curves import STEEPEST_EXPONENT, fit_power_laws, forecast, small_sample_factor, weights_of_sizes
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap
 from tests.budget import examples, rounds
 
@@ -53,14 +53,14 @@ def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list
     found = fit_power_laws(PLACES, e[np.newaxis], w)
     assert found.a[0] >= 0
     assert found.b[0] >= 0
-    assert 0 < found.c[0] <= LARGEST_EXPONENT
+    assert 0 < found.c[0] <= STEEPEST_EXPONENT
 
     def residuals(x: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.sqrt(w) * (law(PLACES / found.unit, *x) - e))
 
     least = float(np.square(residuals(np.array([found.a[0], found.b[0], found.c[0]]))).sum())
     for start in ((0.1, 0.1, 0.1), (0.1, 0.1, 1.0), (0.1, 0.01, 1.9)):
-        other = least_squares(residuals, start, bounds=([0, 0, LARGEST_EXPONENT / 100], [np.inf, np.inf, LARGEST_EXPONENT]))
+        other = least_squares(residuals, start, bounds=([0, 0, STEEPEST_EXPONENT / 100], [np.inf, np.inf, STEEPEST_EXPONENT]))
         assert least <= 2 * other.cost * (1 + 1e-6) + 1e-9
 
 

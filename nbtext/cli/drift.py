@@ -1,4 +1,4 @@
-"""`nbtext drift`: how what is classified moves away from what the model was trained on."""
+"""`nbtext drift`: show how far new documents are from those of training."""
 
 from __future__ import annotations
 

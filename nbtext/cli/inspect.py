@@ -1,4 +1,4 @@
-"""`nbtext inspect`: what is in a model."""
+"""`nbtext inspect`: show what is in a model."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class FigureDrift(NamedTuple):
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether the difference is taken for real."""
+        """True if the difference is taken for real."""
         return self.chance < MORE_THAN_CHANCE
 
 

@@ -67,8 +67,7 @@ def suspects(
             log_odds = of_suggested - of_label
         kept = block.known & (log_odds > min_log_odds)
         parts.append(Suspects(block.rows, block.classes, suggested, log_odds, np.exp(of_suggested)).at(kept))
-    columns: list[NDArray[Any]] = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    found = Suspects(*columns)
+    found = Suspects(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     return found.at(np.lexsort((found.rows, -found.log_odds)))
 
 

@@ -166,10 +166,10 @@ def _figures(subsets: Subsets, parameters: Mapping[str, Any], training: Mask, te
     return accuracy_and_macro_f1(Cells(truth, answers, np.ones(truth.size, np.int64)), subsets.statistics.n_classes)
 
 
-LARGEST_EXPONENT = 2.0
+STEEPEST_EXPONENT = 2.0
 """Curves of classifiers have exponents between about 0.1 and 1."""
 
-EXPONENTS = np.linspace(LARGEST_EXPONENT / 100, LARGEST_EXPONENT, 100)
+EXPONENTS = np.linspace(STEEPEST_EXPONENT / 100, STEEPEST_EXPONENT, 100)
 """Tried first; the best is then refined between its neighbours."""
 
 REFINEMENTS = 40
@@ -185,7 +185,7 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 class PowerLaws(NamedTuple):
-    """error(n) = a + b (n / unit)^(−c): a law for each curve, all of shape (n_curves,); a, b ≥ 0 and 0 < c ≤ `LARGEST_EXPONENT`."""
+    """error(n) = a + b (n / unit)^(−c): a law for each curve, all of shape (n_curves,); a, b ≥ 0 and 0 < c ≤ `STEEPEST_EXPONENT`."""
 
     a: Floats
     b: Floats

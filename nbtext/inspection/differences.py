@@ -1,4 +1,4 @@
-"""How two models differ in themselves, without a document: settings, classes, and the terms whose probability in a class changed most."""
+"""Compare two models without documents: settings, classes, and the terms whose probability in a class changed most."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Change(Generic[Value]):
 
 @dataclass(frozen=True)
 class CameAndWent(Generic[Value]):
-    """What only the new model has and what only the old one has."""
+    """Items of the new model only, and items of the old model only."""
 
     came: Value
     went: Value
@@ -55,12 +55,12 @@ class ClassChange(Change[ClassSize]):
 
 @dataclass(frozen=True)
 class Differences:
-    """What differs between two models; settings, sizes and attributes that are equal are left out."""
+    """The differences between two models; settings, sizes and attributes that are equal are left out."""
 
     identical: bool
     """Both would be the same file, except for the versions that wrote them."""
     settings: dict[str, Change[object]]
-    """Of training and of reading."""
+    """Settings of training and of reading."""
     written_by: dict[str, Change[str]]
     stop_words: CameAndWent[list[str]]
     sizes: dict[str, Change[float]]
@@ -85,7 +85,7 @@ class TermChange(NamedTuple):
 
 
 class VocabularyChange(NamedTuple):
-    """How far language models changed, and by which terms."""
+    """The change of language models, and the terms that it comes from."""
 
     divergence: dict[str, float]
     """Of each class that is in both models, in nats."""

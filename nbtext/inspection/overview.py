@@ -1,4 +1,4 @@
-"""What is in a model: its sizes, settings and classes; how well it fits its counts, how well it foresees texts, which classes are alike."""
+"""Describe a model: sizes, settings and classes; its fit to its counts; its perplexity on held-out texts; the similarity of its classes."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Criteria:
-    """How well a model fits its counts, in nats; infinite where something impossible has occurred."""
+    """The fit of a model to its counts, in nats; infinite where something impossible has occurred."""
 
     evidence: float | None
-    """Of the counts of all classes and of the labels; without these where they have none. None where the counts have none."""
+    """Of all counts and labels; of the counts alone if the labels have none; None if the counts have none."""
     evidence_of_labels: float | None
     """None for an empirical class prior: it is maximum likelihood and has none."""
     evidence_of_classes: dict[str, float] | None
@@ -86,7 +86,7 @@ class ClassPerplexity:
     unknown: int
     """Tokens that the model does not know."""
     log_likelihood: float
-    """In nats."""
+    """Of all tokens, in nats."""
     perplexity: float
     """Infinite where the text is impossible, nan without tokens."""
 
@@ -143,7 +143,7 @@ class ClassPair:
 
 @dataclass(frozen=True)
 class Similarity:
-    """How far apart the language models of classes are."""
+    """The distances between the language models of classes."""
 
     classes: list[str]
     left_out: int
@@ -169,7 +169,7 @@ def similarity(model: TextClassifier, labels: Sequence[str] = ()) -> Similarity:
 
 
 MOST_CATEGORIES = 100
-"""Of a categorical attribute that are listed: those with most documents."""
+"""Categories of an attribute that are listed: those with most documents."""
 
 
 @dataclass(frozen=True)
@@ -196,10 +196,10 @@ class CategoriesOverview:
     classes: dict[str, dict[str, dict[str, float]]]
 
 
-Attributes = dict[str, AttributeOverview | CategoriesOverview]
+AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]
 
 
-def attributes_overview(model: TextClassifier) -> Attributes:
+def attributes_overview(model: TextClassifier) -> AttributeOverviews:
     """Return each attribute by name; empty for a model of texts alone."""
     from nbtext.classifiers.attributed import AttributedClassifier
 
@@ -207,7 +207,7 @@ def attributes_overview(model: TextClassifier) -> Attributes:
     if not isinstance(classifier, AttributedClassifier):
         return {}
     names, counts, numbers = model.statistics.attributes, classifier.counts, classifier.numbers
-    found: Attributes = {
+    found: AttributeOverviews = {
         name: _categories(model, attribute) for name, attribute in zip(names.categorical, classifier.categorical, strict=True)
     }
     for place, name in enumerate((*names.counts, *names.numeric)):
@@ -234,7 +234,7 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
 
 @dataclass(frozen=True)
 class CalibrationOverview:
-    """How posteriors were calibrated, and how good those of left-out documents were before and after, by name of the figure."""
+    """The calibration of posteriors, and figures of those of left-out documents before and after it, by name."""
 
     method: str
     temperature: dict[str, float]
@@ -283,7 +283,7 @@ class Overview:
     terms_with_own_smoothing: int
     calibration: CalibrationOverview | None
     boundary: dict[str, ClassBoundary] | None
-    attributes: Attributes
+    attributes: AttributeOverviews
     sample: SampleOverview
     training: Mapping[str, Any]
     reading: Mapping[str, Any]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Forms = list[tuple[str, int]]
 
 
-def class_number(model: TextClassifier, label: str) -> int:
+def class_index(model: TextClassifier, label: str) -> int:
     """Return the number of a class; raise `UsageError` if the model has none of that name."""
     if label not in model.classes_:
         raise UsageError(f"the model has no class {label!r}", hint="nbtext inspect shows its classes")
@@ -106,7 +106,7 @@ def as_words(model: TextClassifier, terms: Sequence[int]) -> list[str]:
 
 @dataclass(frozen=True)
 class ProbabilityMeaning:
-    """What the shown probabilities of terms are probabilities of."""
+    """The meaning of the probabilities shown for terms."""
 
     symbol: str
     """As in `docs/mathematics.md`."""
@@ -129,7 +129,7 @@ class TermInClass:
 
 @dataclass(frozen=True)
 class TermDetails:
-    """What a model knows of a term."""
+    """The counts and probabilities of a term in a model."""
 
     term: str
     forms: dict[str, int]
@@ -246,7 +246,7 @@ class ClassTerms(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassSize:
-    """How large a class is."""
+    """The size of a class."""
 
     documents: int
     tokens: int
@@ -277,7 +277,7 @@ def class_size(model: TextClassifier, number: int) -> tuple[int, int, float]:
 
 def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dict[str, ClassDetails]:
     """Return each class with its ``top`` terms by each of `MEASURES`; raise `UsageError` for a class that the model does not have."""
-    classes = np.array([class_number(model, label) for label in labels], np.int64)
+    classes = np.array([class_index(model, label) for label in labels], np.int64)
     models, prior, probabilities = model.language_models, model.prior, term_probabilities(model)
     meaning = ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 

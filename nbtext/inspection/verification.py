@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NOT_LOOKED_AT = "not looked at"
 
 SUM_TOLERANCE = 1e-6
-"""How far a sum of probabilities may be from 1."""
+"""Largest distance of a sum of probabilities from 1."""
 
 
 class Check(NamedTuple):
@@ -215,5 +215,5 @@ def _places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> Whole:
 
 
 def _are_distributions(shares: NDArray[np.float64]) -> bool:
-    """Return whether every row holds probabilities that sum to 1."""
+    """Return True if every row holds probabilities that sum to 1."""
     return bool(np.all(shares >= 0)) and bool(np.all(np.abs(shares.sum(axis=-1) - 1) < SUM_TOLERANCE))

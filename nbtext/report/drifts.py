@@ -1,4 +1,4 @@
-"""The drift of runs from training: a history for people, and a record of a run for JSON."""
+"""Show the drift of runs from training: as a history for people, and as a record of a run for JSON."""
 
 from __future__ import annotations
 

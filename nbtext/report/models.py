@@ -1,4 +1,4 @@
-"""What is in a model, for people; its checks, and those of the installation, also as JSON; and documents drawn from a model."""
+"""Print a model for people; its checks, and those of the installation, also as JSON; and documents drawn from a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from nbtext.inspection.generation import Generated
     from nbtext.inspection.health import Finding
-    from nbtext.inspection.overview import Attributes, CalibrationOverview, ClassPerplexity, Criteria, Overview, Perplexities, Similarity
+    from nbtext.inspection.overview import (
+        AttributeOverviews,
+        CalibrationOverview,
+        ClassPerplexity,
+        Criteria,
+        Overview,
+        Perplexities,
+        Similarity,
+    )
     from nbtext.inspection.verification import Check
 
 
@@ -162,7 +170,7 @@ def _settings(values: Mapping[str, Any]) -> str:
                      for name, value in values.items() if value is not None)  # fmt: skip
 
 
-def print_attributes(attributes: Attributes) -> None:
+def print_attributes(attributes: AttributeOverviews) -> None:
     """Print the result of `nbtext.inspection.overview.attributes_overview`, a table for each attribute."""
     for name, attribute in attributes.items():
         rows = [(label, _cells(of_class)) for label, of_class in attribute.classes.items()]

@@ -1,4 +1,4 @@
-"""Terms for people: of words, of classes, and those that changed between two models; and ranked terms in every form."""
+"""Print terms for people: of words, of classes, and those that changed between two models; and ranked terms in every form."""
 
 from __future__ import annotations
 
