@@ -15,7 +15,7 @@ from nbtext.cli.progress import is_wanted, watched
 from nbtext.corpus.directory import listed_paths
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus, resolve_format
-from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, counted
+from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, counted, listed
 from nbtext.settings import INPUT, READING
 from nbtext.store.atomic import check_replaceable
 
@@ -101,7 +101,7 @@ class Corpus:
             self._messages.notice(f"not valid UTF-8 and read as Windows-1252: {counted(self._notices.transcoded, 'document')}")
         if self._notices.unlabelled:
             files = self._notices.unlabelled
-            self._messages.notice(f"{files[0]}{' and others' if len(files) > 1 else ''}: in no class directory, left out")
+            self._messages.notice(f"{listed(files, 1)}: in no class directory, left out")
 
 
 def _fatal(identity: str, problem: DocumentError) -> DocumentError:

@@ -10,7 +10,7 @@ import click
 from nbtext.cli import options as suggestions
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import WholeNumber, given, messages, messages_options, model_option, output_option, reading_options
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import ModelError, UsageError, listed
 from nbtext.settings import READING
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _perplexities(model: TextClassifier, options: dict[str, Any], say: Messages)
     found = perplexities(model, ((document.label or "", document.text) for document in documents.readable()))
     documents.say_notices()
     if unknown := list(found.unknown_labels):
-        say.warn(f"the model does not know the labels {', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}")
+        say.warn(f"the model does not know the labels {listed(unknown, SHOWN)}")
     return found
 
 
