@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from nbtext.inspection.overview import ClassPair
 from nbtext.inspection.terms import ClassSize, TermValue
-from nbtext.report.forms import csv_line, json_line, json_values, number, tsv, visible
+from nbtext.metrics.results import json_values
+from nbtext.report.forms import csv_line, json_line, tsv, visible
+from nbtext.report.numbers import number
 
 anything = st.text(st.characters(exclude_categories=()))
 """Any text, bytes that are no text (surrogates) included."""

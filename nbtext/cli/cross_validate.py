@@ -22,13 +22,14 @@ from nbtext.cli.options import (
     suggest_files,
     training_options,
 )
-from nbtext.errors import counted
+from nbtext.errors import counted, listed
 
 if TYPE_CHECKING:
     from nbtext.cli.jobs import Counted
     from nbtext.cli.messages import Messages
     from nbtext.decision import DecisionRule
-    from nbtext.evaluation.cross_validation import Folds, HeldOutEvaluation
+    from nbtext.evaluation.cross_validation import Folds, FoldsResult, HeldOutEvaluation
+    from nbtext.metrics.results import EvaluationResult
 
 FOLDS = 10
 OF_FOLDS = ("folds", "repeats", "seed", "group_column", "time_column")
@@ -99,30 +100,28 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     of_corpus = counted_corpus(paths, options, say, columns)
     classes = list(of_corpus.statistics.classes)
     asked = gates(options, n_classes=len(classes), with_costs=with_costs)
-    summary, judged = _judge(of_corpus, options, say, decision_rule(options, classes, say))
+    result, folds, judged = _judge(of_corpus, options, say, decision_rule(options, classes, say))
     if predictions is not None:
         _write_predictions(predictions, judged, of_corpus)
     of_corpus.source.say_notices()
-    _warn_of_unknown(summary, say)
-    _print(summary, output)
-    return finish(asked, summary, say)
+    _warn_of_unknown(result, say)
+    _print(result, folds, output)
+    return finish(asked, result, say)
 
 
 def _judge(
     of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule
-) -> tuple[dict[str, Any], list[HeldOutEvaluation]]:
-    """All figures, and the documents judged in each repeat."""
+) -> tuple[EvaluationResult, FoldsResult | None, list[HeldOutEvaluation]]:
+    """Return all figures, those of the folds unless one document is left out at a time, and the documents judged in each repeat."""
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.cross_validation import cross_validate, evaluate_leave_one_out
 
     if options["leave_one_out"]:
         held_out = evaluate_leave_one_out(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, rule)
-        summary = held_out.summary()
-        return {**summary, "folds": {"method": "leave-one-out", "n": summary["n"], "repeats": 1}}, [held_out]
+        return held_out.result(), None, [held_out]
     folds, division = _folds(of_corpus, options, say)
     validation = cross_validate(Subsets(of_corpus.statistics, of_corpus.documents), of_corpus.parameters, folds, rule)
-    summary = validation.summary()
-    return {**summary, "folds": {**division, **summary["folds"]}}, validation.repeats
+    return validation.result(), validation.folds_result(**division), validation.repeats
 
 
 def _write_predictions(path: str, judged: list[HeldOutEvaluation], of_corpus: Counted) -> None:
@@ -133,12 +132,11 @@ def _write_predictions(path: str, judged: list[HeldOutEvaluation], of_corpus: Co
     replace_file(path, lambda file: file.writelines(prediction_lines(predictions, of_corpus.names, of_corpus.statistics.classes)))
 
 
-def _warn_of_unknown(summary: dict[str, Any], say: Messages) -> None:
-    if unknown := summary["unknown_labels"]:
-        names = f"{', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}"
-        documents = sum(summary["unknown_documents"].values())
+def _warn_of_unknown(result: EvaluationResult, say: Messages) -> None:
+    if unknown := result.unknown_labels:
+        documents = sum(result.unknown_documents.values())
         say.warn(
-            f"without another document of their class to learn from: {counted(documents, 'document')}, counted as mistakes; of {names}"
+            f"without another document of their class to learn from: {counted(documents, 'document')}, counted as mistakes; of {listed(unknown, SHOWN)}"
         )
 
 
@@ -161,18 +159,20 @@ def _folds(of_corpus: Counted, options: dict[str, Any], say: Messages) -> tuple[
     statistics = of_corpus.statistics
     small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < n_folds]
     if small:
-        names = f"{', '.join(small[:SHOWN])}{' and others' if len(small) > SHOWN else ''}"
-        say.warn(f"classes with fewer documents than there are folds: {names}")
+        say.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
     return made, {"method": "stratified", "seed": seed}
 
 
-def _print(summary: dict[str, Any], output: str | None) -> None:
+def _print(result: EvaluationResult, folds: FoldsResult | None, output: str | None) -> None:
     if output == "json":
+        from nbtext.metrics.results import json_values
         from nbtext.report.forms import json_line
 
-        sys.stdout.write(json_line(summary))
+        of_folds = {"method": "leave-one-out", "n": result.n, "repeats": 1} if folds is None else json_values(folds)
+        sys.stdout.write(json_line({**json_values(result), "folds": of_folds}))
     else:
         from nbtext.report.evaluations import print_evaluation, print_folds
 
-        print_evaluation(summary)
-        print_folds(summary["folds"])
+        print_evaluation(result)
+        if folds is not None:
+            print_folds(folds)

@@ -58,7 +58,7 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
       nbtext drift drift.log --output jsonl
     """
     from nbtext.evaluation.drift_log import newest_of_model, pool_runs, read_history, runs_since
-    from nbtext.report.drifts import print_history, run_record
+    from nbtext.report.comparisons import print_history, run_record
     from nbtext.report.forms import json_line
 
     say = messages(options)

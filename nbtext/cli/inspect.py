@@ -81,7 +81,8 @@ def command(model_path: str, top: int, verify: bool, output: str | None, **optio
     parts = _parts(model, top, options, say)
     if output == "json":
         from nbtext.inspection.overview import overview
-        from nbtext.report.forms import json_line, json_values
+        from nbtext.metrics.results import json_values
+        from nbtext.report.forms import json_line
 
         sys.stdout.write(json_line({**json_values(overview(model, top)), **json_values(parts)}))
     elif parts:

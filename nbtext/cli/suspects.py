@@ -57,7 +57,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     from nbtext.cli.corpus import corpus_paths
     from nbtext.cli.jobs import counted_corpus
     from nbtext.evaluation.label_errors import suspects
-    from nbtext.report.comparisons import Suspect, write_suspects
+    from nbtext.report.comparisons import write_suspects
 
     say = messages(options)
     if options["top"] is not None:
@@ -67,14 +67,8 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     form = "print0" if options["print0"] else "paths" if options["paths"] else output or ("table" if sys.stdout.isatty() else "tsv")
     safe = require_csv(options, form)
     of_corpus = counted_corpus(corpus_paths(corpus, options), options, say)
-    classes = of_corpus.statistics.classes
     found = suspects(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, options["min_log_odds"])
-    rows = zip(*(column[: options["limit"]].tolist() for column in found), strict=True)
     of_corpus.source.say_notices()
-    write_suspects(
-        (Suspect(of_corpus.names[row], classes[label], classes[other], odds, p) for row, label, other, odds, p in rows),
-        form,
-        safe_cells=safe,
-    )
+    write_suspects(found.named(of_corpus.names, of_corpus.statistics.classes, options["limit"]), form, safe_cells=safe)
     say.notice(f"more probable in another class than in their own: {counted(found.rows.size, 'document')} of {len(of_corpus.names):,}")
     return say.finish()

@@ -22,7 +22,7 @@ from nbtext.cli.options import (
     training_options,
 )
 from nbtext.cli.writing import writing_options
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, listed
 from nbtext.settings import TRAINING, checked
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nbtext.cli.jobs import Counted
     from nbtext.cli.messages import Messages
     from nbtext.counts.corpus_counts import Subsets
-    from nbtext.evaluation.search import Division, Trial
+    from nbtext.evaluation.search import Division, SearchResult, Trial
     from nbtext.settings import Parameter
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
@@ -107,7 +107,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
         )
     trials, of_corpus, source = _search(settings, paths, options, say, criterion, division)
     _save(settings[trials[0].place], of_corpus, model_path, options, say)
-    _print(_summary(settings, trials, criterion, division, of_corpus, model_path), output)
+    _print(_result(settings, trials, criterion, division, of_corpus, model_path), output)
     source.say_notices()
     return say.finish()
 
@@ -207,9 +207,7 @@ def _warn_of_small_classes(of_corpus: Counted, by: str, division: Division, say:
     sizes = zip(statistics.classes, statistics.class_documents.tolist(), strict=True)
     small = [label for label, size in sizes if size < division.folds]
     if small and by == "cross-validation":
-        say.warn(
-            f"classes with fewer documents than there are folds: {', '.join(small[:SHOWN])}{' and others' if len(small) > SHOWN else ''}"
-        )
+        say.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
 
 
 def _save(best: Setting, of_corpus: Counted, model_path: str, options: dict[str, Any], say: Messages) -> None:
@@ -226,15 +224,12 @@ def _save(best: Setting, of_corpus: Counted, model_path: str, options: dict[str,
     say.notice(f"{model_path}: {model.describe()}")
 
 
-def _summary(
-    settings: list[Setting], trials: list[Trial], by: str, division: Division, of_corpus: Counted, model_path: str
-) -> dict[str, Any]:
-    divided = {"folds": division.folds, "seed": division.seed} if by == "cross-validation" else {}
-    ranked = [
-        {"rank": rank, "setting": {_spelt(name): _shown(text) for name, text in settings[trial.place].texts.items()}, **trial.figures}
-        for rank, trial in enumerate(trials, 1)
-    ]
-    return {"by": by, **divided, "documents": len(of_corpus.documents), "model": model_path, "best": ranked[0], "settings": ranked}
+def _result(settings: list[Setting], trials: list[Trial], by: str, division: Division, of_corpus: Counted, model_path: str) -> SearchResult:
+    from nbtext.evaluation.search import RankedTrial, SearchResult
+
+    texts = [{_spelt(name): _shown(text) for name, text in settings[trial.place].texts.items()} for trial in trials]
+    ranked = (RankedTrial(rank, text, trial.figures) for rank, (text, trial) in enumerate(zip(texts, trials, strict=True), 1))
+    return SearchResult(by, division if by == "cross-validation" else None, len(of_corpus.documents), model_path, tuple(ranked))
 
 
 def _spelt(name: str) -> str:
@@ -245,12 +240,12 @@ def _shown(text: str | None) -> str:
     return "none" if text is None else text
 
 
-def _print(summary: dict[str, Any], output: str | None) -> None:
+def _print(result: SearchResult, output: str | None) -> None:
     if output == "json":
         from nbtext.report.forms import json_line
 
-        sys.stdout.write(json_line(summary))
+        sys.stdout.write(json_line(result.to_dict()))
     else:
         from nbtext.report.comparisons import print_trials
 
-        print_trials(summary)
+        print_trials(result)

@@ -12,7 +12,7 @@ statistical learning (2009), sections 7.10.1 and 7.10.2, for choosing terms insi
 from __future__ import annotations
 
 import heapq
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +27,7 @@ from nbtext.evaluation.judging import uniform_where_impossible
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, cells_of, f1, macro, outcomes
+from nbtext.metrics.results import IF_KNOWN, json_values
 from nbtext.model.training import classifier, learn, needs_documents, needs_sample
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import Cells
+    from nbtext.metrics.results import EvaluationResult
     from nbtext.model.training import Learnt
 
     Floats = NDArray[np.float64]
@@ -201,12 +204,16 @@ class HeldOutEvaluation:
         self._unknown += np.bincount(block.classes[~known], minlength=self._unknown.size)
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
-        """Return the summary of `Evaluation`; ``unknown_documents`` are those of a class without training documents."""
-        summary = self.evaluation.summary(bootstrap)
+        """Return `result` as JSON has it."""
+        summary: dict[str, Any] = json_values(self.result(bootstrap))
+        return summary
+
+    def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:  # noqa: B008 - immutable
+        """Return the figures; ``unknown_documents`` are those of a class without training documents."""
+        result = self.evaluation.result(bootstrap)
         unknown = {self._classes[k]: int(self._unknown[k]) for k in np.flatnonzero(self._unknown).tolist()}
-        if unknown:
-            summary["known"] = self._of_known.summary(Bootstrap(0))["known"]
-        return {**summary, "unknown_labels": list(unknown), "unknown_documents": unknown}
+        known = self._of_known.result(Bootstrap(0)).known if unknown else result.known
+        return replace(result, known=known, unknown_labels=tuple(unknown), unknown_documents=unknown)
 
     def predictions(self) -> list[Prediction]:
         """Return the answers to all documents, in the order of the corpus."""
@@ -284,6 +291,30 @@ class FoldFigures:
     macro_f1: float
 
 
+class FoldSpread(NamedTuple):
+    """Mean and standard deviation (n − 1) of a figure over folds."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True)
+class FoldsResult:
+    """How a corpus was divided, and the figures of each fold."""
+
+    method: str | None = field(metadata=IF_KNOWN)
+    column: str | None = field(metadata=IF_KNOWN)
+    """Of groups or times."""
+    seed: int | None = field(metadata=IF_KNOWN)
+    repeats: int
+    n: int
+    """Folds of one repeat."""
+    accuracy: FoldSpread
+    macro_f1: FoldSpread
+    each: tuple[FoldFigures, ...]
+    """With six digits of the smoothing."""
+
+
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
     """The documents judged, pooled and for each repeat, and the figures of every fold."""
@@ -293,23 +324,35 @@ class CrossValidation:
     folds: list[FoldFigures]
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
-        """Return the summary of `HeldOutEvaluation`, pooled, with mean and standard deviation over folds and each fold under ``folds``.
+        """Return `result` as JSON has it, with `folds_result` under ``folds``."""
+        return {**json_values(self.result(bootstrap)), "folds": json_values(self.folds_result())}
+
+    def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:  # noqa: B008 - immutable
+        """Return the figures pooled over folds and repeats.
 
         A document that is judged in every repeat is still one document, so with repeats the ends of the intervals are means over repeats.
         """
-        summaries = [repeat.summary(bootstrap) for repeat in self.repeats]
-        pooled = summaries[0]
-        if len(summaries) > 1:
-            pooled = self.pooled.summary(Bootstrap(0))
-            pooled["intervals"] = _mean_intervals([summary["intervals"] for summary in summaries])
-            for label, figures in pooled["per_class"].items():
-                figures["intervals"] = _mean_intervals([summary["per_class"][label]["intervals"] for summary in summaries])
-            for number, reliability_bin in enumerate(pooled["reliability"]):
-                ends = [summary["reliability"][number]["interval"] for summary in summaries]
-                reliability_bin["interval"] = _mean_intervals([{"bin": pair} for pair in ends if pair]).get("bin")
-        each = [{**asdict(fold), "smoothing": float(f"{fold.smoothing:.6g}")} for fold in self.folds]
-        spread = {name: _spread([fold[name] for fold in each]) for name in ("accuracy", "macro_f1")}
-        return {**pooled, "folds": {"repeats": len(summaries), "n": len(self.folds) // len(summaries), **spread, "each": each}}
+        results = [repeat.result(bootstrap) for repeat in self.repeats]
+        if len(results) == 1:
+            return results[0]
+        pooled = self.pooled.result(Bootstrap(0))
+        per_class = {
+            label: replace(figures, intervals=_mean_intervals([result.per_class[label].intervals for result in results]))
+            for label, figures in pooled.per_class.items()
+        }
+        bins = []
+        for number, part in enumerate(pooled.reliability):
+            ends = [result.reliability[number].interval for result in results]
+            bins.append(replace(part, interval=_mean_intervals([{"bin": pair} for pair in ends if pair]).get("bin")))
+        intervals = _mean_intervals([result.intervals for result in results])
+        return replace(pooled, intervals=intervals, per_class=per_class, reliability=tuple(bins))
+
+    def folds_result(self, method: str | None = None, column: str | None = None, seed: int | None = None) -> FoldsResult:
+        """Return mean and standard deviation over folds and the figures of each; the arguments say how the corpus was divided."""
+        n_repeats = len(self.repeats)
+        spread = (_spread([fold.accuracy for fold in self.folds]), _spread([fold.macro_f1 for fold in self.folds]))
+        each = tuple(replace(fold, smoothing=float(f"{fold.smoothing:.6g}")) for fold in self.folds)
+        return FoldsResult(method, column, seed, n_repeats, len(self.folds) // n_repeats, *spread, each)
 
 
 def cross_validate(
@@ -345,12 +388,11 @@ def accuracy_and_macro_f1(cells: Cells, n_classes: int) -> tuple[float, float]:
     return float(accuracy(table)), float(macro(f1(table), table))
 
 
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    """Return the mean and standard deviation (n − 1) of a figure over folds."""
-    return {"mean": float(np.mean(values)), "sd": float(np.std(values, ddof=1)) if len(values) > 1 else 0.0}
+def _spread(values: Sequence[float]) -> FoldSpread:
+    return FoldSpread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
 
 
-def _mean_intervals(intervals: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, list[float]]:
+def _mean_intervals(intervals: Sequence[Mapping[str, Interval]]) -> dict[str, Interval]:
     """Return the mean of each end of the intervals that every repeat has."""
     names = [name for name in (intervals[0] if intervals else ()) if all(name in interval for interval in intervals)]
-    return {name: np.mean([interval[name] for interval in intervals], axis=0).tolist() for name in names}
+    return {name: tuple(np.mean([interval[name] for interval in intervals], axis=0).tolist()) for name in names}

@@ -14,7 +14,7 @@ from nbtext.evaluation.cross_validation import leave_one_out_blocks, stratified_
 from nbtext.model.training import class_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 
 FOLDS_OF_OTHERS = 10
 """For classifiers that cannot leave out one document at a time."""
+
+
+class Suspect(NamedTuple):
+    """A document that may have the wrong label."""
+
+    id: str
+    label: str
+    suggested: str
+    """The most probable of the other classes."""
+    log_odds: float
+    """Of the suggested class against the label, in nats; infinite if the label is impossible."""
+    probability: float
+    """p(suggested | d)."""
 
 
 class Suspects(NamedTuple):
@@ -40,6 +53,11 @@ class Suspects(NamedTuple):
     """log p(suggested | d) − log p(label | d) under the model of all other documents, in nats."""
     probabilities: NDArray[np.float64]
     """p(suggested | d)."""
+
+    def named(self, names: Sequence[str], classes: Sequence[str], limit: int | None = None) -> Iterator[Suspect]:
+        """Yield the documents, at most ``limit``, by their names and the names of their classes."""
+        for row, label, suggested, log_odds, probability in zip(*(column[:limit].tolist() for column in self), strict=True):
+            yield Suspect(names[row], classes[label], classes[suggested], log_odds, probability)
 
     def at(self, places: NDArray[np.bool_] | NDArray[np.int64]) -> Suspects:
         """Return some of the documents."""

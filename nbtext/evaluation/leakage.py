@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from nbtext.counts.matrix import stacked
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import UsageError
-from nbtext.metrics.evaluation import proper_scores, slice_figures
+from nbtext.metrics.evaluation import probability_result, slice_result
+from nbtext.metrics.results import SliceResult
 from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
@@ -31,6 +33,48 @@ EXAMPLES = 20
 """Leaked documents that the figures name."""
 
 
+class LeakExample(NamedTuple):
+    """A test document and a training document that are the same, or nearly."""
+
+    id: str
+    training_id: str
+    similarity: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class OthersResult(SliceResult):
+    """Figures of the test documents that are not in the training corpus."""
+
+    log_loss: float | None
+    brier: float | None
+
+
+@dataclass(frozen=True)
+class LeakResult:
+    """Numbers of test documents that are also in the training corpus."""
+
+    exact: int
+    near: int
+    threshold: float
+    """Similarity from which documents are near duplicates."""
+    examples: tuple[LeakExample, ...]
+    without: OthersResult | None
+    """Figures of the other documents; None if there are none."""
+
+    @property
+    def found(self) -> int:
+        """Exact and near duplicates."""
+        return self.exact + self.near
+
+
+class SampledLeakResult(NamedTuple):
+    """Numbers of test documents that the model's sample of its training documents can tell about, and of those that are in it."""
+
+    checked: int
+    found: int
+
+
 class LeakedDocuments(NamedTuple):
     """Test documents that are also in the training corpus."""
 
@@ -39,24 +83,18 @@ class LeakedDocuments(NamedTuple):
     duplicates: NearDuplicates
     """By their numbers in the two lists."""
 
-    def figures(self, evaluation: Evaluation) -> dict[str, Any]:
-        """Return their numbers, the first of them, and the figures of the other documents (None if there are none) from the evaluation of all."""
+    def result(self, evaluation: Evaluation) -> LeakResult:
+        """Return their numbers, the first of them, and the figures of the other documents from the evaluation of all."""
         test, training, similarities, exact = (column.tolist() for column in self.duplicates)
-        judged = evaluation.judged
-        left = np.ones(judged.n, np.bool_)
+        left = np.ones(evaluation.judged.n, np.bool_)
         left[self.duplicates.test_rows] = False
-        others = judged.of(left)
-        scores = {name: value if np.isfinite(value) else None for name, value in proper_scores(others).items()}
-        return {
-            "exact": sum(exact),
-            "near": len(exact) - sum(exact),
-            "threshold": THRESHOLD,
-            "examples": [
-                {"id": self.test_ids[row], "training_id": self.training_ids[partner], "similarity": similarity, "exact": is_exact}
-                for row, partner, similarity, is_exact in list(zip(test, training, similarities, exact, strict=True))[:EXAMPLES]
-            ],
-            "without": {**slice_figures(others, len(evaluation.classes)), **scores} if others.n else None,
-        }
+        others, without = evaluation.judged.of(left), None
+        if others.n:
+            scores = probability_result(others)
+            without = OthersResult(**vars(slice_result(others, len(evaluation.classes))), log_loss=scores.log_loss, brier=scores.brier)
+        pairs = list(zip(test, training, similarities, exact, strict=True))[:EXAMPLES]
+        examples = tuple(LeakExample(self.test_ids[row], self.training_ids[partner], *rest) for row, partner, *rest in pairs)
+        return LeakResult(sum(exact), len(exact) - sum(exact), THRESHOLD, examples, without)
 
 
 class LeakCheck:
@@ -109,13 +147,12 @@ class SampledLeakCheck:
             self._hashes.append(content_hashes([document.text for document in block]))
             yield from block
 
-    def figures(self) -> dict[str, int]:
-        """Return the number of test documents that the sample can tell about, and of those among them that the model was trained on."""
-        checked, found = sampled_leaks(np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound)
-        return {"checked": checked, "found": found}
+    def result(self) -> SampledLeakResult:
+        """Return the numbers for the test documents so far."""
+        return sampled_leaks(np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound)
 
 
-def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uint64], bound: int) -> tuple[int, int]:
+def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uint64], bound: int) -> SampledLeakResult:
     """Return the number of test documents that a bottom-k sample can tell about, and of those among them that are in its corpus.
 
     ``sample_hashes`` hold the hash of every document of the corpus below ``bound``; all there are if that is `LARGEST_HASH`. The share
@@ -123,4 +160,4 @@ def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uin
     """
     checked = test_hashes if bound == LARGEST_HASH else test_hashes[test_hashes < np.uint64(bound)]
     found = np.isin(checked, sample_hashes, kind="sort")  # numpy 2.0 fails where it tries a table for 64 bits
-    return checked.size, int(found.sum())
+    return SampledLeakResult(checked.size, int(found.sum()))

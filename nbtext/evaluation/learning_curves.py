@@ -56,6 +56,13 @@ class CurvePoint(NamedTuple):
     macro_f1_band: Interval
 
 
+class Forecasts(NamedTuple):
+    """The forecast of each figure."""
+
+    accuracy: Forecast
+    macro_f1: Forecast
+
+
 class LearningCurve(NamedTuple):
     """The points, smallest first, and forecasts for twice the documents of the corpus."""
 
@@ -64,17 +71,7 @@ class LearningCurve(NamedTuple):
     runs: int
     """Folds × repeats."""
     points: tuple[CurvePoint, ...]
-    accuracy: Forecast
-    macro_f1: Forecast
-
-    def summary(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        return {
-            "documents": self.documents,
-            "runs": self.runs,
-            "points": [point._asdict() for point in self.points],
-            "forecast": {"accuracy": self.accuracy._asdict(), "macro_f1": self.macro_f1._asdict()},
-        }
+    forecast: Forecasts
 
 
 class Resampling(NamedTuple):
@@ -123,7 +120,7 @@ def learning_curve(
     )
     bootstrap = Bootstrap(seed=resampling.seed)
     forecasts = (forecast(sizes, figures[..., figure], resampling.folds, n, 2 * n, bootstrap) for figure in range(2))
-    return LearningCurve(n, len(figures), points, *forecasts)
+    return LearningCurve(n, len(figures), points, Forecasts(*forecasts))
 
 
 WIDEST_RANGE = 128

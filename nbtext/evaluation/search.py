@@ -6,6 +6,7 @@ over-fitting in model selection and subsequent selection bias in performance eva
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,6 +60,32 @@ class Division(NamedTuple):
     seed: int = 0
 
 
+@dataclass(frozen=True)
+class RankedTrial:
+    """A setting, as its options are spelt, with its rank from 1 and its figures."""
+
+    rank: int
+    setting: Mapping[str, str]
+    figures: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The settings tried, best first; ``division`` is None for a criterion without folds, ``model`` the file of the best."""
+
+    by: str
+    division: Division | None
+    documents: int
+    model: str
+    trials: tuple[RankedTrial, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON has it: figures beside the setting, and the best setting once more."""
+        settings = [{"rank": trial.rank, "setting": trial.setting, **trial.figures} for trial in self.trials]
+        divided = {} if self.division is None else self.division._asdict()
+        return {"by": self.by, **divided, "documents": self.documents, "model": self.model, "best": settings[0], "settings": settings}
+
+
 def combinations(ranges: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Return every combination of values, the last parameter changing fastest; raise `UsageError` if there are more than `MOST_SETTINGS`."""
     number = int(np.prod([len(values) for values in ranges.values()], dtype=object)) if ranges else 1
@@ -102,15 +129,15 @@ def judge_setting(by: str, subsets: Subsets, parameters: Mapping[str, Any], divi
     """Return the figures of one setting over the whole corpus; raise `UsageError` as training does, or if the figure is not defined."""
     if by in OF_THE_SAME_COUNTS:
         return _of_counts(by, subsets, parameters)
+    spread = {}
     if by == "leave-one-out":
-        summary = evaluate_leave_one_out(subsets.statistics, subsets.documents, parameters).summary(Bootstrap(0))
+        result = evaluate_leave_one_out(subsets.statistics, subsets.documents, parameters).result(Bootstrap(0))
     else:
         folds = stratified_folds(subsets.documents.classes, division.folds, np.random.default_rng(division.seed).spawn(1)[0])
-        summary = cross_validate(subsets, parameters, [folds]).summary(Bootstrap(0))
-    figures = {name: summary[name] for name in ("accuracy", "macro_f1", "log_loss")}
-    if by == "cross-validation":
-        figures |= {f"{name}_sd": summary["folds"][name]["sd"] for name in ("accuracy", "macro_f1")}
-    return figures
+        validation = cross_validate(subsets, parameters, [folds])
+        result, of_folds = validation.result(Bootstrap(0)), validation.folds_result()
+        spread = {"accuracy_sd": of_folds.accuracy.sd, "macro_f1_sd": of_folds.macro_f1.sd}
+    return {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": result.log_loss, **spread}
 
 
 def _of_counts(by: str, subsets: Subsets, parameters: Mapping[str, Any]) -> dict[str, float | None]:

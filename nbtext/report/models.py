@@ -7,7 +7,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import counted
-from nbtext.report.forms import json_line, json_values, print_blank, print_lines, print_table, tsv, visible_on_terminal
+from nbtext.metrics.results import json_values
+from nbtext.report.forms import json_line, print_blank, print_lines, print_table, tsv, visible_on_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

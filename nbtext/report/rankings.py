@@ -8,7 +8,9 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import counted
+from nbtext.metrics.results import json_values
 from nbtext.report import forms as records
+from nbtext.report import numbers
 from nbtext.report.forms import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
@@ -62,9 +64,9 @@ def write_features(rows: Sequence[Feature], output: str, words: Sequence[str] | 
     columns = ("rank", "term", "score", "class", *(() if words is None else ("word",)))
     values = [(*row, *(() if words is None else (words[place],))) for place, row in enumerate(rows)]
     if output == "jsonl":
-        sys.stdout.writelines(records.json_line(records.json_values(dict(zip(columns, row, strict=True)))) for row in values)
+        sys.stdout.writelines(records.json_line(json_values(dict(zip(columns, row, strict=True)))) for row in values)
         return
-    texts = [(str(rank), safe(term), records.number(score), *map(safe, rest)) for rank, term, score, *rest in values]
+    texts = [(str(rank), safe(term), numbers.number(score), *map(safe, rest)) for rank, term, score, *rest in values]
     if output == "table":
         print_table(None, columns, texts, numeric=[0, 2])
         return
