@@ -17,7 +17,7 @@ from nbtext.report.numbers import figure, nats, number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbtext.explain.counterfactual import WhyNot
+    from nbtext.explain.counterfactual import Addition, Removal, WhyNot
     from nbtext.explain.explanation import Explained, Explanation, RuledOut
 
 LEVELS = (0.1, 1 / 3, 2 / 3)
@@ -300,14 +300,13 @@ def why_not_record(found: WhyNot) -> dict[str, Any]:
         made["error"] = str(found.problem)
     if found.why is not None:
         made["why"] = found.why
-    if found.removal is not None:
-        words, occurrences, smallest, probability = found.removal
-        change = {} if words is None else {"occurrences": occurrences, "probability": probability}
-        made["remove"] = {"words": words, **change, "smallest": smallest}
-    if found.addition is not None:
-        terms, smallest, probability = found.addition
-        listed = None if terms is None else [{"term": term, "count": times} for term, times in terms]
-        made["add"] = {"terms": listed, **({} if terms is None else {"probability": probability}), "smallest": smallest}
+    removal, addition = found.removal, found.addition
+    if removal is not None:
+        change = {} if removal.words is None else {"occurrences": removal.occurrences, "probability": removal.probability}
+        made["remove"] = {"words": removal.words, **change, "smallest": removal.smallest}
+    if addition is not None:
+        terms = None if addition.terms is None else [{"term": term, "count": times} for term, times in addition.terms]
+        made["add"] = {"terms": terms, **({} if terms is None else {"probability": addition.probability}), "smallest": addition.smallest}
     return made
 
 
@@ -321,25 +320,27 @@ def sentences(found: WhyNot) -> dict[str, str]:
     if found.why is not None:
         said["why not"] = REASONS[found.why]
     if found.removal is not None:
-        said["remove"] = _removal(*found.removal)
+        said["remove"] = _removal(found.removal)
     if found.addition is not None:
-        said["add"] = _addition(*found.addition)
+        said["add"] = _addition(found.addition)
     return said
 
 
-def _removal(words: tuple[str, ...] | None, occurrences: int, smallest: bool, probability: float | None) -> str:  # noqa: FBT001 - fields of a record
+def _removal(removal: Removal) -> str:
+    words = removal.words
     if words is None:
-        return "no words whose absence would do" if smallest else "no words were found whose absence would do; there may be some"
-    times = "" if occurrences == len(words) else f" ({counted(occurrences, 'occurrence')})"
-    kind = "the fewest words" if smallest else "perhaps not the fewest words"
-    return f"{', '.join(words)}{times}: {kind}; then {figure(probability, '')}"
+        return "no words whose absence would do" if removal.smallest else "no words were found whose absence would do; there may be some"
+    times = "" if removal.occurrences == len(words) else f" ({counted(removal.occurrences, 'occurrence')})"
+    kind = "the fewest words" if removal.smallest else "perhaps not the fewest words"
+    return f"{', '.join(words)}{times}: {kind}; then {figure(removal.probability, '')}"
 
 
-def _addition(terms: tuple[tuple[str, int], ...] | None, smallest: bool, probability: float | None) -> str:  # noqa: FBT001 - likewise
-    if terms is None:
+def _addition(addition: Addition) -> str:
+    if addition.terms is None:
         return "no terms were found that would do, a few of them added"
-    listed = ", ".join(term if times == 1 else f"{term} {times} times" for term, times in terms)
-    return f"{listed}: {'the fewest occurrences' if smallest else 'perhaps not the fewest occurrences'}; then {figure(probability, '')}"
+    terms = ", ".join(term if times == 1 else f"{term} {times} times" for term, times in addition.terms)
+    kind = "the fewest occurrences" if addition.smallest else "perhaps not the fewest occurrences"
+    return f"{terms}: {kind}; then {figure(addition.probability, '')}"
 
 
 def _known(*, smallest: bool) -> str:

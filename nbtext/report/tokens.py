@@ -48,9 +48,7 @@ def _json_lines(name: str, tokens: Iterable[Token]) -> Iterator[str]:
         record: dict[str, Any] = {"id": name, **token._asdict()}
         if token.ngrams or token.char_ngrams:
             record["ngrams"] = [term._asdict() for term in token.ngrams]
-            record["char_ngrams"] = [
-                {"term": term, "term_id": term_id, "dropped": dropped} for term, term_id, dropped, _ in token.char_ngrams
-            ]
+            record["char_ngrams"] = [{"term": term.term, "term_id": term.term_id, "dropped": term.dropped} for term in token.char_ngrams]
         yield json_line(record)
 
 
@@ -61,8 +59,8 @@ def _tsv_lines(name: str, tokens: Iterable[Token]) -> Iterator[str]:
         where = (name, start, _text(token.end))
         yield tsv((*where, token.kind, token.form, token.word, _text(token.term), _text(token.term_id), _text(token.dropped)))
         for kind, terms in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
-            for term, term_id, dropped, end in terms:
-                yield tsv((name, start, end, kind, "", "", term, _text(term_id), _text(dropped)))
+            for each in terms:
+                yield tsv((name, start, each.end, kind, "", "", each.term, _text(each.term_id), _text(each.dropped)))
 
 
 def _print_table(name: str, tokens: Iterable[Token]) -> None:
