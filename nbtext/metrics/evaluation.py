@@ -35,20 +35,11 @@ TOP = (2, 3, 5)
 
 MORE_IS_BETTER = {
     "n": (0.0, inf),
-    "accuracy": (0.0, 1.0),
-    "macro_precision": (0.0, 1.0),
-    "macro_recall": (0.0, 1.0),
-    "macro_f1": (0.0, 1.0),
-    "micro_precision": (0.0, 1.0),
-    "micro_recall": (0.0, 1.0),
-    "micro_f1": (0.0, 1.0),
-    "balanced_accuracy": (0.0, 1.0),
+    **dict.fromkeys(("accuracy", "macro_precision", "macro_recall", "macro_f1"), (0.0, 1.0)),
+    **dict.fromkeys(("micro_precision", "micro_recall", "micro_f1", "balanced_accuracy"), (0.0, 1.0)),
     "matthews": (-1.0, 1.0),
-    **{f"top_{k}_accuracy": (0.0, 1.0) for k in TOP},
-    "macro_roc_auc": (0.0, 1.0),
-    "macro_average_precision": (0.0, 1.0),
-    "coverage": (0.0, 1.0),
-    "answered_accuracy": (0.0, 1.0),
+    **dict.fromkeys((f"top_{k}_accuracy" for k in TOP), (0.0, 1.0)),
+    **dict.fromkeys(("macro_roc_auc", "macro_average_precision", "coverage", "answered_accuracy"), (0.0, 1.0)),
 }
 """Figures that are better the higher, each with the least and the most that it can be."""
 

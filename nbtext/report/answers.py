@@ -24,18 +24,16 @@ COLUMNS = ("id", "label", "probability")
 
 
 class AnswerForm(NamedTuple):
-    """The form of answers."""
+    """The form of answers: ``output`` is tsv, csv, jsonl or table, ``flush`` prints each at once.
+
+    ``top_k`` of the most probable classes come with each, with ``scores`` their scores too, and with ``costs`` the expected cost.
+    """
 
     output: str
-    """tsv, csv, jsonl or table."""
     top_k: int = 0
-    """Most probable classes given with each answer."""
     costs: bool = False
-    """With the expected cost."""
     scores: bool = False
-    """With the scores of the most probable classes."""
     flush: bool = False
-    """Print each answer at once."""
     excel_safe: bool = False
 
     @property

@@ -94,8 +94,10 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
                 class_="few" if part.documents < FEW else None,
             )
         )
-    return element(
-        "svg",
+    return _chart(
+        series,
+        "340 380",
+        label,
         joined(_line("grid", SQUARE.left, SQUARE.y(at), SQUARE.x(1), SQUARE.y(at)) for at in QUARTERS),
         joined(_line("grid", SQUARE.x(at), SQUARE.top, SQUARE.x(at), SQUARE.y(0)) for at in QUARTERS),
         joined(_text("y", SQUARE.left - 8, SQUARE.y(at) + 4, percent(at, 0)) for at in QUARTERS),
@@ -106,10 +108,6 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
         _text("y", COUNTS.left - 8, COUNTS.y(0) + 1, "0"),
         joined(groups),
         joined(_text("x", SQUARE.x(at), COUNTS.y(0) + 18, percent(at, 0)) for at in QUARTERS),
-        class_=f"chart {series}",
-        viewBox="0 0 340 380",
-        role="img",
-        aria_label=label,
     )
 
 
@@ -139,8 +137,10 @@ def learning_curve(points: Sequence[CurvePoint], label: str, forecast: Forecast 
         element("g", element("title", _point_in_words(point)), element("circle", class_="first", cx=x, cy=y, r=4))
         for point, (x, y) in zip(points, accuracy, strict=True)
     ]
-    return element(
-        "svg",
+    return _chart(
+        "curve",
+        "620 284",
+        label,
         joined(_line("grid", CURVE.left, y, CURVE.x(1), y) for y in heights),
         joined(_text("y", CURVE.left - 8, y + 4, percent(level, 0)) for y, level in zip(heights, levels, strict=True)),
         joined(_line("grid", x, CURVE.top, x, CURVE.y(0)) for x in ticks.values()),
@@ -150,10 +150,6 @@ def learning_curve(points: Sequence[CurvePoint], label: str, forecast: Forecast 
         _polyline("first", accuracy),
         NOTHING if expected is None else _ring(expected, accuracy[-1], place),
         joined(dots),
-        class_="chart curve",
-        viewBox="0 0 620 284",
-        role="img",
-        aria_label=label,
     )
 
 
@@ -178,6 +174,10 @@ def _bin_in_words(part: ReliabilityBin) -> str:
         f"{counted(part.documents, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.accuracy)} right, "
         f"95\u00a0% interval {percent_bounds(part.interval)}"
     )
+
+
+def _chart(kind: str, size: str, label: str, *parts: Markup) -> Markup:
+    return element("svg", *parts, class_=f"chart {kind}", viewBox=f"0 0 {size}", role="img", aria_label=label)
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:

@@ -11,6 +11,9 @@ from nbtext.report.forms import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+LABEL = 60
+"""Characters of a label."""
+
 VOID = frozenset({"br", "hr", "meta", "wbr"})
 
 _UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef\U000e0000-\U000e007f]")
@@ -78,10 +81,6 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - half]}…{text[-half:]}"
 
 
-LABEL = 60
-"""Characters of a label in a table."""
-
-
 def section(name: str, heading: str, *content: object) -> Markup:
     """Return a part of the page, with a heading that the table of contents points to."""
     return element("section", element("h2", heading, id=name), *content, aria_labelledby=name, class_=name)
@@ -92,9 +91,14 @@ def note(*parts: object) -> Markup:
     return element("p", *parts, class_="note")
 
 
-def class_name(label: str, most: int = 60) -> Markup:
+def class_name(label: str) -> Markup:
     """Return the name of a class, set off from the words around it."""
-    return element("b", shortened(label, most), class_="data")
+    return element("b", shortened(label, LABEL), class_="data")
+
+
+def class_cell(label: str) -> Markup:
+    """Return the name of a class for a table, where it may be broken."""
+    return element("span", breakable(shortened(label, LABEL)), class_="data")
 
 
 def cell(content: object, kind: str | None = None) -> Markup:

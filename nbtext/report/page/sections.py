@@ -8,11 +8,10 @@ from nbtext.errors import counted
 from nbtext.report.numbers import bounds, nats, percent, percent_bounds, share
 from nbtext.report.page.charts import MOST_CLASSES, bar, chosen_classes, heat_map, learning_curve, legend, reliability_diagram
 from nbtext.report.page.markup import (
-    LABEL,
     NOTHING,
     Markup,
-    breakable,
     cell,
+    class_cell,
     class_name,
     element,
     joined,
@@ -96,8 +95,8 @@ def confusion(data: ReportData) -> Markup:
     caption = "Most frequent confusions"
     rows = (
         (
-            cell(_name(truth)),
-            cell(_name(answer)),
+            cell(class_cell(truth)),
+            cell(class_cell(answer)),
             cell(f"{n:,}", "number"),
             cell(percent(n / result.per_class[truth].support), "number wide"),
         )
@@ -165,7 +164,7 @@ def classes(data: ReportData) -> Markup:
     shown = chosen_classes(result.per_class, MOST_CLASSES)
     rows = (
         (
-            element("th", _name(label), scope="row"),
+            element("th", class_cell(label), scope="row"),
             cell(f"{found.support:,}", "number wide"),
             _measured("precision", found.precision, found.intervals["precision"]) if found.answered else _measured("precision"),
             _measured("recall", found.recall, found.intervals["recall"]) if found.support else _measured("recall"),
@@ -184,11 +183,6 @@ def classes(data: ReportData) -> Markup:
         _left_out(result, shown),
         scrolling(table("Each class, with 95\u00a0% intervals", heads, rows, kind="bars", caption_class="unseen"), "Each class"),
     )
-
-
-def _name(label: str) -> Markup:
-    """Return a class for a table."""
-    return element("span", breakable(shortened(label, LABEL)), class_="data")
 
 
 def _measured(name: str, value: float | None = None, interval: Interval | None = None) -> Markup:
@@ -229,10 +223,10 @@ def _mistake(quoted: QuotedMistake) -> Markup:
     beside = "a class that the model does not know" if of_truth is None else f"probability {_probability(of_truth)}"
     head = element(
         "h3",
-        class_name(mistake.truth, LABEL),
+        class_name(mistake.truth),
         element("span", f" ({beside}) ", class_="beside"),
         "taken for ",
-        class_name(mistake.answer, LABEL),
+        class_name(mistake.answer),
         element("span", f" (probability {_probability(mistake.probability)})", class_="beside"),
     )
     terms = (
@@ -287,7 +281,7 @@ def _class_terms(found: ClassTerms) -> Markup:
         )
         for term, value in found.terms
     )
-    return element("div", element("h3", _name(found.label)), element("ol", *rows))
+    return element("div", element("h3", class_cell(found.label)), element("ol", *rows))
 
 
 def learning(data: ReportData) -> Markup:
