@@ -2,11 +2,15 @@
 
 The library raises these; one place (`nbtext.cli.main`) prints them as one line and exits.
 
-
-Counts with their nouns, as messages and reports print them.
+Counts with their nouns and lists of names are written as messages and reports print them.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class NbtextError(Exception):
@@ -73,6 +77,15 @@ def counted(n: int, noun: str) -> str:
     ('1 class', '2,000 classes', '3 documents')
     """
     return f"{n:,} {plural(n, noun)}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the first names with commas between them, and "and others" if there are more.
+
+    >>> listed(["a", "b"], 2), listed(["a", "b", "c"], 2)
+    ('a, b', 'a, b and others')
+    """
+    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")
 
 
 def plural(n: int, noun: str) -> str:

@@ -6,24 +6,20 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from nbtext.evaluation.gathering import (
-    Bin,
-    ClassFigures,
-    Confusion,
-    Figure,
-    Forecast,
-    LearningCurve,
-    LearningPoint,
-    Mistake,
-    Reliability,
-    ReportData,
-)
-from nbtext.explain.mistakes import ExcerptPiece
+import numpy as np
+
+from nbtext.evaluation.gathering import QuotedMistake, ReportData
+from nbtext.evaluation.learning_curves import CurvePoint, Forecast, Forecasts, LearningCurve
+from nbtext.explain.mistakes import ExcerptPiece, Misclassification, TippingTerm
 from nbtext.inspection.terms import ClassTerms
-from nbtext.metrics import wilson_interval
+from nbtext.metrics import BINS, Evaluation, wilson_interval
+from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.results import ProbabilityResult, ReliabilityBin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from nbtext.metrics.results import EvaluationResult
 
 HOSTILE = (
     "<script>document.title='owned'</script>",
@@ -43,62 +39,57 @@ HOSTILE = (
 """Names and texts that a page may not take for anything else."""
 
 
-def matrix(labels: Sequence[str]) -> list[Confusion]:
+def matrix(labels: Sequence[str]) -> dict[str, dict[str, int]]:
     """Eight of ten documents of each class right, the others taken for the next class."""
-    pairs = zip(labels, [*labels[1:], labels[0]], strict=True)
-    cells = [cell for truth, other in pairs for cell in (Confusion(truth, truth, 80), Confusion(truth, other, 20))]
-    return [cell for cell in cells if len(labels) > 1 or cell.n == 80]
+    if len(labels) == 1:
+        return {labels[0]: {labels[0]: 80}}
+    return {truth: {truth: 80, other: 20} for truth, other in zip(labels, [*labels[1:], labels[0]], strict=True)}
 
 
-def reliability(gap: float) -> Reliability:
+def evaluated(labels: Sequence[str], confusion: Mapping[str, Mapping[str, int]]) -> EvaluationResult:
+    """The result of a model with as many training documents of each label, on documents by true class and answer; "" is no answer."""
+    evaluation = Evaluation(labels, class_documents=np.full(len(labels), 10))
+    for truth, row in confusion.items():
+        for answer, n in row.items():
+            number = labels.index(answer) if answer else -1
+            evaluation.add([truth] * n, np.log(np.full((n, len(labels)), 1 / len(labels))), np.full(n, number))
+    return evaluation.result(Bootstrap(0))
+
+
+def reliability(gap: float) -> ProbabilityResult:
     """Answers of probabilities 1/30, 3/30, … of which ``gap`` fewer are right."""
     bins = []
-    for number in range(15):
-        confidence, n = (number + 0.5) / 15, 10 + 20 * number
+    for number in range(BINS):
+        confidence, n = (number + 0.5) / BINS, 10 + 20 * number
         right = round(n * max(confidence - gap, 0))
-        bins.append(Bin(n, confidence, Figure(right / n, *wilson_interval(right, n))))
-    return Reliability(tuple(bins), gap, 0.5 + gap, 0.3 + gap, 0.8 + gap)
+        bins.append(ReliabilityBin(number / BINS, (number + 1) / BINS, n, confidence, right / n, wilson_interval(right, n)))
+    return ProbabilityResult(tuple(bins), log_loss=0.5 + gap, brier=0.3 + gap, ece=gap, confidence=0.8 + gap)
 
 
 def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a text of a document") -> ReportData:
     """Everything that a page can show."""
-    figure = Figure(0.8, 0.75, 0.84)
-    mistake = Mistake(
-        f"corpus/{text}", labels[0], labels[-1], 0.9996, 0.0001,
-        (ExcerptPiece("… "), ExcerptPiece(text), ExcerptPiece(" "), ExcerptPiece(text, 2.5), ExcerptPiece(text, -1.5)), ((text, 2.5), ("other", float("inf"))),
-    )  # fmt: skip
+    terms = (TippingTerm(text, 2.5), TippingTerm("other", float("inf")))
+    excerpt = (ExcerptPiece("… "), ExcerptPiece(text), ExcerptPiece(" "), ExcerptPiece(text, 2.5), ExcerptPiece(text, -1.5))
+    mistake = QuotedMistake(Misclassification(f"corpus/{text}", labels[0], labels[-1], 0.9996, 8.0, terms), 0.0001, excerpt)
+    points = ((n, 0.5 + n / 4000, (0.45 + n / 4000, 0.55 + n / 4000), 0.4 + n / 4000) for n in (100, 300, 1000))
+    forecast = Forecast(2500, 0.8, (0.75, 0.85), 0.76)
     return ReportData(
         title=f"A report: {text}",
-        n=100 * len(labels),
-        accuracy=figure,
-        macro_f1=figure,
-        baseline=(labels[0], 1 / len(labels)),
-        per_class=tuple(ClassFigures(label, 100, 100, figure, figure, figure) for label in labels),
-        confusion=tuple(matrix(labels)),
-        unanswered=0,
+        evaluation=evaluated(labels, matrix(labels)),
         before=reliability(0.2),
         after=reliability(0.01),
-        mistakes=(mistake, replace_truth(mistake, text)),
+        mistakes=(mistake, QuotedMistake(replace(mistake.mistake, truth=text), None, excerpt)),
         top_terms=tuple(ClassTerms(label, ((text, 0.02), ("word", 0.01))) for label in labels),
-        made=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
-        learning_curve=LearningCurve(
-            1250,
-            5,
-            tuple(LearningPoint(n, 0.5 + n / 4000, 0.45 + n / 4000, 0.55 + n / 4000, 0.4 + n / 4000) for n in (100, 300, 1000)),
-            Forecast(2500, Figure(0.8, 0.75, 0.85), 0.76, None),
-        ),
+        provenance=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
+        learning_curve=LearningCurve(1250, 5, tuple(CurvePoint(*point, (0.3, 0.9)) for point in points), Forecasts(forecast, forecast)),
     )
-
-
-def replace_truth(mistake: Mistake, truth: str) -> Mistake:
-    """The same of a class that the model does not know."""
-    return mistake._replace(truth=truth, of_truth=None)
 
 
 def bare(data: ReportData) -> ReportData:
     """The same without mistakes, calibration, terms and learning curve."""
-    right = tuple(cell for cell in data.confusion if cell.truth == cell.answer)
-    return replace(data, mistakes=(), confusion=right, before=None, top_terms=(), learning_curve=None)
+    labels = data.evaluation.classes
+    right = evaluated(labels, {label: {label: 80} for label in labels})
+    return replace(data, evaluation=right, mistakes=(), before=None, top_terms=(), learning_curve=None)
 
 
 class Page(HTMLParser):

@@ -1,6 +1,6 @@
 """`nbtext drift`, and `nbtext classify --drift` that writes its log: single runs, several taken together, gates, and what is no log.
 
-Also tests `report/drifts.py`.
+Also tests `report/comparisons.py`.
 """
 
 from __future__ import annotations

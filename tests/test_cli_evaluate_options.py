@@ -1,6 +1,6 @@
 """`nbtext evaluate` with --errors, --costs, --min-probability and --by, as real processes.
 
-Also tests `report/explanations.py`.
+Also tests `report/answers.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`nbtext explain`: records that sum up, and the text shaded on a terminal.
 
-Also tests `report/explanations.py` and `report/explanations.py`.
+Also tests `report/explanations.py`.
 """
 
 from __future__ import annotations

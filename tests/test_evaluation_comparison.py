@@ -17,6 +17,7 @@ from nbtext.errors import UsageError
 from nbtext.evaluation.comparison import Comparison, answer_cells, answer_differences, compare, mcnemar, mean_replicates
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.results import json_values
 from tests.budget import rounds
 from tests.process import PETS
 
@@ -65,7 +66,7 @@ def test_mcnemar_by_hand() -> None:
 @given(documents)
 def test_the_table_and_the_figures_are_those_of_each_document(rows: list[tuple[str, str, str]]) -> None:
     truth, a, b = (list(column) for column in zip(*rows, strict=True))
-    summary = Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).summary(Bootstrap(20))
+    summary = json_values(Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20)))
     right = [(t == x, t == y) for t, x, y in rows]
     assert summary["table"] == {
         "both_right": right.count((True, True)),
@@ -92,8 +93,8 @@ def test_the_table_and_the_figures_are_those_of_each_document(rows: list[tuple[s
 @given(documents)
 def test_the_other_way_round_differences_change_their_sign(rows: list[tuple[str, str, str]]) -> None:
     truth, a, b = (list(column) for column in zip(*rows, strict=True))
-    there = Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).summary(Bootstrap(5))
-    back = Comparison(judged(LABELS, truth, b), judged(LABELS, truth, a)).summary(Bootstrap(5))
+    there = json_values(Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(5)))
+    back = json_values(Comparison(judged(LABELS, truth, b), judged(LABELS, truth, a)).result(Bootstrap(5)))
     assert there["mcnemar"] == back["mcnemar"]
     for name in there["differences"]:
         assert there["differences"][name]["difference"] == pytest.approx(-back["differences"][name]["difference"])
@@ -106,7 +107,7 @@ def test_the_order_of_documents_does_not_matter(rows: list[tuple[str, str, str]]
     summaries = []
     for some in (rows, shuffled):
         truth, a, b = (list(column) for column in zip(*some, strict=True))
-        summaries.append(Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).summary(Bootstrap(20)))
+        summaries.append(json_values(Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20))))
     first, second = (summary.pop("differences") for summary in summaries)
     assert first == {name: {**of, "difference": pytest.approx(of["difference"]), "interval": of["interval"] and pytest.approx(of["interval"])} for name, of in second.items()}  # fmt: skip
     for side in "ab":
@@ -158,7 +159,7 @@ def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> Non
         truth = generator.choice(LABELS, 150)
         sides = [np.where(generator.random(150) < 0.7, truth, generator.choice(LABELS, 150)).tolist() for _ in "ab"]
         a, b = (judged(LABELS, truth.tolist(), answers) for answers in sides)
-        differences = Comparison(a, b).summary(Bootstrap(200))["differences"]
+        differences = json_values(Comparison(a, b).result(Bootstrap(200)))["differences"]
         for name in found:
             found[name] += differences[name]["beyond_chance"]
     assert all(0 < times <= 20 for times in found.values()), found
@@ -166,10 +167,10 @@ def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> Non
 
 def test_few_documents_show_nothing() -> None:
     truth, wrong = ["ape"] * 5, ["bee"] * 5
-    summary = Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).summary()
+    summary = json_values(Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result())
     assert [of["beyond_chance"] for of in summary["differences"].values()] == [False, False, False, False, None]
     truth, wrong = ["ape"] * 6, ["bee"] * 6
-    summary = Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).summary()
+    summary = json_values(Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result())
     assert [of["beyond_chance"] for of in summary["differences"].values()] == [True, True, True, True, None]
 
 
@@ -177,7 +178,7 @@ def test_classes_may_differ_and_are_compared_by_name() -> None:
     truth = ["ape", "bee", "cow", "dog"]
     a = judged(["ape", "bee"], truth, ["ape", "bee", "bee", "bee"])
     b = judged(["bee", "cow"], truth, ["cow", "bee", "cow", "bee"])
-    summary = Comparison(a, b).summary(Bootstrap(20))
+    summary = json_values(Comparison(a, b).result(Bootstrap(20)))
     assert summary["table"] == {"both_right": 1, "only_a_right": 1, "only_b_right": 1, "both_wrong": 1}
     assert (summary["a"]["unknown_labels"], summary["b"]["unknown_labels"]) == (["cow", "dog"], ["ape", "dog"])
     assert summary["changed"] == 2
@@ -187,7 +188,7 @@ def test_classes_may_differ_and_are_compared_by_name() -> None:
 
 def test_no_answer_is_wrong_and_differs_from_an_answer() -> None:
     truth = ["ape", "bee"]
-    summary = Comparison(judged(LABELS, truth, [None, None]), judged(LABELS, truth, ["ape", None])).summary(Bootstrap(20))
+    summary = json_values(Comparison(judged(LABELS, truth, [None, None]), judged(LABELS, truth, ["ape", None])).result(Bootstrap(20)))
     assert summary["table"] == {"both_right": 0, "only_a_right": 0, "only_b_right": 1, "both_wrong": 1}
     assert summary["changes"] == [{"truth": "ape", "a": None, "b": "ape", "documents": 1}]
 
@@ -199,7 +200,7 @@ def documents_of(texts: dict[str, str]) -> list[Document]:
 def test_a_model_and_itself_do_not_differ() -> None:
     model = TextClassifier().fit(PETS.values(), [name.partition("/")[0] for name in PETS])
     comparison = compare(model, model, documents_of({**PETS, "cats/3": "sticks", "birds/1": "bark"}), keep_changed=True)
-    summary = comparison.summary()
+    summary = json_values(comparison.result())
     assert (summary["identical"], summary["changed"], summary["changes"], comparison.changed) == (True, 0, [], [])
     assert summary["mcnemar"]["p_value"] == 1
     assert {of["difference"] for of in summary["differences"].values()} == {0.0, None}

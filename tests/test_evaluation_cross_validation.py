@@ -15,7 +15,14 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
-from nbtext.evaluation.cross_validation import Folds, cross_validate, leave_one_out, left_out, stratified_folds, train_and_score
+from nbtext.evaluation.cross_validation import (
+    Folds,
+    cross_validate,
+    evaluate_leave_one_out,
+    leave_one_out_blocks,
+    stratified_folds,
+    train_and_score,
+)
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model import TextClassifier
 from nbtext.model.training import learn
@@ -157,7 +164,7 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
     documents = [*DESK[::4], ("once", b"one document of its own class")]
     settings = {"smoothing": 0.3, "calibration": "none", **settings}
     statistics, rows, parameters = counted(documents, **settings)
-    (block,) = left_out(statistics, rows, parameters)
+    (block,) = leave_one_out_blocks(statistics, rows, parameters)
     for row in range(len(documents)):
         others = documents[:row] + documents[row + 1 :]
         model = TextClassifier(**settings).fit([text for _, text in others], [label for label, _ in others])
@@ -169,11 +176,11 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
 
 def test_leaving_one_out_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     statistics, rows, parameters = counted(DESK)
-    whole = leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))
+    whole = evaluate_leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))
     monkeypatch.setattr("nbtext.evaluation.cross_validation.CELLS_AT_ONCE", 7 * statistics.n_classes)
-    blocks = list(left_out(statistics, rows, parameters))
+    blocks = list(leave_one_out_blocks(statistics, rows, parameters))
     assert [block.rows.size for block in blocks] == [7] * (len(DESK) // 7) + [len(DESK) % 7] * (len(DESK) % 7 > 0)
-    in_blocks = leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))
+    in_blocks = evaluate_leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))
     assert (in_blocks["accuracy"], in_blocks["confusion"]) == (whole["accuracy"], whole["confusion"])
     assert in_blocks["log_loss"] == pytest.approx(whole["log_loss"], rel=1e-12)
 
@@ -182,7 +189,7 @@ def test_the_only_document_of_a_class_has_an_unknown_label() -> None:
     documents = [*DESK, ("once", b"one document of its own class")]
     statistics, rows, parameters = counted(documents)
     for held_out in (
-        leave_one_out(statistics, rows, parameters),
+        evaluate_leave_one_out(statistics, rows, parameters),
         cross_validate(Subsets(statistics, rows), parameters, [Folds(np.arange(len(documents)) % 3, 3)]).pooled,
     ):
         summary = held_out.summary(Bootstrap(0))
@@ -196,9 +203,9 @@ def test_what_no_class_can_say_has_no_answer() -> None:
     documents = [("a", b"ant"), ("a", b"ant ape"), ("b", b"bee"), ("b", b"bee bat")]
     statistics, rows, parameters = counted(documents, estimate="ml", stemmer="none")
     swapped = [*documents[:3], ("b", b"bee ant")]
-    summary = leave_one_out(*counted(swapped, estimate="ml", stemmer="none")).summary(Bootstrap(0))
+    summary = evaluate_leave_one_out(*counted(swapped, estimate="ml", stemmer="none")).summary(Bootstrap(0))
     assert (summary["n"], summary["coverage"]) == (4, 0.75)
-    assert leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))["coverage"] == 1
+    assert evaluate_leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))["coverage"] == 1
 
 
 def test_parameters_that_leave_no_term_are_told() -> None:

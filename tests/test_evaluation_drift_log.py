@@ -1,4 +1,4 @@
-"""The log of drift, `evaluation/drift_log.py` and `evaluation/drift_log.py`: runs taken together, against a twin that pools their documents."""
+"""The log of drift, `evaluation/drift_log.py`: runs taken together, against a twin that pools their documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import stats
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
-from nbtext.evaluation.drift_log import DriftWatch, Noted, judged, newest_of_a_model
+from nbtext.evaluation.drift_log import DriftWatch, LoggedRun, newest_of_model, pool_runs
 from nbtext.typicality import ANSWERS, FIGURES, Spread
 
 ONE_FIGURE = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
@@ -30,9 +30,9 @@ def spread(values: list[float]) -> Spread:
     return Spread(len(values), float(np.mean(values)), float(np.std(values))) if values else Spread(0, 0.0, 0.0)
 
 
-def day(values: list[float], answers: list[int], training: list[float], of_training: list[int], model: str | None = "m") -> Noted:
+def day(values: list[float], answers: list[int], training: list[float], of_training: list[int], model: str | None = "m") -> LoggedRun:
     counts = {label: (answers.count(number), of_training.count(number)) for number, label in enumerate(NAMES)}
-    return Noted("t", model, 1, dict.fromkeys(FIGURES, (spread(values), spread(training))), counts)
+    return LoggedRun("t", model, 1, dict.fromkeys(FIGURES, (spread(values), spread(training))), counts)
 
 
 TRAINING, OF_TRAINING = [1.0, 2.5, 3.0, 7.0, -4.0], [0, 0, 1, 2, 2, 2]
@@ -42,7 +42,7 @@ TRAINING, OF_TRAINING = [1.0, 2.5, 3.0, 7.0, -4.0], [0, 0, 1, 2, 2, 2]
 def test_runs_of_a_model_together_are_the_run_over_all_their_documents(days: list[tuple[list[float], list[int]]]) -> None:
     runs = [day(values, answers, TRAINING, OF_TRAINING) for values, answers in days]
     values, answers = ([one for part in column for one in part] for column in zip(*days, strict=True))
-    found, wanted = judged(runs), judged([day(values, answers, TRAINING, OF_TRAINING)])
+    found, wanted = pool_runs(runs), pool_runs([day(values, answers, TRAINING, OF_TRAINING)])
     assert (found.runs, found.documents) == (len(days), len(days))
     for name in (*FIGURES, ANSWERS):
         for mine, twin in zip(found.figures[name], wanted.figures[name], strict=True):
@@ -63,7 +63,7 @@ def test_runs_of_a_model_that_changed_are_pooled_in_standard_deviations_of_their
         (value - np.mean(training)) / np.std(training) for (values, _), training in zip(days, trainings, strict=True) for value in values
     ]
     documents.append(1.0)
-    found = judged(runs).figures["length"]
+    found = pool_runs(runs).figures["length"]
     assert found.distance == pytest.approx(abs(np.mean(documents)), abs=1e-6)
     if len({run.figures["length"][1] for run in runs if run.figures["length"][0].documents}) > 1:
         least = min(run.figures["length"][1].documents for run in runs if run.figures["length"][0].documents)
@@ -74,17 +74,17 @@ def test_runs_of_a_model_that_changed_are_pooled_in_standard_deviations_of_their
 def test_answers_are_compared_with_those_of_each_model_in_its_measure() -> None:
     first, second = day([], [0, 0, 1], [], [0, 1]), day([], [2], [], [2, 2, 1, 0])
     run, training = np.array([2, 1, 1]) / 4, (3 * np.array([0.5, 0.5, 0]) + np.array([0.25, 0.25, 0.5])) / 4
-    found = judged([first, second]).figures[ANSWERS]
+    found = pool_runs([first, second]).figures[ANSWERS]
     assert found.distance == pytest.approx(np.abs(run - training).sum() / 2)
     assert found.chance == pytest.approx(stats.chi2_contingency([run * 4, training * 2], correction=False).pvalue)
-    new_class = Noted("t", "m", 1, first.figures, {"c": (5, 5)})
-    assert judged([new_class, day([], [0], [], [0])]).figures[ANSWERS].distance == pytest.approx(0, abs=1e-12)
+    new_class = LoggedRun("t", "m", 1, first.figures, {"c": (5, 5)})
+    assert pool_runs([new_class, day([], [0], [], [0])]).figures[ANSWERS].distance == pytest.approx(0, abs=1e-12)
 
 
 @given(st.lists(st.sampled_from(["m", "n", None]), min_size=1, max_size=9), st.integers(1, 9))
 def test_runs_of_other_models_are_left_out(models: list[str | None], most: int) -> None:
-    runs = [Noted(str(place), model, 1, {}, {}) for place, model in enumerate(models)]
-    found, others = newest_of_a_model(runs, most)
+    runs = [LoggedRun(str(place), model, 1, {}, {}) for place, model in enumerate(models)]
+    found, others = newest_of_model(runs, most)
     places = [place for place, model in enumerate(models) if model == models[-1]][-most:]
     assert [int(run.time) for run in found] == places
     enough = len(places) == most

@@ -1,6 +1,6 @@
 """What a report of a model shows: figures, mistakes, excerpts and terms.
 
-Also tests `inspection/terms.py`, `explain/mistakes.py`, `evaluation/gathering.py` and `evaluation/gathering.py`.
+Also tests `inspection/terms.py` and `explain/mistakes.py`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.errors import UsageError
-from nbtext.evaluation.gathering import MISTAKES_SHOWN, f1_interval, gather, how_made
+from nbtext.evaluation.gathering import MISTAKES_SHOWN, gather
 from nbtext.explain.mistakes import AUDIBLE, LONGEST, Excerpts
 from nbtext.inspection.terms import class_terms
 from nbtext.metrics import Evaluation
+from nbtext.metrics.results import json_values
 from tests.strategies import texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from nbtext.explain.mistakes import ExcerptPiece
 
@@ -55,23 +55,21 @@ def test_figures_are_those_of_the_evaluation() -> None:
     data = gather(model, documents(TEST), title="a title")
     evaluation = Evaluation(model.classes_, class_documents=model.statistics.class_documents)
     evaluation.add([label for label, _ in TEST], model.predict_log_proba([text for _, text in TEST]))
-    summary = evaluation.summary()
-    assert (data.title, data.n) == ("a title", 7)
-    assert [data.accuracy.value, data.accuracy.low, data.accuracy.high] == [summary["accuracy"], *summary["intervals"]["accuracy"]]
-    assert [data.macro_f1.value, data.macro_f1.low, data.macro_f1.high] == [summary["macro_f1"], *summary["intervals"]["macro_f1"]]
-    assert data.baseline[0] == "animals"
-    assert data.baseline[1] == pytest.approx(2 / 7)
-    assert data.after.calibration_error == pytest.approx(summary["ece"])
-    assert data.after.brier == pytest.approx(summary["brier"])
+    result = evaluation.result()
+    assert (data.title, data.evaluation.n) == ("a title", 7)
+    assert json_values(data.evaluation) == {name: approximate(value) for name, value in json_values(result).items()}
+    assert data.evaluation.baselines is not None
+    assert data.evaluation.baselines.largest_class.label == "animals"
+    assert data.evaluation.baselines.largest_class.accuracy == pytest.approx(2 / 7)
+    assert data.after.ece == pytest.approx(result.ece)
+    assert data.after.brier == pytest.approx(result.brier)
     assert data.after.log_loss is None  # of a class that it does not know
-    assert sum(part.n for part in data.after.bins) == 7
-    assert {(cell.truth, cell.answer): cell.n for cell in data.confusion} == {
-        (truth, answer): n for truth, row in summary["confusion"].items() for answer, n in row.items()
-    }
-    assert data.unknown_labels == ("newts",)
-    assert [(of.label, of.support, of.answered) for of in data.per_class] == [
-        (label, of["support"], of["answered"]) for label, of in summary["per_class"].items()
-    ]
+    assert sum(part.documents for part in data.after.bins) == 7
+    assert data.evaluation.unknown_labels == ("newts",)
+
+
+def approximate(value: object) -> object:
+    return pytest.approx(value) if isinstance(value, float) else value
 
 
 def test_before_is_the_posterior_of_the_textbook() -> None:
@@ -81,7 +79,7 @@ def test_before_is_the_posterior_of_the_textbook() -> None:
     data, textbook = gather(calibrated, documents(TEST), title=""), gather(bare, documents(TEST), title="")
     assert data.before is not None
     assert textbook.before is None
-    assert [part.n for part in data.before.bins] == [part.n for part in textbook.after.bins]
+    assert [part.documents for part in data.before.bins] == [part.documents for part in textbook.after.bins]
     assert data.before.brier == pytest.approx(textbook.after.brier)
     assert data.before.confidence == pytest.approx(textbook.after.confidence)
 
@@ -95,14 +93,16 @@ def test_mistakes_come_surest_first_each_text_once() -> None:
         for (label, text), row in zip(TEST, posterior, strict=True)
         if model.classes_[row.argmax()] != label
     ]
-    assert [(mistake.truth, mistake.answer) for mistake in data.mistakes] == [(label, answer) for _, _, label, answer in sorted(wrong)]
-    assert [mistake.probability for mistake in data.mistakes] == pytest.approx(sorted((-sure for sure, *_ in wrong), reverse=True))
-    for mistake in data.mistakes:
+    assert [(quoted.mistake.truth, quoted.mistake.answer) for quoted in data.mistakes] == [
+        (label, answer) for _, _, label, answer in sorted(wrong)
+    ]
+    assert [quoted.mistake.probability for quoted in data.mistakes] == pytest.approx(sorted((-sure for sure, *_ in wrong), reverse=True))
+    for mistake, of_truth, _ in data.mistakes:
         if mistake.truth == "newts":
-            assert mistake.of_truth is None
+            assert of_truth is None
         else:
             row = posterior[int(mistake.id) % len(TEST)]
-            assert mistake.of_truth == pytest.approx(row[model.classes_.index(mistake.truth)])
+            assert of_truth == pytest.approx(row[model.classes_.index(mistake.truth)])
         assert mistake.terms
 
 
@@ -110,7 +110,7 @@ def test_only_the_surest_mistakes_are_kept() -> None:
     letters = [("ships", f"cat dog {'dog ' * number}") for number in range(40)]
     data = gather(model_of(), documents(letters), title="")
     assert len(data.mistakes) == MISTAKES_SHOWN
-    assert {int(mistake.id) for mistake in data.mistakes} == set(range(40 - MISTAKES_SHOWN, 40))
+    assert {int(quoted.mistake.id) for quoted in data.mistakes} == set(range(40 - MISTAKES_SHOWN, 40))
 
 
 def test_a_corpus_of_nothing_is_refused() -> None:
@@ -121,8 +121,7 @@ def test_a_corpus_of_nothing_is_refused() -> None:
 def test_impossible_documents_have_no_answer() -> None:
     model = model_of(estimate="ml", smoothing="auto")
     data = gather(model, documents([("animals", "dog"), ("animals", "dog star ship"), ("ships", "dog star ship")]), title="")
-    assert data.unanswered == 2
-    assert [(cell.truth, cell.answer, cell.n) for cell in data.confusion] == [("animals", "animals", 1)]
+    assert data.evaluation.confusion == {"animals": {"": 1, "animals": 1}, "ships": {"": 1}}
     assert data.mistakes == ()
 
 
@@ -185,34 +184,3 @@ def test_terms_that_speak_most_for_each_class() -> None:
         best = np.argsort(-summands[:, column], kind="stable")[:3]
         assert [term for term, _ in of.terms] == [model.statistics.vocabulary.term(int(term)) for term in best]
         assert [value for _, value in of.terms] == pytest.approx(summands[best, column].tolist())
-
-
-@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
-def test_the_interval_of_f1_holds_it_and_narrows(hits: int, missed: int, wrongly: int) -> None:
-    support, answered = hits + missed, hits + wrongly
-    low, high = f1_interval(hits, support, answered)
-    assert 0 <= low <= high <= 1
-    if support + answered:
-        f1 = 2 * hits / (support + answered)
-        assert low <= f1 <= high
-        wide = high - low
-        narrow = np.subtract(*f1_interval(9 * hits, 9 * support, 9 * answered)[::-1])
-        assert narrow < wide
-
-
-def test_the_interval_of_f1_is_that_of_jaccard() -> None:
-    # 30 of 40 documents: Wilson's interval of 0.75 is 0.5981 to 0.8581
-    assert f1_interval(30, 35, 35) == pytest.approx((2 * 0.5981 / 1.5981, 2 * 0.8581 / 1.8581), abs=1e-4)
-
-
-def test_how_it_was_made(tmp_path: Path) -> None:
-    path = str(tmp_path / "m.joblib")
-    model_of().save(path)
-    made = dict(how_made(TextClassifier.load(path), path, corpus=("one", "two"), command="nbtext report one two"))
-    assert dict(made["Report"])["documents"] == "one, two"
-    assert dict(made["Model"])["training documents"] == "7"
-    assert len(dict(made["Model"])["SHA-256"]) == 64
-    assert dict(made["Model"])["calibration"].startswith("length, temperature ")
-    assert dict(made["Model"])["sample kept"] == "7 training documents"
-    assert dict(made["Training"])["ngrams"] == "1"
-    assert dict(made["Reading"])["document"] == "text"

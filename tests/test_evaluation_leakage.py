@@ -17,12 +17,13 @@ from nbtext.counts.documents import LARGEST_HASH
 from nbtext.errors import UsageError
 from nbtext.evaluation.judging import judge
 from nbtext.evaluation.leakage import EXAMPLES, LeakCheck, SampledLeakCheck, sampled_leaks
+from nbtext.metrics.results import json_values
 from tests.process import PETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.evaluation.leakage import Leaks
+    from nbtext.evaluation.leakage import LeakedDocuments
 
 LONG = "Nobody in the whole house had ever heard the cat purr as loudly as on that cold Sunday morning"
 
@@ -35,7 +36,7 @@ def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document
     return [Document(f"{side}{number}", label, text.encode()) for number, text in enumerate(texts)]
 
 
-def leaks(training: Sequence[str], test: Sequence[str]) -> Leaks:
+def leaks(training: Sequence[str], test: Sequence[str]) -> LeakedDocuments:
     check = LeakCheck(model())
     check.count_training(iter(named("a", training)))
     documents = named("b", test)
@@ -43,7 +44,7 @@ def leaks(training: Sequence[str], test: Sequence[str]) -> Leaks:
     return check.leaks()
 
 
-def pairs(found: Leaks) -> list[tuple[str, str, float, bool]]:
+def pairs(found: LeakedDocuments) -> list[tuple[str, str, float, bool]]:
     test, training, similarity, exact = (column.tolist() for column in found.duplicates)
     return [(found.test_ids[i], found.training_ids[j], s, e) for i, j, s, e in zip(test, training, similarity, exact, strict=True)]
 
@@ -67,7 +68,7 @@ def test_figures_without_them_are_those_of_a_test_without_them() -> None:
     check = LeakCheck(model())
     check.count_training(named("a", training))
     evaluation = judge(model(), check.watched(iter(mixed)))
-    figures = check.leaks().figures(evaluation)
+    figures = json_values(check.leaks().result(evaluation))
     alone = judge(model(), wrong).summary()
     assert (figures["exact"], figures["near"]) == (30, 0)
     assert [example["id"] for example in figures["examples"]] == [document.id for document in leaked[:EXAMPLES]]
@@ -81,7 +82,7 @@ def test_nothing_is_left_without_them() -> None:
     check = LeakCheck(model())
     check.count_training(named("a", [LONG]))
     evaluation = judge(model(), check.watched(named("b", [LONG])))
-    assert check.leaks().figures(evaluation)["without"] is None
+    assert check.leaks().result(evaluation).without is None
 
 
 def test_there_must_be_training_documents() -> None:
@@ -128,7 +129,7 @@ def test_a_models_sample_tells_of_its_share(size: int) -> None:
     assert list(check.watched(iter(documents))) == documents
     hashes = content_hashes([text.encode() for text in test])
     told = hashes < sample.bound if size < 400 else np.ones(400, np.bool_)
-    assert check.figures() == {"checked": int(told.sum()), "found": int(told[:200].sum())}
+    assert json_values(check.result()) == {"checked": int(told.sum()), "found": int(told[:200].sum())}
     assert abs(int(told.sum()) - size) <= 3 * np.sqrt(size + 1)
 
 
@@ -138,4 +139,4 @@ def test_what_was_forgotten_is_no_leak() -> None:
     some = TextClassifier().fit(training[:10], ["a"] * 10).counts.sample
     check = SampledLeakCheck(sample - some)
     assert list(check.watched(named("t", training)))
-    assert check.figures() == {"checked": 40, "found": 30}
+    assert json_values(check.result()) == {"checked": 40, "found": 30}

@@ -14,7 +14,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation import learning_curves as tested
-from nbtext.evaluation.learning_curves import Resampling, learning_curve, sizes_of, stratified_order
+from nbtext.evaluation.learning_curves import Resampling, learning_curve, stratified_order, training_sizes
 
 if TYPE_CHECKING:
     from nbtext.settings import Settings
@@ -50,7 +50,7 @@ def test_every_beginning_of_the_order_holds_each_class_in_its_share(classes: lis
 
 @given(st.integers(1, 10**6), st.integers(1, 200), st.integers(1, 20))
 def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> None:
-    sizes = sizes_of(most, n_classes, steps).tolist()
+    sizes = training_sizes(most, n_classes, steps).tolist()
     assert sizes == sorted(set(sizes))
     assert 1 <= len(sizes) <= steps
     assert sizes[-1] == most
@@ -59,9 +59,9 @@ def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> Non
 
 
 def test_sizes_by_hand() -> None:
-    assert sizes_of(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
-    assert sizes_of(640, 40, 4).tolist() == [80, 160, 320, 640]
-    assert sizes_of(640, 40, 1).tolist() == [640]
+    assert training_sizes(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
+    assert training_sizes(640, 40, 4).tolist() == [80, 160, 320, 640]
+    assert training_sizes(640, 40, 1).tolist() == [640]
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def test_more_documents_of_a_class_that_can_be_learnt_make_better_models_and_a_f
     subsets, parameters = counted(texts_of(600, signal=0.15))
     curve = learning_curve(subsets, parameters, Resampling())
     assert curve.points[-1].accuracy > curve.points[0].accuracy + 0.2
-    assert curve.accuracy.documents == curve.macro_f1.documents == 1200
-    assert curve.accuracy.value is not None
-    assert curve.accuracy.now is not None
-    assert curve.accuracy.now <= curve.accuracy.value <= 1
-    assert curve.accuracy.value > curve.points[-1].accuracy - 0.01
+    assert curve.forecast.accuracy.documents == curve.forecast.macro_f1.documents == 1200
+    assert curve.forecast.accuracy.value is not None
+    assert curve.forecast.accuracy.now is not None
+    assert curve.forecast.accuracy.now <= curve.forecast.accuracy.value <= 1
+    assert curve.forecast.accuracy.value > curve.points[-1].accuracy - 0.01
 
 
 def test_labels_at_random_are_not_learnt_from_any_number_of_documents() -> None:
@@ -132,7 +132,7 @@ def test_labels_at_random_are_not_learnt_from_any_number_of_documents() -> None:
     subsets, parameters = counted([(label, text) for label, (_, text) in zip(shuffled, texts, strict=True)], top=20)
     curve = learning_curve(subsets, parameters, Resampling(repeats=2))
     assert all(abs(point.accuracy - 1 / 3) < 0.09 for point in curve.points)
-    assert curve.accuracy.value is None or abs(curve.accuracy.value - 1 / 3) < 0.12
+    assert curve.forecast.accuracy.value is None or abs(curve.forecast.accuracy.value - 1 / 3) < 0.12
 
 
 def test_the_seed_decides_and_nothing_else() -> None:
@@ -160,7 +160,7 @@ def test_too_few_documents_cannot_be_dealt() -> None:
     with pytest.raises(UsageError, match="9 documents are too few for 5 folds; lower --folds"):
         learning_curve(subsets, parameters, Resampling())
     curve = learning_curve(subsets, parameters, Resampling(folds=4))
-    assert curve.accuracy.withheld is not None
+    assert curve.forecast.accuracy.withheld is not None
 
 
 def test_one_class_is_always_right() -> None:

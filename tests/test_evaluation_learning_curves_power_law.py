@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.stats import t as student
 
-from nbtext.evaluation.learning_curves import STEEPEST, fit, forecast, small_sample_factor, weights_of_runs
+from nbtext.evaluation.learning_curves import STEEPEST_EXPONENT, fit_power_laws, forecast, small_sample_factor, weights_of_sizes
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap
 from tests.budget import examples, rounds
 
@@ -27,7 +27,7 @@ def law(n: NDArray[np.float64] | float, a: float, b: float, c: float) -> NDArray
 @given(st.floats(0, 0.5), st.floats(0.01, 3), st.floats(0.03, 1.9))
 def test_an_exact_law_is_recovered(a: float, b: float, c: float) -> None:
     b *= PLACES[0] ** c / 10  # an error of at most 0.3 above a at the smallest size
-    found = fit(PLACES, law(PLACES, a, b, c)[np.newaxis], np.ones(8))
+    found = fit_power_laws(PLACES, law(PLACES, a, b, c)[np.newaxis], np.ones(8))
     assert found.error(16_000)[0] == pytest.approx(law(16_000, a, b, c), abs=1e-6)
     if b * PLACES[0] ** -c > 0.01 and 0.1 < c < 1.8:
         assert found.c[0] == pytest.approx(c, abs=1e-3)
@@ -36,7 +36,9 @@ def test_an_exact_law_is_recovered(a: float, b: float, c: float) -> None:
 
 
 def test_laws_by_hand() -> None:
-    found = fit(np.array([1.0, 4.0, 16.0, 64.0]), np.array([[0.9, 0.5, 0.3, 0.2], [0.25] * 4, [1.0, 0.5, 0.25, 0.125]]), np.ones(4))
+    found = fit_power_laws(
+        np.array([1.0, 4.0, 16.0, 64.0]), np.array([[0.9, 0.5, 0.3, 0.2], [0.25] * 4, [1.0, 0.5, 0.25, 0.125]]), np.ones(4)
+    )
     assert found.a == pytest.approx([0.1, found.a[1], 0.0], abs=1e-6)
     assert found.b * found.unit**found.c == pytest.approx([0.8, 0.0, 1.0], abs=1e-5)
     assert found.c[[0, 2]] == pytest.approx([0.5, 0.5], abs=1e-5)
@@ -48,30 +50,30 @@ def test_laws_by_hand() -> None:
 def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list[float]) -> None:
     """scipy's search among the same laws, from several starts, finds none with a smaller sum of squares."""
     e, w = np.array(errors), np.array(weights)
-    found = fit(PLACES, e[np.newaxis], w)
+    found = fit_power_laws(PLACES, e[np.newaxis], w)
     assert found.a[0] >= 0
     assert found.b[0] >= 0
-    assert 0 < found.c[0] <= STEEPEST
+    assert 0 < found.c[0] <= STEEPEST_EXPONENT
 
     def residuals(x: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.sqrt(w) * (law(PLACES / found.unit, *x) - e))
 
     least = float(np.square(residuals(np.array([found.a[0], found.b[0], found.c[0]]))).sum())
     for start in ((0.1, 0.1, 0.1), (0.1, 0.1, 1.0), (0.1, 0.01, 1.9)):
-        other = least_squares(residuals, start, bounds=([0, 0, STEEPEST / 100], [np.inf, np.inf, STEEPEST]))
+        other = least_squares(residuals, start, bounds=([0, 0, STEEPEST_EXPONENT / 100], [np.inf, np.inf, STEEPEST_EXPONENT]))
         assert least <= 2 * other.cost * (1 + 1e-6) + 1e-9
 
 
 def test_a_size_that_weighs_much_is_met() -> None:
     errors = np.array([[0.5, 0.4, 0.3, 0.3, 0.2, 0.25, 0.2, 0.1]])
     heavy = np.array([1, 1, 1, 1, 1, 1, 1, 1e9])
-    assert fit(PLACES, errors, heavy).error(8000)[0] == pytest.approx(0.1, abs=1e-6)
+    assert fit_power_laws(PLACES, errors, heavy).error(8000)[0] == pytest.approx(0.1, abs=1e-6)
 
 
 def test_the_weight_of_a_size_is_n_over_a_variance_between_runs() -> None:
     errors = np.array([[0.5, 0.30], [0.5, 0.34]])  # variances 0 and 0.0004, on average 0.0002
-    assert weights_of_runs(np.array([10.0, 20.0]), errors) == pytest.approx([10 / 0.0002, 20 / 0.0006])
-    assert weights_of_runs(np.array([10.0, 20.0]), errors[:1]).tolist() == [10, 20]
+    assert weights_of_sizes(np.array([10.0, 20.0]), errors) == pytest.approx([10 / 0.0002, 20 / 0.0006])
+    assert weights_of_sizes(np.array([10.0, 20.0]), errors[:1]).tolist() == [10, 20]
 
 
 @pytest.mark.parametrize("n", [2, 5, 15, 1000])

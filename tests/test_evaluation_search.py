@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbtext.cli.tune import BY
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import cross_validate, stratified_folds
-from nbtext.evaluation.search import BY, MOST_SETTINGS, Division, Trial, best_first, combinations, judge, require_comparable
+from nbtext.evaluation.search import MOST_SETTINGS, Division, Trial, best_first, combinations, judge_setting, require_comparable
 from nbtext.inspection.overview import criteria
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.text_classifier import TextClassifier
@@ -43,7 +44,7 @@ def test_combinations_are_all_of_them_the_last_fastest() -> None:
 
 def test_cross_validation_is_that_of_the_setting_alone() -> None:
     subsets, parameters = counted(smoothing=0.3)
-    found = judge("cross-validation", subsets, parameters, Division(5, 3))
+    found = judge_setting("cross-validation", subsets, parameters, Division(5, 3))
     folds = stratified_folds(subsets.documents.classes, 5, np.random.default_rng(3).spawn(1)[0])
     summary = cross_validate(subsets, parameters, [folds]).summary(Bootstrap(0))
     assert found == {
@@ -53,7 +54,7 @@ def test_cross_validation_is_that_of_the_setting_alone() -> None:
         "accuracy_sd": summary["folds"]["accuracy"]["sd"],
         "macro_f1_sd": summary["folds"]["macro_f1"]["sd"],
     }
-    assert found != judge("cross-validation", subsets, parameters, Division(5, 4))
+    assert found != judge_setting("cross-validation", subsets, parameters, Division(5, 4))
 
 
 def test_leave_one_out_is_a_refit_for_each_document() -> None:
@@ -63,7 +64,7 @@ def test_leave_one_out_is_a_refit_for_each_document() -> None:
         TextClassifier(**parameters).fit([*texts[:d], *texts[d + 1 :]], [*labels[:d], *labels[d + 1 :]]).predict([texts[d]]) == [labels[d]]
         for d in range(len(texts))
     )
-    assert judge("leave-one-out", subsets, parameters, Division())["accuracy"] == pytest.approx(hits / len(texts))
+    assert judge_setting("leave-one-out", subsets, parameters, Division())["accuracy"] == pytest.approx(hits / len(texts))
 
 
 @pytest.mark.parametrize("by", ["evidence", "aic", "bic"])
@@ -71,8 +72,8 @@ def test_leave_one_out_is_a_refit_for_each_document() -> None:
 def test_criteria_are_those_of_the_model(by: str, smoothing: object) -> None:
     subsets, parameters = counted(smoothing=smoothing)
     model = TextClassifier(**parameters).fit_counted(subsets.statistics, subsets.documents)
-    found = judge(by, subsets, parameters, Division())
-    assert found == {by: criteria(model.language_models, parameters)[by], "smoothing": model.learnt.smoothing}
+    found = judge_setting(by, subsets, parameters, Division())
+    assert found == {by: getattr(criteria(model.language_models, parameters), by), "smoothing": model.learnt.smoothing}
 
 
 def test_most_or_least_is_best() -> None:
@@ -117,5 +118,5 @@ def test_what_cannot_be_judged_is_told_before(by: str, tried: list[str], paramet
 def test_without_a_prior_there_is_no_evidence(parameters: dict[str, object]) -> None:
     subsets, settings = counted(**parameters)
     with pytest.raises(UsageError, match="without a prior"):
-        judge("evidence", subsets, settings, Division())
-    assert judge("bic", subsets, settings, Division())["bic"] is not None
+        judge_setting("evidence", subsets, settings, Division())
+    assert judge_setting("bic", subsets, settings, Division())["bic"] is not None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from scipy.spatial.distance import jensenshannon
 
 from nbtext import TextClassifier
 from nbtext.inspection import differences as module
-from nbtext.inspection.differences import differences, moved_terms
+from nbtext.inspection.differences import CameAndWent, Change, Differences, changed_terms, differences
+from nbtext.inspection.terms import ClassSize
 from tests import strategies
 from tests.budget import examples
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
     from tests.oracle import Labelled
 
+SAME = Differences(
+    identical=True, settings={}, written_by={}, stop_words=CameAndWent([], []), sizes={}, vocabulary=CameAndWent(0, 0), attributes={}, classes={}, terms=[]
+)  # fmt: skip
 NOTHING = {
     "identical": True, "settings": {}, "written_by": {}, "stop_words": {"came": [], "went": []}, "sizes": {}, "attributes": {}, "terms": [],
     "vocabulary": {"came": 0, "went": 0},
@@ -42,18 +47,18 @@ def test_one_document_more_by_hand() -> None:
     """φ(· | no) was (1, 2, 2, 1, 1, 2)/9 and is, with "Tokyo Osaka" more, over seven terms, (1, 2, 2, 1, 2, 1, 3)/12."""
     old, new = trained(CHINA), trained([*CHINA, ("no", ["tokyo", "osaka"])])
     found = differences(old, new, 3)
-    assert found["identical"] is False
-    assert found["sizes"]["documents"] == {"old": 4, "new": 5}
-    assert found["sizes"]["terms"] == {"old": 6, "new": 7}
-    assert found["vocabulary"] == {"came": 1, "went": 0}
-    assert found["classes"]["no"]["old"] == {"documents": 1, "tokens": 3, "prior": 0.25}
-    assert found["classes"]["no"]["new"] == {"documents": 2, "tokens": 5, "prior": 0.4}
+    assert found.identical is False
+    assert found.sizes["documents"] == Change(4, 5)
+    assert found.sizes["terms"] == Change(6, 7)
+    assert found.vocabulary == CameAndWent(1, 0)
+    assert found.classes["no"].old == ClassSize(1, 3, 0.25)
+    assert found.classes["no"].new == ClassSize(2, 5, 0.4)
     before, after = np.array([1, 2, 2, 1, 0, 1, 2]) / 9, np.array([1, 2, 2, 1, 2, 1, 3]) / 12
-    assert found["classes"]["no"]["divergence"] == pytest.approx(jensenshannon(before, after) ** 2)
+    assert found.classes["no"].divergence == pytest.approx(jensenshannon(before, after) ** 2)
     # osaka in "no": ½ · (2/12) · log 2, and a weight of (1/4 + 2/5)/2
-    first = found["terms"][0]
-    assert (first["term"], first["label"], first["old"], first["new"]) == ("osaka", "no", 0, 2 / 12)
-    assert first["share"] == pytest.approx(0.325 * 2 / 12 * math.log(2) / 2)
+    first = found.terms[0]
+    assert (first.term, first.label, first.old, first.new) == ("osaka", "no", 0, 2 / 12)
+    assert first.share == pytest.approx(0.325 * 2 / 12 * math.log(2) / 2)
 
 
 @examples(7)
@@ -62,8 +67,8 @@ def test_a_slow_twin_finds_the_same_moves(first: list[Labelled], second: list[La
     old, new = trained(first, ngrams=2), trained(second, smoothing=0.5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CACHED_CELLS", 5)
-        divergence, moves, came, went = moved_terms(old, new, 4)
-    assert (came, went) == tuple(map(len, _only(old, new)))
+        divergence, moves, only = changed_terms(old, new, 4)
+    assert (only.came, only.went) == tuple(map(len, _only(old, new)))
     phi: list[dict[tuple[str, str], float]] = []
     for model in (old, new):
         names = [model.statistics.vocabulary.term(number) for number in range(model.statistics.n_terms)]
@@ -86,7 +91,7 @@ def test_a_slow_twin_finds_the_same_moves(first: list[Labelled], second: list[La
         assert (move.old, move.new) == (phi[0].get((move.term, move.label), 0), phi[1].get((move.term, move.label), 0))
     best = sorted((share for share in weighted.values() if share > 1e-12), reverse=True)[:4]
     assert [move.share for move in moves][: len(best)] == pytest.approx(best)
-    assert moved_terms(new, old, 4).divergence == pytest.approx(divergence)
+    assert changed_terms(new, old, 4).divergence == pytest.approx(divergence)
 
 
 def _only(old: TextClassifier, new: TextClassifier) -> tuple[set[str], set[str]]:
@@ -100,10 +105,10 @@ def _only(old: TextClassifier, new: TextClassifier) -> tuple[set[str], set[str]]
 def test_a_model_and_itself(documents: list[Labelled]) -> None:
     one, other = (trained(documents, smoothing="auto", ngrams=2) for _ in range(2))
     found = differences(one, other, 10)
-    for of in found.pop("classes").values():
-        assert of["old"] == of["new"]
-        assert of["divergence"] == 0
-    assert found == NOTHING
+    for of in found.classes.values():
+        assert of.old == of.new
+        assert of.divergence == 0
+    assert replace(found, classes={}) == SAME
 
 
 @pytest.mark.parametrize(
@@ -114,17 +119,17 @@ def test_a_model_and_itself(documents: list[Labelled]) -> None:
 def test_any_kind_of_model_and_itself_and_another(parameters: dict[str, object]) -> None:
     model = trained([*CHINA, ("no", ["tokyo", "osaka"])], **{"smoothing": "auto", **parameters})
     found = differences(model, model, 5)
-    assert {name: part for name, part in found.items() if name != "classes"} == NOTHING
+    assert replace(found, classes={}) == SAME
     other = differences(model, trained(CHINA), 5)
-    assert other["identical"] is False
-    assert other["classes"]["no"]["divergence"] > 0
+    assert other.identical is False
+    assert (other.classes["no"].divergence or 0) > 0
 
 
 def test_what_is_only_in_the_sample_or_in_the_calibration_is_a_difference_too() -> None:
     with_sample, without = trained(CHINA), trained(CHINA, sample=0)
     found = differences(with_sample, without, 5)
-    assert (found["identical"], found["terms"]) == (False, [])
-    assert set(found["settings"]) == {"sample"}
+    assert (found.identical, found.terms) == (False, [])
+    assert set(found.settings) == {"sample"}
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from importlib.metadata import version
 import pytest
 
 from nbtext import TextClassifier, __version__
-from nbtext.inspection.overview import overview
+from nbtext.inspection.overview import CategoriesOverview, overview
 from nbtext.inspection.terms import ranking, term_name
 from nbtext.model.text_classifier import SHOWN, similar_labels, versions
 from nbtext.settings import Settings
@@ -37,11 +37,11 @@ def test_settings_of_another_classifier_are_warned_of() -> None:
 
 def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> None:
     found = overview(model_of_china(), 2)
-    assert (found["documents"], found["tokens"], found["terms"], found["ngrams"]) == (4, 11, 6, 0)
-    assert found["classes"]["no"]["top_terms"] == ["japan", "tokyo"]
-    assert found["classes"]["yes"]["top_terms"][0] == "chinese"
-    assert [found["classes"][label]["tokens"] for label in ("no", "yes")] == [3, 8]
-    assert overview(model_of_china(), 0)["classes"]["no"]["top_terms"] == []
+    assert (found.documents, found.tokens, found.terms, found.ngrams) == (4, 11, 6, 0)
+    assert found.classes["no"].top_terms == ["japan", "tokyo"]
+    assert found.classes["yes"].top_terms[0] == "chinese"
+    assert [found.classes[label].tokens for label in ("no", "yes")] == [3, 8]
+    assert overview(model_of_china(), 0).classes["no"].top_terms == []
 
 
 def test_a_model_in_a_line() -> None:
@@ -91,17 +91,20 @@ def test_attributes_with_their_distributions_by_hand() -> None:
     ]
     model = TextClassifier(categorical="colour", count="legs", numeric="kilos", smoothing=1).fit(rows, ["cats", "cats", "fish"])
     found = overview(model, 2)
-    assert found["terms"] == 2
-    colour, legs, kilos = (found["attributes"][name] for name in ("colour", "legs", "kilos"))
-    assert (colour["kind"], colour["documents"], colour["values"]) == ("categorical", 3, 2)
-    cats, fish = (colour["classes"][label]["probability"] for label in ("cats", "fish"))
-    assert colour["smoothing"] == 1
-    assert (cats, fish) == (pytest.approx({"blue": 1 / 4, "red": 3 / 4}), pytest.approx({"blue": 2 / 3, "red": 1 / 3}))
-    assert (legs["kind"], legs["documents"]) == ("count", 3)
-    assert legs["classes"] == {"cats": {"rate": pytest.approx((6 + 2) / 3)}, "fish": {"rate": pytest.approx((0 + 2) / 2)}}
-    assert (kilos["kind"], kilos["documents"]) == ("numeric", 3)
-    assert kilos["classes"]["cats"] == pytest.approx({"mean": (8 + 3) / 3, "standard_deviation": 4 / 3})
-    assert kilos["classes"]["fish"] == pytest.approx({"mean": (1 + 3) / 2, "standard_deviation": (7 / 3) ** 0.5})
+    assert found.terms == 2
+    colour, legs, kilos = (found.attributes[name] for name in ("colour", "legs", "kilos"))
+    assert isinstance(colour, CategoriesOverview)
+    assert (colour.kind, colour.documents, colour.values) == ("categorical", 3, 2)
+    cats, fish = (colour.classes[label]["probability"] for label in ("cats", "fish"))
+    assert colour.smoothing == 1
+    assert cats == pytest.approx({"blue": 1 / 4, "red": 3 / 4})
+    assert fish == pytest.approx({"blue": 2 / 3, "red": 1 / 3})
+    assert (legs.kind, legs.documents) == ("count", 3)
+    assert legs.classes["cats"] == pytest.approx({"rate": (6 + 2) / 3})
+    assert legs.classes["fish"] == pytest.approx({"rate": (0 + 2) / 2})
+    assert (kilos.kind, kilos.documents) == ("numeric", 3)
+    assert kilos.classes["cats"] == pytest.approx({"mean": (8 + 3) / 3, "standard_deviation": 4 / 3})
+    assert kilos.classes["fish"] == pytest.approx({"mean": (1 + 3) / 2, "standard_deviation": (7 / 3) ** 0.5})
     assert sorted(term_name(model, term) for term in ranking(model, "mutual-information").terms.tolist()) == [
         "colour=blue",
         "colour=red",
@@ -114,4 +117,4 @@ def test_what_wrote_a_model_is_nbtext_and_what_stems_its_words() -> None:
     assert versions(Settings(stemmer="none")) == {"nbtext": __version__}
     assert versions(Settings(stemmer="snowball")).keys() == {"nbtext", "PyStemmer"}
     assert versions(Settings(stemmer="lancaster")) == {"nbtext": __version__, "nltk": version("nltk")}
-    assert model_of_china().written_by == overview(model_of_china(), 0)["written_by"] == {"nbtext": __version__}
+    assert model_of_china().written_by == overview(model_of_china(), 0).written_by == {"nbtext": __version__}

@@ -16,7 +16,7 @@ from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.inspection import terms as module
 from nbtext.inspection.overview import similarity
-from nbtext.inspection.terms import MEASURES, class_details, lift
+from nbtext.inspection.terms import MEASURES, ProbabilityMeaning, class_details, lift
 from tests import strategies
 from tests.budget import examples
 from tests.textbook import CHINA
@@ -32,27 +32,27 @@ def trained(documents: list[Labelled], **parameters: Any) -> TextClassifier:
 
 def test_china_by_hand() -> None:
     found = class_details(trained(CHINA, smoothing=1), ["yes", "no"], 3)["yes"]
-    assert (found["documents"], found["tokens"], found["prior"]) == (3, 8, 0.75)
+    assert (found.documents, found.tokens, found.prior) == (3, 8, 0.75)
     corpus = 3 / 4 * 3 / 7 + 1 / 4 * 2 / 9
-    assert [of["term"] for of in found["probability"]] == ["chinese", "beijing", "macao"]
-    assert [of["value"] for of in found["probability"]] == pytest.approx([3 / 7, 1 / 7, 1 / 7])
-    chinese = next(of for of in found["lift"] if of["term"] == "chinese")
-    assert chinese["value"] == pytest.approx(3 / 7 / corpus)
-    assert found["mutual_information"][0]["term"] == "chinese"
-    assert found["mutual_information"][0]["value"] == pytest.approx(3 / 4 * 3 / 7 * math.log(3 / 7 / corpus))
+    assert [of.term for of in found.probability] == ["chinese", "beijing", "macao"]
+    assert [of.value for of in found.probability] == pytest.approx([3 / 7, 1 / 7, 1 / 7])
+    chinese = next(of for of in found.lift if of.term == "chinese")
+    assert chinese.value == pytest.approx(3 / 7 / corpus)
+    assert found.mutual_information[0].term == "chinese"
+    assert found.mutual_information[0].value == pytest.approx(3 / 4 * 3 / 7 * math.log(3 / 7 / corpus))
 
 
 def test_china_by_coins() -> None:
     """Example 13.2: θ is the share of documents that hold a term; mutual information stays that of the language models."""
     found = class_details(trained(CHINA, smoothing=1, classifier="bernoulli"), ["yes"], 10)["yes"]
-    assert found["probability_of"] == {"symbol": "θ", "meaning": "that a document of the class holds the term"}
-    probability, lifts = ({of["term"]: of["value"] for of in found[name]} for name in ("probability", "lift"))
+    assert found.probability_of == ProbabilityMeaning("θ", "that a document of the class holds the term")
+    probability, lifts = ({of.term: of.value for of in getattr(found, name)} for name in ("probability", "lift"))
     assert probability == pytest.approx(
         {"chinese": 4 / 5, "beijing": 2 / 5, "macao": 2 / 5, "shanghai": 2 / 5, "japan": 1 / 5, "tokyo": 1 / 5}
     )
     assert lifts["chinese"] == pytest.approx(4 / 5 / (3 / 4 * 4 / 5 + 1 / 4 * 2 / 3))
     assert lifts["japan"] == pytest.approx(1 / 5 / (3 / 4 * 1 / 5 + 1 / 4 * 2 / 3))
-    assert found["mutual_information"] == class_details(trained(CHINA, smoothing=1), ["yes"], 10)["yes"]["mutual_information"]
+    assert found.mutual_information == class_details(trained(CHINA, smoothing=1), ["yes"], 10)["yes"].mutual_information
 
 
 @examples(6)
@@ -74,12 +74,12 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
             rows["lift"].append(of_term[k] / corpus)
             rows["mutual_information"].append(of_term[k] * prior[k] * math.log(of_term[k] / corpus))
         for name in MEASURES:
-            values = [of["value"] for of in found[label][name]]
+            values = [of.value for of in getattr(found[label], name)]
             assert values == pytest.approx(sorted((value for value in rows[name] if value > 0), reverse=True)[: len(values)])
             assert len(values) <= 5
             vocabulary = model.statistics.vocabulary
-            for of in found[label][name]:
-                assert of["value"] == pytest.approx(rows[name][vocabulary.find([of["term"]])[0]])
+            for of in getattr(found[label], name):
+                assert of.value == pytest.approx(rows[name][vocabulary.find([of.term])[0]])
 
 
 def test_lift_is_one_on_average_and_its_logarithm_is_in_mutual_information() -> None:
@@ -91,15 +91,15 @@ def test_lift_is_one_on_average_and_its_logarithm_is_in_mutual_information() -> 
 def test_a_term_that_is_possible_only_in_a_class_without_prior_has_infinite_lift() -> None:
     model = trained(CHINA, estimate="ml", class_prior={"yes": 0.0, "no": 1.0})
     found = class_details(model, ["yes"], 10)["yes"]
-    assert {of["term"]: of["value"] for of in found["lift"]} == {
-        "beijing": None, "macao": None, "shanghai": None, "chinese": pytest.approx(5 / 8 * 3),
+    assert {of.term: of.value for of in found.lift} == {
+        "beijing": math.inf, "macao": math.inf, "shanghai": math.inf, "chinese": pytest.approx(5 / 8 * 3),
     }  # fmt: skip
-    assert found["mutual_information"] == []
+    assert found.mutual_information == []
 
 
 def test_no_terms_are_asked_for_and_no_such_class() -> None:
     model = trained(CHINA)
-    assert class_details(model, ["no"], 0)["no"]["lift"] == []
+    assert class_details(model, ["no"], 0)["no"].lift == []
     with pytest.raises(UsageError, match="no class 'maybe'"):
         class_details(model, ["no", "maybe"], 3)
 
@@ -108,18 +108,19 @@ def test_similarity_of_some_and_of_too_many(monkeypatch: pytest.MonkeyPatch) -> 
     documents = [("a", ["ant", "bee"]), ("b", ["ant", "cat"]), ("b", ["ant"]), ("c", ["dog", "eel"]), ("c", ["dog"])]
     model = trained(documents)
     found = similarity(model)
-    assert (found["classes"], found["left_out"]) == (["a", "b", "c"], 0)
-    assert (found["closest"][0]["a"], found["closest"][0]["b"]) == ("a", "b")
-    assert [of["divergence"] for of in found["closest"]] == sorted(found["divergence"][i][j] for i, j in ((0, 1), (0, 2), (1, 2)))
-    assert similarity(model, ["c", "a", "c"])["classes"] == ["a", "c"]
-    monkeypatch.setattr("nbtext.inspection.overview.MOST_CLASSES", 2)
+    assert (found.classes, found.left_out) == (["a", "b", "c"], 0)
+    assert (found.closest[0].a, found.closest[0].b) == ("a", "b")
+    assert [of.divergence for of in found.closest] == sorted(found.divergence[i][j] for i, j in ((0, 1), (0, 2), (1, 2)))
+    assert similarity(model, ["c", "a", "c"]).classes == ["a", "c"]
+    monkeypatch.setattr("nbtext.inspection.overview.MOST_COMPARED", 2)
     found = similarity(model)
-    assert (found["classes"], found["left_out"]) == (["b", "c"], 1)
-    assert len(found["divergence"]) == 2
+    assert (found.classes, found.left_out) == (["b", "c"], 1)
+    assert len(found.divergence) == 2
 
 
 def test_a_class_without_a_distribution_has_no_similarity() -> None:
     model = trained([("a", ["ant"]), ("b", ["ant"]), ("c", [])], estimate="ml")
     found = similarity(model)
-    assert found["divergence"] == [[0, 0, None], [0, 0, None], [None, None, None]]
-    assert [(of["a"], of["b"], of["divergence"]) for of in found["closest"]] == [("a", "b", 0)]
+    nan = math.nan
+    np.testing.assert_array_equal(found.divergence, [[0, 0, nan], [0, 0, nan], [nan, nan, nan]])
+    assert [(of.a, of.b, of.divergence) for of in found.closest] == [("a", "b", 0)]

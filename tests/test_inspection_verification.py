@@ -44,7 +44,7 @@ def saved(folder: Path, **parameters: Any) -> str:
 
 
 def failed(checks: list[Check]) -> dict[str, str]:
-    return {check.name: check.detail for check in checks if not check.passed}
+    return {check.check: check.detail for check in checks if not check.passed}
 
 
 @examples(6)

@@ -82,7 +82,7 @@ def test_without_a_prior_there_is_no_evidence(smoothing: float, estimate: str) -
 
 
 def test_documents_without_terms_are_certain() -> None:
-    assert criteria(language_models(statistics_of([("x", []), ("y", [])])), Settings.of({}))["evidence"] == 0
+    assert criteria(language_models(statistics_of([("x", []), ("y", [])])), Settings.of({})).evidence == 0
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,10 @@ def test_the_likelihood_is_that_of_every_token_and_label(corpus: list[oracle.Lab
 def test_what_is_not_defined_is_none() -> None:
     statistics = statistics_of(LABELLED)
     found = criteria(language_models(statistics, 0, "symmetric", "ml"), Settings.of({"estimate": "ml"}))
-    assert (found["evidence"], found["evidence_of_classes"], found["evidence_of_labels"]) == (None, None, None)
+    assert (found.evidence, found.evidence_of_classes, found.evidence_of_labels) == (None, None, None)
     impossible = Settings.of({"class_prior": {"yes": 1, "no": 0}})
-    assert (criteria(language_models(statistics), impossible)["aic"], criteria(language_models(statistics), impossible)["bic"]) == (
-        None,
-        None,
-    )
+    found = criteria(language_models(statistics), impossible)
+    assert (found.aic, found.bic) == (math.inf, math.inf)
     with pytest.raises(UsageError, match="--classifier multinomial"):
         criteria(language_models(statistics), Settings.of({"classifier": "bernoulli"}))
 

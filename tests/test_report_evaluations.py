@@ -1,37 +1,35 @@
 """An evaluation on screen: the table, the heat map and the line of reliability.
 
-Also tests `report/evaluations.py` and `report/evaluations.py`.
+Also tests `report/scales.py`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.report.evaluations import BLOCKS, MOST_CLASSES, block, cell_style, confusion_rows, heat_map, reliability_lines, shade
+from nbtext.metrics.results import ReliabilityBin
+from nbtext.report.evaluations import MOST_CLASSES, confusion_rows, heat_map, reliability_bars
+from nbtext.report.scales import BLOCKS, block, cell_style, shade
 from tests.process import SERVICE_DESK
+from tests.report_example import evaluated
 from tests.test_cli_terminal import on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nbtext.metrics.results import EvaluationResult
 
-def summary(confusion: dict[str, dict[str, int]], unseen: int = 0) -> dict[str, Any]:
-    labels = dict.fromkeys([*confusion, *(answer for row in confusion.values() for answer in row if answer)])
-    per_class = {
-        label: {
-            "support": sum(confusion.get(label, {}).values()),
-            "answered": sum(row.get(label, 0) for row in confusion.values()),
-        }
-        for label in labels
-    }
-    return {"confusion": confusion, "per_class": per_class | {f"unseen{n}": {"support": 0, "answered": 0} for n in range(unseen)}}
+
+def result(confusion: dict[str, dict[str, int]], unseen: int = 0) -> EvaluationResult:
+    labels = list(dict.fromkeys([*confusion, *(answer for row in confusion.values() for answer in row if answer)]))
+    return evaluated([*labels, *(f"unseen{n}" for n in range(unseen))], confusion)
 
 
 def drawn(confusion: dict[str, dict[str, int]], width: int = 100) -> list[str]:
-    table = confusion_rows(summary(confusion))
+    table = confusion_rows(result(confusion))
     assert table is not None
     lines: list[str] = heat_map(*table, width).plain.splitlines()
     return lines
@@ -65,10 +63,10 @@ def test_where_numbers_do_not_fit_there_are_shades() -> None:
 
 
 def test_only_classes_that_occur_are_drawn_and_not_too_many() -> None:
-    assert confusion_rows(summary({"a": {"b": 1}}, unseen=100)) == (["a", "b"], [[0, 1, 0], [0, 0, 0]])
-    assert confusion_rows(summary({"only": {"only": 7}})) is None
-    assert confusion_rows(summary({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES)})) is not None
-    assert confusion_rows(summary({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES + 1)})) is None
+    assert confusion_rows(result({"a": {"b": 1}}, unseen=100)) == (["a", "b"], [[0, 1, 0], [0, 0, 0]])
+    assert confusion_rows(result({"only": {"only": 7}})) is None
+    assert confusion_rows(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES)})) is not None
+    assert confusion_rows(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES + 1)})) is None
 
 
 def test_long_and_hostile_names_are_cut_and_made_visible() -> None:
@@ -97,13 +95,13 @@ def test_shades_rise_with_the_share() -> None:
 
 
 def test_a_bar_for_each_bin() -> None:
-    bins: list[dict[str, Any]] = [
-        {"documents": 0, "confidence": None, "accuracy": None},
-        {"documents": 10, "confidence": 0.5, "accuracy": 0.0},
-        {"documents": 40, "confidence": 0.99, "accuracy": 1.0},
+    bins = [
+        ReliabilityBin(0, 0.3, 0, None, None, None),
+        ReliabilityBin(0.3, 0.6, 10, 0.5, 0.0, (0, 0.3)),
+        ReliabilityBin(0.6, 1, 40, 0.99, 1.0, (0.9, 1)),
     ]
-    assert reliability_lines(bins) == [("promised", " ▅█"), ("came true", " ▁█"), ("documents", " ▃█")]
-    assert [bars for _, bars in reliability_lines(bins[:1])] == [" "] * 3
+    assert reliability_bars(bins) == {"promised": " ▅█", "came true": " ▁█", "documents": " ▃█"}
+    assert list(reliability_bars(bins[:1]).values()) == [" "] * 3
 
 
 @pytest.mark.parametrize("width", [100, 40])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from typing import Any
 
@@ -15,7 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.report.forms import csv_line, json_line, number, tsv, visible
+from nbtext.inspection.overview import ClassPair
+from nbtext.inspection.terms import ClassSize, TermValue
+from nbtext.metrics.results import json_values
+from nbtext.report.forms import csv_line, json_line, tsv, visible
+from nbtext.report.numbers import number
 
 anything = st.text(st.characters(exclude_categories=()))
 """Any text, bytes that are no text (surrogates) included."""
@@ -66,3 +71,12 @@ def test_visible(text: str, shown: str) -> None:
 
 def test_numbers_have_six_digits() -> None:
     assert [number(value) for value in (0.12345678, 1.0, 1e-20, None)] == ["0.123457", "1", "1e-20", ""]
+
+
+def test_a_record_becomes_json_by_the_names_of_its_fields() -> None:
+    record = {"closest": [ClassPair("a", "b", math.nan)], "best": (TermValue("cat", math.inf),), "size": ClassSize(2, 7, 0.5)}
+    assert json_values(record) == {
+        "closest": [{"a": "a", "b": "b", "divergence": None}],
+        "best": [{"term": "cat", "value": None}],
+        "size": {"documents": 2, "tokens": 7, "prior": 0.5},
+    }

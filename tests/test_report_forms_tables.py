@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -26,6 +26,8 @@ from tests.work import calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from nbtext.metrics.results import EvaluationResult
 
 WORDS = ["", " ", "a", "bb ", "words-of-a-kind", "日本", "naïve", "e\u0301", "🌷", "x" * 30, "a b c d e f g h"]
 cells = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
@@ -66,9 +68,9 @@ def of_classes(n_classes: int) -> TextClassifier:
     return TextClassifier(calibration="none").fit(texts, [f"class {number}" for number in range(n_classes)])
 
 
-def evaluated(model: TextClassifier) -> dict[str, Any]:
+def evaluated(model: TextClassifier) -> EvaluationResult:
     documents = [Document(f"d{number}", f"class {number}", b"word1 other3") for number in range(20)]
-    return judge(model, documents).summary()
+    return judge(model, documents).result()
 
 
 @pytest.mark.parametrize("name", ["evaluate", "inspect"])

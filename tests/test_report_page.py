@@ -1,23 +1,33 @@
 """The page of `nbtext report`: its sections, its words, and that any text stays text.
 
-Also tests `report/page/judgement.py`, `report/page/markup.py`, `report/page/page.py`, `report/page/reasons.py` and
-`report/page/judgement.py`.
+Also tests `report/page/markup.py`, `report/page/page.py`, `report/page/provenance.py`, `report/page/sections.py` and
+`report/page/summary.py`.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 
-from nbtext.evaluation.gathering import ClassFigures, Confusion, Figure, Forecast, Leaks, Reliability, ReportData
-from nbtext.report.page.judgement import summary
+from nbtext import TextClassifier
+from nbtext.evaluation.leakage import LeakResult, OthersResult, SampledLeakResult
+from nbtext.evaluation.learning_curves import Forecast, Forecasts
 from nbtext.report.page.page import HERE, html_page
+from nbtext.report.page.provenance import provenance
+from nbtext.report.page.summary import summary
 from tests.budget import examples
-from tests.report_example import HOSTILE, Page, bare, example, matrix
+from tests.report_example import HOSTILE, Page, bare, evaluated, example, matrix
 from tests.test_report_forms_records import anything
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from nbtext.evaluation.gathering import ReportData
 
 SECTIONS = ["summary", "figures", "confusion", "calibration", "classes", "mistakes", "terms", "learning", "made"]
 
@@ -99,7 +109,7 @@ def test_the_same_data_give_the_same_page() -> None:
 
 def test_the_summary_says_how_good_it_is() -> None:
     said = words(example())
-    assert "answered 300 documents of 3 classes. It is right on 80.0\u00a0% of them (95\u00a0% interval 75.0\u00a0% to 84.0\u00a0%)" in said
+    assert "answered 300 documents of 3 classes. It is right on 80.0\u00a0% of them (95\u00a0% interval 75.1\u00a0% to 84.1\u00a0%)" in said
     assert "Always answering cats, the largest class in training, would be right on 33.3\u00a0%" in said
     assert "no sign" not in said
     assert "Of its 60 mistakes, 20 take cats for dogs." in said
@@ -110,55 +120,55 @@ def test_the_summary_says_how_good_it_is() -> None:
 
 def test_the_summary_says_what_is_bad() -> None:
     data = example()
-    unsure = replace(data, after=replace_error(data, 0.05))
-    assert "rough guide: too high" in words(unsure)
-    assert "should not be taken at their word: it is surer" in words(replace(data, after=replace_error(data, 0.2)))
-    assert "no sign here that the model is better" in words(replace(data, accuracy=Figure(0.4, 0.3, 0.5)))
-    assert "too few documents to tell whether its probabilities" in words(replace(data, n=199))
-    only = (Confusion("cats", "cats", 299), Confusion("cats", "dogs", 1))
-    assert "Its only mistake takes cats for dogs." in words(replace(data, confusion=only))
-    assert "no answer to 7 documents" in words(replace(data, unanswered=7))
+    assert "rough guide: too high" in words(replace_error(data, 0.05))
+    assert "should not be taken at their word: it is surer" in words(replace_error(data, 0.2))
+    assert "no sign here that the model is better" in words(judged({"cats": {"cats": 40, "dogs": 60}}))
+    assert "too few documents to tell whether its probabilities" in words(judged({"cats": {"cats": 199}}))
+    assert "Its only mistake takes cats for dogs." in words(judged({"cats": {"cats": 299, "dogs": 1}}))
+    assert "no answer to 7 documents" in words(judged({"cats": {"cats": 299, "": 7}}))
 
 
 def test_the_summary_says_when_the_test_is_unfair() -> None:
     data = example()
     assert "flatter" not in words(data)
-    assert "flatter" not in words(replace(data, leaks=Leaks(300, 0, Figure(0.8, 0.7, 0.9))))
-    told = words(replace(data, leaks=Leaks(300, 12, Figure(0.75, 0.7, 0.8))))
+    others = OthersResult(288, 0.75, (0.7, 0.8), 0.7, 0.1, 0.5, 0.3)
+    assert "flatter" not in words(replace(data, leaks=LeakResult(0, 0, 0.8, (), others)))
+    told = words(replace(data, leaks=LeakResult(10, 2, 0.8, (), others)))
     assert (
         "12 of the 300 documents stand among those that it was trained on, word for word or nearly. Without them it is right on 75.0"
         in told
     )
-    assert "2 of the 40 documents that could be checked stand among" in words(replace(data, leaks=Leaks(40, 2, None)))
+    assert "2 of the 40 documents that could be checked stand among" in words(replace(data, leaks=SampledLeakResult(40, 2)))
 
 
 def test_a_forecast_that_is_withheld_says_why() -> None:
     data = example()
     assert data.learning_curve is not None
-    forecast = Forecast(2500, Figure(None), None, "the curve is too short")
-    page = Page(html_page(replace(data, learning_curve=data.learning_curve._replace(forecast=forecast))))
+    forecast = Forecast(2500, withheld="the curve is too short")
+    page = Page(html_page(replace(data, learning_curve=data.learning_curve._replace(forecast=Forecasts(forecast, forecast)))))
     assert "There is no forecast: the curve is too short." in page.text
     assert "The ring" not in page.text
     assert "With 2,500 documents in place of 1,250 the accuracy would be 80.0" in Page(html_page(data)).text
 
 
-def replace_error(data: ReportData, error: float) -> Reliability:
-    return data.after._replace(calibration_error=error, confidence=0.95)
+def replace_error(data: ReportData, error: float) -> ReportData:
+    return replace(data, after=replace(data.after, ece=error, confidence=0.95))
+
+
+def judged(confusion: dict[str, dict[str, int]], labels: Sequence[str] = ("cats", "dogs", "fish")) -> ReportData:
+    return replace(example(), evaluation=evaluated(labels, confusion))
 
 
 def test_labels_that_the_model_does_not_know_are_named() -> None:
-    data = example()
-    unknown = ClassFigures("newts", 4, 0, Figure(None), Figure(0.0, 0.0, 0.5), Figure(0.0, 0.0, 0.5))
-    data = replace(data, per_class=(*data.per_class, unknown), unknown_labels=("newts",))
+    data = judged({**matrix(("cats", "dogs", "fish")), "newts": {"cats": 4}})
     assert "cannot be right on 4 documents of classes that it does not know: newts." in words(data)
     assert "newts" in Page(html_page(data)).text
 
 
 def test_with_very_many_classes_the_largest_are_shown() -> None:
     labels = [f"class-{number:03}" for number in range(150)]
-    data = example(labels)
-    large = [figures._replace(support=1000) if number % 2 else figures for number, figures in enumerate(data.per_class)]
-    page = html_page(replace(data, per_class=tuple(large), confusion=tuple(matrix(labels)), mistakes=(), top_terms=()))
+    confusion = {label: {label: 1 + number % 2} for number, label in enumerate(labels)}
+    page = html_page(replace(judged(confusion, labels), mistakes=(), top_terms=()))
     assert "The 100 classes with most documents are shown; 50 classes more are left out." in page
     heads = [head for head in Page(page).all("th") if head["scope"] == "row"]
     assert len(heads) == 200
@@ -191,3 +201,17 @@ def luminance(colour: str) -> float:
     shares = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_how_it_was_made(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.joblib")
+    texts = ["a cat and a dog", "dogs bark", "a ship sails", "the harbour"]
+    TextClassifier().fit(texts, ["animals", "animals", "ships", "ships"]).save(path)
+    made = dict(provenance(TextClassifier.load(path), path, corpus=("one", "two"), command="nbtext report one two"))
+    assert dict(made["Report"])["documents"] == "one, two"
+    assert dict(made["Model"])["training documents"] == "4"
+    assert len(dict(made["Model"])["SHA-256"]) == 64
+    assert dict(made["Model"])["calibration"].startswith("length, temperature ")
+    assert dict(made["Model"])["sample kept"] == "4 training documents"
+    assert dict(made["Training"])["ngrams"] == "1"
+    assert dict(made["Reading"])["document"] == "text"

@@ -1,6 +1,6 @@
 """Charts and markup: drawn to scale, with names for those who do not see them, whatever the text.
 
-Also tests `report/page/charts.py` and `report/page/markup.py`.
+Also tests `report/page/markup.py` and `report/scales.py`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.evaluation.gathering import Bin, Figure, Forecast, LearningPoint
-from nbtext.report.page.charts import bar, heat_map, learning_curve, legend, logarithmic, reliability_diagram, round_numbers, shade
+from nbtext.evaluation.learning_curves import CurvePoint, Forecast
+from nbtext.metrics.results import ReliabilityBin
+from nbtext.report.page.charts import bar, heat_map, learning_curve, legend, reliability_diagram
 from nbtext.report.page.markup import Markup, breakable, element, escaped, shortened
+from nbtext.report.scales import logarithmic, round_numbers, shade_class
 from tests.report_example import HOSTILE, Page, example, matrix
 from tests.test_report_forms_records import anything
 
@@ -37,14 +39,19 @@ def test_the_width_of_a_bar_is_its_value(value: float) -> None:
 
 
 def test_a_bar_shows_its_interval_and_says_what_it_means() -> None:
-    picture = drawn(bar(0.5, 'F1 "of" <a>', 0.25, 0.8))
+    picture = drawn(bar(0.5, 'F1 "of" <a>', (0.25, 0.8)))
     assert [numbers(line, "x1", "x2") for line in picture.findall("line")] == [[25, 80]]
     assert picture.findtext("title") == 'F1 "of" <a>'
     assert drawn(bar(0.5, "")).findall("line") == []
 
 
 def test_points_of_a_reliability_diagram() -> None:
-    bins = (Bin(30, 0.25, Figure(0.5, 0.4, 0.6)), Bin(120, 1.0, Figure(0.75, 0.7, 0.8)), Bin(3, 0.0, Figure(0.0, 0.0, 0.5)))
+    bins = (
+        ReliabilityBin(0, 0, 30, 0.25, 0.5, (0.4, 0.6)),
+        ReliabilityBin(0, 0, 0, None, None, None),
+        ReliabilityBin(0, 0, 120, 1.0, 0.75, (0.7, 0.8)),
+        ReliabilityBin(0, 0, 3, 0.0, 0.0, (0.0, 0.5)),
+    )
     picture = drawn(reliability_diagram(bins, "after", "a name"))
     assert picture.attrib["aria-label"] == "a name"
     # the square lies from 46 to 326 and, upside down, from 292 to 12; the columns of 120 documents are 44 high and stand on 354
@@ -65,11 +72,15 @@ def test_a_reliability_diagram_of_nothing() -> None:
     assert list(drawn(reliability_diagram((), "after", "")).iter("circle")) == []
 
 
+def point(documents: int, accuracy: float, low: float, high: float, macro_f1: float) -> CurvePoint:
+    return CurvePoint(documents, accuracy, (low, high), macro_f1, (0.0, 1.0))
+
+
 def test_a_learning_curve() -> None:
     points = [
-        LearningPoint(100, 0.5, 0.4, 0.6, 0.45),
-        LearningPoint(1000, 0.7, 0.65, 0.75, 0.6),
-        LearningPoint(10_000, 0.8, 0.78, 0.8, 0.78),
+        point(100, 0.5, 0.4, 0.6, 0.45),
+        point(1000, 0.7, 0.65, 0.75, 0.6),
+        point(10_000, 0.8, 0.78, 0.8, 0.78),
     ]
     picture = drawn(learning_curve(points, "a name"))
     # from 40 % to 80 % in 240 steps that end at 12, from 100 to 10,000 in 560 that begin at 46
@@ -84,18 +95,18 @@ def test_a_learning_curve() -> None:
 
 
 def test_a_forecast_stands_at_the_end_of_the_curve() -> None:
-    points = [LearningPoint(100, 0.5, 0.5, 0.5, 0.5), LearningPoint(1000, 0.6, 0.6, 0.6, 0.5)]
-    picture = drawn(learning_curve(points, "", Forecast(10_000, Figure(0.8, 0.7, 0.9), 0.6, None)))
+    points = [point(100, 0.5, 0.5, 0.5, 0.5), point(1000, 0.6, 0.6, 0.6, 0.5)]
+    picture = drawn(learning_curve(points, "", Forecast(10_000, 0.8, (0.7, 0.9), 0.6)))
     assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "first")] == [[46, 252], [326, 192]]
     assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "ring")] == [[606, 72]]
     assert [numbers(line, "x1", "y1", "x2", "y2") for line in of_class(picture, "line", "ahead")] == [[326, 192, 606, 72]]
     assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [[606, 132, 12]]
-    without = learning_curve(points, "", Forecast(10_000, Figure(None), None, "too short"))
+    without = learning_curve(points, "", Forecast(10_000, withheld="too short"))
     assert without == learning_curve(points, "")
 
 
 def test_a_learning_curve_of_one_point() -> None:
-    picture = drawn(learning_curve([LearningPoint(7, 0.5, 0.5, 0.5, 0.5)], ""))
+    picture = drawn(learning_curve([point(7, 0.5, 0.5, 0.5, 0.5)], ""))
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[326, 252]]
     assert [node.text for node in of_class(picture, "text", "x")] == ["7"]
 
@@ -111,8 +122,8 @@ def test_ticks_lie_within_their_bounds(one: int, other: int) -> None:
 
 
 def test_the_heat_map() -> None:
-    data = example()
-    page = Page(heat_map(data.per_class, matrix(("cats", "dogs", "fish"))))
+    result = example().evaluation
+    page = Page(heat_map(result.per_class, result.confusion))
     cells = [attributes for attributes in page.all("td") if attributes.get("class") != "corner"]
     assert [cell.get("class") for cell in cells] == ["h3", "m5", None, None, "h3", "m5", "m5", None, "h3"]
     assert cells[1]["title"] == "cats taken for dogs: 20 of 100 documents, 20.0\u00a0%"
@@ -123,14 +134,14 @@ def test_the_heat_map() -> None:
 
 def test_a_heat_map_of_many_classes_has_no_visible_numbers() -> None:
     labels = [f"class-{number:02}" for number in range(40)]
-    page = Page(heat_map(example(labels).per_class, matrix(labels)))
+    page = Page(heat_map(example(labels).evaluation.per_class, matrix(labels)))
     assert page.all("table") == [{"class": "heat small"}]
     assert [text for element, text in page.texts if element == "td"] == []
     assert "class-07 taken for class-08: 20 of 100 documents, 20.0\u00a0%" in {cell.get("title") for cell in page.all("td")}
 
 
 def test_every_shade_is_in_the_legend() -> None:
-    shades = {shade(share / 1000, hit=hit) for share in range(1, 1001) for hit in (False, True)}
+    shades = {shade_class(share / 1000, hit=hit) for share in range(1, 1001) for hit in (False, True)}
     assert {f"swatch {name}" for name in shades} == {span["class"] for span in Page(legend()).all("span")} - {"name"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,6 +115,8 @@ def changed_arrays(content: bytes) -> Iterator[tuple[str, bytes]]:
 def require_finite(value: object, what: str) -> None:
     if isinstance(value, float):
         assert math.isfinite(value), what
+    elif is_dataclass(value):
+        require_finite(vars(value), what)
     elif isinstance(value, (dict, list, tuple)):
         for part in value.values() if isinstance(value, dict) else value:
             require_finite(part, what)

@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli.messages import SHOWN
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, listed
 from nbtext.settings import READING
 
 if TYPE_CHECKING:
@@ -77,18 +77,19 @@ def command(
         from nbtext.store.atomic import replace_file
 
         replace_file(changed, lambda file: file.writelines(changed_lines(comparison.changed)))
-    summary = comparison.summary(Bootstrap(seed=seed))
-    for side, name in (("a", "A"), ("b", "B")):
-        if unknown := summary[side]["unknown_labels"]:
-            say.warn(f"{name} does not know the labels {', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}")
+    result = comparison.result(Bootstrap(seed=seed))
+    for side, name in ((result.a, "A"), (result.b, "B")):
+        if unknown := side.unknown_labels:
+            say.warn(f"{name} does not know the labels {listed(unknown, SHOWN)}")
     if output == "json":
+        from nbtext.metrics.results import json_values
         from nbtext.report.forms import json_line
 
-        sys.stdout.write(json_line({**summary, "models": [model_a, model_b]}))
+        sys.stdout.write(json_line({**json_values(result), "models": [model_a, model_b]}))
     else:
         from nbtext.report.comparisons import print_comparison
 
-        print_comparison(summary, model_a, model_b)
+        print_comparison(result, model_a, model_b)
     return say.finish()
 
 
@@ -102,9 +103,10 @@ def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, opt
         raise UsageError(f"--{useless[0].replace('_', '-')} needs a CORPUS")
     found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), top)
     if output == "json":
+        from nbtext.metrics.results import json_values
         from nbtext.report.forms import json_line
 
-        sys.stdout.write(json_line({"models": [model_a, model_b], **found}))
+        sys.stdout.write(json_line({"models": [model_a, model_b], **json_values(found)}))
     else:
         from nbtext.report.rankings import print_differences
 

@@ -14,7 +14,7 @@ from nbtext.cli.options import given
 from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.corpus.option_files import listed_paths
 from nbtext.corpus.reading import resolved
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, counted, listed
 from nbtext.model.corpus_flow import Corpus, CountedCorpus, count_each, no_documents, reading_like
 from nbtext.settings import INPUT, READING, TRAINING, Reading
 from nbtext.store.atomic import check_replaceable
@@ -61,7 +61,7 @@ class CommandCorpus(Corpus):
         if self.notices.transcoded:
             self._say.notice(f"not valid UTF-8 and read as Windows-1252: {counted(self.notices.transcoded, 'document')}")
         if files := self.notices.unlabelled:
-            self._say.notice(f"{files[0]}{' and others' if len(files) > 1 else ''}: in no class directory, left out")
+            self._say.notice(f"{listed(files, 1)}: in no class directory, left out")
         self._say.failed += self.notices.unnamed
 
 
@@ -107,9 +107,7 @@ def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messag
     """Warn of classes that cannot be in every fold."""
     small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < n_folds]
     if small:
-        say.warn(
-            f"classes with fewer documents than there are folds: {', '.join(small[:SHOWN])}{' and others' if len(small) > SHOWN else ''}"
-        )
+        say.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
 
 
 def untrained(paths: Sequence[str], options: dict[str, Any]) -> tuple[TextClassifier, Settings]:

@@ -10,7 +10,7 @@ import click
 from nbtext.cli import options as option
 from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.messages import SHOWN
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from nbtext.cli.corpus import Counted
     from nbtext.cli.messages import Messages
     from nbtext.decision import DecisionRule
-    from nbtext.evaluation.cross_validation import Folds, HeldOut
+    from nbtext.evaluation.cross_validation import Folds, FoldsResult, HeldOutEvaluation
+    from nbtext.metrics.results import EvaluationResult
 
 FOLDS = 10
 OF_FOLDS = ("folds", "repeats", "seed", "group_column", "time_column")
@@ -85,31 +86,31 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     of_corpus = counted_corpus(paths, options, say, columns)
     classes = list(of_corpus.corpus.statistics.classes)
     asked = gates(options, n_classes=len(classes), with_costs=with_costs)
-    summary, judged = _judge(of_corpus, options, say, option.decision_rule(options, classes, say))
+    result, folds, judged = _judge(of_corpus, options, say, option.decision_rule(options, classes, say))
     if predictions is not None:
         _write_predictions(predictions, judged, of_corpus)
     of_corpus.source.say_notices()
-    _warn_of_unknown(summary, say)
-    _print(summary, output)
-    return finish(asked, summary, say)
+    _warn_of_unknown(result, say)
+    _print(result, folds, output)
+    return finish(asked, result, say)
 
 
-def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule) -> tuple[dict[str, Any], list[HeldOut]]:
-    """All figures, and the documents judged in each repeat."""
+def _judge(
+    of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule
+) -> tuple[EvaluationResult, FoldsResult | None, list[HeldOutEvaluation]]:
+    """Return all figures, those of the folds unless one document is left out at a time, and the documents judged in each repeat."""
     from nbtext.counts.corpus_counts import Subsets
-    from nbtext.evaluation.cross_validation import cross_validate, leave_one_out
+    from nbtext.evaluation.cross_validation import cross_validate, evaluate_leave_one_out
 
     if options["leave_one_out"]:
-        held_out = leave_one_out(of_corpus.corpus.statistics, of_corpus.corpus.documents, of_corpus.settings, rule)
-        summary = held_out.summary()
-        return {**summary, "folds": {"method": "leave-one-out", "n": summary["n"], "repeats": 1}}, [held_out]
+        held_out = evaluate_leave_one_out(of_corpus.corpus.statistics, of_corpus.corpus.documents, of_corpus.settings, rule)
+        return held_out.result(), None, [held_out]
     folds, division = _folds(of_corpus, options, say)
     validation = cross_validate(Subsets(of_corpus.corpus.statistics, of_corpus.corpus.documents), of_corpus.settings, folds, rule)
-    summary = validation.summary()
-    return {**summary, "folds": {**division, **summary["folds"]}}, validation.repeats
+    return validation.result(), validation.folds_result(**division), validation.repeats
 
 
-def _write_predictions(path: str, judged: list[HeldOut], of_corpus: Counted) -> None:
+def _write_predictions(path: str, judged: list[HeldOutEvaluation], of_corpus: Counted) -> None:
     from nbtext.report.answers import prediction_lines
     from nbtext.store.atomic import replace_file
 
@@ -119,12 +120,11 @@ def _write_predictions(path: str, judged: list[HeldOut], of_corpus: Counted) -> 
     )
 
 
-def _warn_of_unknown(summary: dict[str, Any], say: Messages) -> None:
-    if unknown := summary["unknown_labels"]:
-        names = f"{', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}"
-        documents = sum(summary["unknown_documents"].values())
+def _warn_of_unknown(result: EvaluationResult, say: Messages) -> None:
+    if unknown := result.unknown_labels:
+        documents = sum(result.unknown_documents.values())
         say.warn(
-            f"without another document of their class to learn from: {counted(documents, 'document')}, counted as mistakes; of {names}"
+            f"without another document of their class to learn from: {counted(documents, 'document')}, counted as mistakes; of {listed(unknown, SHOWN)}"
         )
 
 
@@ -144,16 +144,19 @@ def _folds(of_corpus: Counted, options: dict[str, Any], say: Messages) -> tuple[
     return folds, {"method": method, **of_column, **({} if method == "time" else {"seed": seed})}
 
 
-def _print(summary: dict[str, Any], output: str | None) -> None:
+def _print(result: EvaluationResult, folds: FoldsResult | None, output: str | None) -> None:
     if output == "json":
+        from nbtext.metrics.results import json_values
         from nbtext.report.forms import json_line
 
-        sys.stdout.write(json_line(summary))
+        of_folds = {"method": "leave-one-out", "n": result.n, "repeats": 1} if folds is None else json_values(folds)
+        sys.stdout.write(json_line({**json_values(result), "folds": of_folds}))
     else:
         from nbtext.report.evaluations import print_evaluation, print_folds
 
-        print_evaluation(summary)
-        print_folds(summary["folds"])
+        print_evaluation(result)
+        if folds is not None:
+            print_folds(folds)
 
 
 def _refuse_together(options: dict[str, Any], asked: str, others: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""`nbtext doctor`: whether nbtext can do its work here, and what to do if not."""
+"""`nbtext doctor`: check the installation and the model."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def command(model_path: str, output: str | None, **options: Any) -> int:
 
 
 def _examine(model_path: str, output: str | None) -> int:
-    from nbtext.inspection.health import health, versions
+    from nbtext.inspection.health import health, installed_versions
     from nbtext.report.models import print_health
 
     named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != DEFAULT_MODEL
     findings = list(health(model_path, named=named))
-    problem = next((of.problem for of in findings if of.problem is not None), None)
-    print_health(findings, versions(), 0 if problem is None else problem.exit_status, output)
+    problem = next((found.problem for found in findings if found.problem is not None), None)
+    print_health(findings, installed_versions(), 0 if problem is None else problem.exit_status, output)
     if problem is not None:
-        sys.stdout.flush()  # the line that says so comes below
+        sys.stdout.flush()  # the message of the error comes below
         raise problem
     return 0

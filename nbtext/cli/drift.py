@@ -1,4 +1,4 @@
-"""`nbtext drift`: show how far classified documents are from those of training."""
+"""`nbtext drift`: show how far new documents are from those of training."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from nbtext.evaluation.drift_log import Run
+    from nbtext.evaluation.drift_log import DriftRun
 
 
 @click.command("drift", short_help="Show how far new documents are from those of training.")
@@ -54,31 +54,30 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
       nbtext drift drift.log --last 30
       nbtext drift drift.log --output jsonl
     """
-    from nbtext.evaluation.drift_log import judged, newest_of_a_model, read_history
-    from nbtext.evaluation.drift_log import since as runs_since
+    from nbtext.evaluation.drift_log import newest_of_model, pool_runs, read_history, runs_since
+    from nbtext.report.comparisons import print_history, run_record
+    from nbtext.report.forms import json_line
 
     say = messages(options)
     gates = [_gate(text) for text in fail_over]
     begin = None if since is None else _time(since)
-    noted, unreadable = read_history(log)
-    others = 0
+    runs, unreadable = read_history(log)
     for problem in unreadable[:SHOWN]:
         say_problem(problem)
     if len(unreadable) > SHOWN:
         say_line(f"lines that could not be read besides: {len(unreadable) - SHOWN:,}", where=log)
     if begin is not None:
-        noted = runs_since(noted, begin, log)
-    if together := last is not None or begin is not None:
-        noted, others = newest_of_a_model(noted, last or len(noted))
+        runs = runs_since(runs, begin, log)
+    others, together = 0, None
+    if last is not None or begin is not None:
+        runs, others = newest_of_model(runs, last or len(runs))
+        together = pool_runs(runs)
+    singly = [pool_runs([run]) for run in runs]
     if output == "jsonl":
-        from nbtext.report.forms import json_line
-
-        sys.stdout.writelines(json_line(run.summary()) for run in ([judged(noted)] if together else [judged([run]) for run in noted]))
+        sys.stdout.writelines(json_line(run_record(run)) for run in (singly if together is None else [together]))
     else:
-        from nbtext.report.drifts import print_history
-
-        print_history([judged([run]) for run in noted], judged(noted) if together else None, others)
-    return end(_failures(gates, judged(noted if together else noted[-1:])), say) or int(bool(unreadable))
+        print_history(singly, together, others)
+    return end(_failures(gates, together or singly[-1]), say) or int(bool(unreadable))
 
 
 def _time(text: str) -> datetime:
@@ -106,11 +105,11 @@ def _gate(text: str) -> tuple[str, float]:
     return name, value
 
 
-def _failures(gates: Sequence[tuple[str, float]], run: Run) -> list[str]:
-    """What is wrong at each gate that is not met; a distance that is not known is no failure: the model gives none."""
+def _failures(gates: Sequence[tuple[str, float]], run: DriftRun) -> list[str]:
+    """Return a message for each gate that is not met; a distance that the model does not give meets all gates."""
     return [
         f"the distance of {name} is {distance:.6g}, over {value:g}"
         for asked, value in gates
-        for name, moved in run.figures.items()
-        if asked in (name, "any") and (distance := moved.distance) is not None and distance > value
+        for name, drift in run.figures.items()
+        if asked in (name, "any") and (distance := drift.distance) is not None and distance > value
     ]

@@ -12,16 +12,18 @@ from nbtext.cli import options as option
 from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.leaks import LeakWatch, tell_leaks, training_corpus_option
 from nbtext.cli.messages import SHOWN
-from nbtext.errors import counted
+from nbtext.errors import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from nbtext.cli.messages import Messages
     from nbtext.decision import Decision
+    from nbtext.evaluation.leakage import LeakResult, SampledLeakResult
+    from nbtext.metrics.results import EvaluationResult
     from nbtext.model import TextClassifier
     from nbtext.model.scoring import ScoredBlock
-    from nbtext.report.explanations import MistakeFile
+    from nbtext.report.answers import MistakeFile
 
 
 @click.command("evaluate", short_help="Judge the model on documents whose classes are known.")
@@ -78,12 +80,12 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         evaluation = judge_scored(scored, model, rule, by=by, look=None if mistakes is None else _collector(model, mistakes))
         if mistakes is not None:
             mistakes.write()
-    summary = {**evaluation.summary(), **leaks.figures(evaluation)}
+    result, leaked = evaluation.result(), leaks.result(evaluation)
     documents.say_notices()
-    _tell(say, summary, ranked=evaluation.ranked)
-    tell_leaks(say, summary)
-    _print(summary, output)
-    return finish(asked, summary, say)
+    _tell(say, result, ranked=evaluation.ranked)
+    tell_leaks(say, leaked, result.n)
+    _print(result, leaked, output)
+    return finish(asked, result, say)
 
 
 def _collector(model: TextClassifier, mistakes: MistakeFile) -> Callable[[ScoredBlock, Decision], None]:
@@ -96,7 +98,7 @@ def _collector(model: TextClassifier, mistakes: MistakeFile) -> Callable[[Scored
 def _error_file(options: Mapping[str, Any], inputs: tuple[str, ...]) -> nullcontext[None] | MistakeFile:
     """Where mistakes are to go; raises `UsageError` or `PathError` if they cannot."""
     from nbtext.cli.corpus import check_output_file
-    from nbtext.report.explanations import MistakeFile
+    from nbtext.report.answers import MistakeFile
 
     path = options["errors"]
     if path is None:
@@ -105,22 +107,21 @@ def _error_file(options: Mapping[str, Any], inputs: tuple[str, ...]) -> nullcont
     return MistakeFile(path)
 
 
-def _tell(say: Messages, summary: Mapping[str, Any], *, ranked: bool) -> None:
-    unknown = summary["unknown_labels"]
-    if unknown:
-        names = f"{', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}"
-        documents = counted(sum(summary["unknown_documents"].values()), "document")
-        say.warn(f"the model does not know the labels {names}: {documents}, counted as mistakes")
+def _tell(say: Messages, result: EvaluationResult, *, ranked: bool) -> None:
+    if unknown := result.unknown_labels:
+        documents = counted(sum(result.unknown_documents.values()), "document")
+        say.warn(f"the model does not know the labels {listed(unknown, SHOWN)}: {documents}, counted as mistakes")
     if not ranked:
         say.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")
 
 
-def _print(summary: Mapping[str, Any], output: str | None) -> None:
+def _print(result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None, output: str | None) -> None:
     if output == "json":
+        from nbtext.report.evaluations import evaluation_record
         from nbtext.report.forms import json_line
 
-        sys.stdout.write(json_line(summary))
+        sys.stdout.write(json_line(evaluation_record(result, leaks)))
     else:
         from nbtext.report.evaluations import print_evaluation
 
-        print_evaluation(summary)
+        print_evaluation(result, leaks)

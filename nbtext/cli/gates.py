@@ -1,4 +1,4 @@
-"""Gates: figures of an evaluation that must reach a value, for a script or a pipeline to stop where they do not."""
+"""Gates: figures of an evaluation that must reach a value, or the exit status is 6."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from nbtext.cli.messages import Messages
+    from nbtext.metrics.results import EvaluationResult
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
@@ -21,19 +22,19 @@ NOT_MET = 6
 
 
 class Gate(NamedTuple):
-    """A figure that must not be under, or not be over, a value; or the end of its interval nearer to that."""
+    """A figure, or the end of its interval nearer to the value, that must not be under the value, or not over it."""
 
     name: str
     value: float
     over: bool
     by_interval: bool
 
-    def failure(self, summary: Mapping[str, Any]) -> str | None:
-        """What is wrong, or None. A figure that is infinite or not known never passes."""
-        figure = summary[self.name]
+    def failure(self, result: EvaluationResult) -> str | None:
+        """Return what is wrong, or None. A figure that is infinite or undefined never passes."""
+        figure = result.figure(self.name)
         subject = self.name
         if self.by_interval:
-            interval = summary["intervals"].get(self.name)
+            interval = result.intervals.get(self.name)
             figure = None if interval is None or figure is None else interval[1 if self.over else 0]
             subject = f"the {'upper' if self.over else 'lower'} end of the interval of {self.name}"
         if figure is None:
@@ -44,7 +45,7 @@ class Gate(NamedTuple):
 
 
 def gate_options(command: Command) -> Command:
-    """``--fail-under``, ``--fail-over`` and ``--fail-under-interval``, for `gates` to look at."""
+    """Add ``--fail-under``, ``--fail-over`` and ``--fail-under-interval``, which `gates` reads."""
     command = click.option(
         "--fail-under-interval", is_flag=True, help="Gates look at the end of the 95 % interval: the lower, for --fail-over the upper."
     )(command)
@@ -59,7 +60,7 @@ def gate_options(command: Command) -> Command:
 
 
 def gates(options: Mapping[str, Any], *, n_classes: int, with_costs: bool) -> list[Gate]:
-    """The gates asked for; raises `UsageError` for a figure that there is not, is better the other way, or cannot be so large or small."""
+    """Return the gates asked for. Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range."""
     by_interval = options["fail_under_interval"]
     found = [
         _gate(text, over=over, by_interval=by_interval) for over in (False, True) for text in options["fail_over" if over else "fail_under"]
@@ -74,18 +75,13 @@ def gates(options: Mapping[str, Any], *, n_classes: int, with_costs: bool) -> li
     return found
 
 
-def failures(asked: Sequence[Gate], summary: Mapping[str, Any]) -> list[str]:
-    """What is wrong at each gate that is not met."""
-    return [failure for gate in asked if (failure := gate.failure(summary)) is not None]
-
-
-def finish(asked: Sequence[Gate], summary: Mapping[str, Any], say: Messages) -> int:
-    """Say which gates are not met, and end: the exit status, `NOT_MET` before any other."""
-    return end(failures(asked, summary), say)
+def finish(asked: Sequence[Gate], result: EvaluationResult, say: Messages) -> int:
+    """Report the gates that are not met, end the messages, and return the exit status."""
+    return end([failure for gate in asked if (failure := gate.failure(result)) is not None], say)
 
 
 def end(failed: Sequence[str], say: Messages) -> int:
-    """Say what is wrong at gates, and end: the exit status."""
+    """Report failures of gates, end the messages, and return the exit status: `NOT_MET` before any other."""
     for failure in failed:
         say_line(f"gate not met: {failure}")
     status = say.finish()

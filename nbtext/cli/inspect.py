@@ -1,9 +1,8 @@
-"""`nbtext inspect`: what is in a model."""
+"""`nbtext inspect`: show what is in a model."""
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,21 +10,15 @@ import click
 from nbtext.cli import options as suggestions
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import WholeNumber, given, messages, messages_options, model_option, output_option, reading_options
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import ModelError, UsageError, listed
 from nbtext.settings import READING
 
 if TYPE_CHECKING:
-    from nbtext.cli.messages import Messages
-    from nbtext.model import TextClassifier
+    from collections.abc import Callable
 
-PRINTED = {
-    "criteria": ("models", "print_criteria"),
-    "words": ("rankings", "print_terms"),
-    "class_terms": ("rankings", "print_class_details"),
-    "similarity": ("models", "print_similarity"),
-    "perplexity": ("models", "print_perplexities"),
-}
-"""What can be shown in place of the overview: its name in JSON, and what prints it in which module of `nbtext.report`."""
+    from nbtext.cli.messages import Messages
+    from nbtext.inspection.overview import Perplexities
+    from nbtext.model import TextClassifier
 
 
 @click.command("inspect", short_help="Show what is in a model.")
@@ -88,11 +81,17 @@ def command(model_path: str, top: int, verify: bool, output: str | None, **optio
     parts = _parts(model, top, options, say)
     if output == "json":
         from nbtext.inspection.overview import overview
+        from nbtext.metrics.results import json_values
         from nbtext.report.forms import json_line
 
-        sys.stdout.write(json_line({**overview(model, top), **parts}))
+        sys.stdout.write(json_line({**json_values(overview(model, top)), **json_values(parts)}))
+    elif parts:
+        _print(parts)
     else:
-        _print(model, top, parts)
+        from nbtext.inspection.overview import overview
+        from nbtext.report.models import print_overview
+
+        print_overview(overview(model, top))
     return say.finish()
 
 
@@ -103,35 +102,29 @@ def _verify(model_path: str, output: str | None) -> int:
     checks = verify(model_path)
     print_checks(checks, output)
     if failed := [check for check in checks if check.passed is False]:
-        raise ModelError(f"{failed[0].name}: {failed[0].detail}", where=model_path, hint="restore the model or train it again")
+        raise ModelError(f"{failed[0].check}: {failed[0].detail}", where=model_path, hint="restore the model or train it again")
     return 0
 
 
 def _parts(model: TextClassifier, top: int, options: dict[str, Any], say: Messages) -> dict[str, Any]:
-    """What was asked for beside the overview."""
+    """Return what was asked for in place of the overview, by its name in JSON, in the order in which it is printed."""
+    from nbtext.inspection import overview, terms
+
     parts: dict[str, Any] = {}
     if options["criteria"]:
-        from nbtext.inspection.overview import criteria as criteria_of
-
-        parts["criteria"] = criteria_of(model.language_models, model.parameters)
+        parts["criteria"] = overview.criteria(model.language_models, model.settings)
     if options["words"]:
-        from nbtext.inspection.terms import term_details
-
-        parts["words"] = term_details(model, options["words"])
+        parts["words"] = terms.term_details(model, options["words"])
     if options["labels"]:
-        from nbtext.inspection.terms import class_details
-
-        parts["class_terms"] = class_details(model, options["labels"], top)
+        parts["class_terms"] = terms.class_details(model, options["labels"], top)
     if options["similarity"]:
-        from nbtext.inspection.overview import similarity
-
-        parts["similarity"] = similarity(model, options["labels"])
+        parts["similarity"] = overview.similarity(model, options["labels"])
     if options["held_out"]:
         parts["perplexity"] = _perplexities(model, options, say)
     return parts
 
 
-def _perplexities(model: TextClassifier, options: dict[str, Any], say: Messages) -> dict[str, Any]:
+def _perplexities(model: TextClassifier, options: dict[str, Any], say: Messages) -> Perplexities:
     from nbtext.cli.corpus import CommandCorpus, reading_of
     from nbtext.inspection.overview import perplexities
 
@@ -139,21 +132,23 @@ def _perplexities(model: TextClassifier, options: dict[str, Any], say: Messages)
     documents = CommandCorpus(paths, reading_of(model, paths, options), say, labelled=True)
     found = perplexities(model, ((document.label or "", document.text) for document in documents.readable()))
     documents.say_notices()
-    if unknown := list(found["unknown_labels"]):
-        say.warn(f"the model does not know the labels {', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}")
+    if unknown := list(found.unknown_labels):
+        say.warn(f"the model does not know the labels {listed(unknown, SHOWN)}")
     return found
 
 
-def _print(model: TextClassifier, top: int, parts: dict[str, Any]) -> None:
+def _print(parts: dict[str, Any]) -> None:
+    from nbtext.report import models, rankings
     from nbtext.report.forms import print_blank
 
-    if not parts:
-        from nbtext.inspection.overview import overview
-        from nbtext.report.models import print_overview
-
-        print_overview(overview(model, top))
+    printers: dict[str, Callable[[Any], None]] = {
+        "criteria": models.print_criteria,
+        "words": rankings.print_terms,
+        "class_terms": rankings.print_class_details,
+        "similarity": models.print_similarity,
+        "perplexity": models.print_perplexities,
+    }
     for number, (name, part) in enumerate(parts.items()):
         if number:
             print_blank()
-        module, function = PRINTED[name]
-        getattr(import_module(f"nbtext.report.{module}"), function)(part)
+        printers[name](part)

@@ -11,10 +11,11 @@ from nbtext.cli.options import suggest_files
 from nbtext.errors import UsageError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.cli.messages import Messages
     from nbtext.corpus.document import Document
+    from nbtext.evaluation.leakage import LeakCheck, LeakResult, SampledLeakCheck, SampledLeakResult
     from nbtext.metrics import Evaluation
     from nbtext.model import TextClassifier
     from nbtext.model.scoring import ScoredBlock
@@ -64,32 +65,26 @@ class LeakWatch:
                 pass
             yield block
 
-    def figures(self, evaluation: Evaluation) -> dict[str, Any]:
-        """What was found, for the summary of the evaluation of the documents that went by."""
+    def result(self, evaluation: Evaluation) -> LeakResult | SampledLeakResult | None:
+        """Return the leaks among the documents read, given their evaluation; None where nothing was checked."""
         from nbtext.evaluation.leakage import LeakCheck
 
         if isinstance(self._check, LeakCheck):
-            return {"leaks": self._check.leaks().figures(evaluation)}
-        return {} if self._check is None else {"sampled_leaks": self._check.figures()}
+            return self._check.leaks().result(evaluation)
+        return None if self._check is None else self._check.result()
 
 
-def tell_leaks(say: Messages, summary: Mapping[str, Any]) -> None:
-    """Warn of leaks, if there are any."""
-    if "leaks" in summary:
-        leaks = summary["leaks"]
-        found = leaks["exact"] + leaks["near"]
-        if found:
-            kinds = f"{leaks['exact']:,} with the same words, {leaks['near']:,} nearly"
-            without = "there is no other" if leaks["without"] is None else f"accuracy without them {leaks['without']['accuracy']:.4f}"
-            say.warn(f"in the training corpus too: {found:,} of {counted(summary['n'], 'document')} ({kinds}); {without}")
-    elif "sampled_leaks" in summary:
-        _tell_sampled_leaks(say, summary)
+def tell_leaks(say: Messages, leaks: LeakResult | SampledLeakResult | None, n: int) -> None:
+    """Warn of leaks among ``n`` documents, if there are any."""
+    from nbtext.evaluation.leakage import LeakResult
 
-
-def _tell_sampled_leaks(say: Messages, summary: Mapping[str, Any]) -> None:
-    checked, found = summary["sampled_leaks"]["checked"], summary["sampled_leaks"]["found"]
-    if found > checked * ACCIDENTAL:
-        of_all = "" if checked == summary["n"] else " that the model's sample can tell about"
-        say.warn(
-            f"in the training corpus too: {found:,} of {counted(checked, 'document')}{of_all}; --training CORPUS gives the figures without them"
-        )
+    if leaks is None or not leaks.found:
+        return
+    if isinstance(leaks, LeakResult):
+        kinds = f"{leaks.exact:,} with the same words, {leaks.near:,} nearly"
+        without = "there is no other" if leaks.without is None else f"accuracy without them {leaks.without.accuracy:.4f}"
+        say.warn(f"in the training corpus too: {leaks.found:,} of {counted(n, 'document')} ({kinds}); {without}")
+    elif leaks.found > leaks.checked * ACCIDENTAL:
+        which = "" if leaks.checked == n else " that the model's sample can tell about"
+        checked = f"{counted(leaks.checked, 'document')}{which}"
+        say.warn(f"in the training corpus too: {leaks.found:,} of {checked}; --training CORPUS gives the figures without them")

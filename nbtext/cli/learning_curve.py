@@ -43,11 +43,12 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
     curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed))
     if output == "json":
+        from nbtext.metrics.results import json_values
         from nbtext.report.forms import json_line
 
-        sys.stdout.write(json_line(curve.summary()))
+        sys.stdout.write(json_line(json_values(curve)))
     else:
         from nbtext.report.comparisons import print_learning_curve
 
-        print_learning_curve(curve.summary())
+        print_learning_curve(curve)
     return say.finish()

@@ -11,11 +11,12 @@ import click
 from nbtext.cli.leaks import LeakWatch
 from nbtext.cli.messages import SHOWN, Messages
 from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, reading_options, suggest_files
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.model import TextClassifier
 
 DEFAULT_OUTPUT = "report.html"
@@ -50,39 +51,37 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
       nbtext report test.csv --model topics.joblib --output topics.html --title "Topics of messages"
     """
     from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, on_error, reading_of
-    from nbtext.evaluation.gathering import gather, how_made
+    from nbtext.evaluation.gathering import gather
     from nbtext.model import TextClassifier
     from nbtext.report.page.page import write_page
+    from nbtext.report.page.provenance import provenance
 
     say = messages(options)
     model = TextClassifier.load(model_path)
     paths = corpus_paths(corpus, options)
-    listed = [options["files_from"]] if options["files_from"] else []
-    check_output_file(output, "--output", [model_path, *paths, *options["training"], *listed])
+    lists = [options["files_from"]] if options["files_from"] else []
+    check_output_file(output, "--output", [model_path, *paths, *options["training"], *lists])
     if "-" in options["training"]:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
     leaks = LeakWatch(model, options["training"], paths, say, on_error(options))
     documents = CommandCorpus(paths, reading_of(model, paths, options), say, labelled=True, on_error=on_error(options))
-    made = how_made(model, model_path, corpus=corpus, command=shlex.join(["nbtext", *sys.argv[1:]]))
     data = gather(
         model,
         leaks.watched(documents.readable()),
         title=title or f"Report on {model_path}",
-        made=made,
+        provenance=provenance(model, model_path, corpus=corpus, command=shlex.join(["nbtext", *sys.argv[1:]])),
         curve=_learning_curve(model, options["training"], say) if options["training"] else None,
-        leaks=leaks.figures,
+        leaks=leaks.result,
     )
     documents.say_notices()
     write_page(output, data)
-    if data.unknown_labels:
-        say.warn(
-            f"the model does not know the labels {', '.join(data.unknown_labels[:SHOWN])}{' and others' if len(data.unknown_labels) > SHOWN else ''}"
-        )
+    if unknown := data.evaluation.unknown_labels:
+        say.warn(f"the model does not know the labels {listed(unknown, SHOWN)}")
     return say.finish()
 
 
-def _learning_curve(model: TextClassifier, training: Sequence[str], say: Messages) -> dict[str, Any] | None:
-    """Of a corpus that was read before, so that there is nothing new to say of it; None, with a warning, if it is too small."""
+def _learning_curve(model: TextClassifier, training: Sequence[str], say: Messages) -> LearningCurve | None:
+    """Return the curve of a corpus, or None with a warning if it is too small. The corpus was read before, so problems are reported already."""
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.counts.counting import count_documents
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
@@ -92,7 +91,7 @@ def _learning_curve(model: TextClassifier, training: Sequence[str], say: Message
     documents = Corpus(training, model.reading, labelled=True)
     try:
         subsets = Subsets(*count_documents(documents.labelled_texts(), model.analysis))
-        return learning_curve(subsets, looked_up(model.analysis), Resampling(repeats=1)).summary()
+        return learning_curve(subsets, looked_up(model.analysis), Resampling(repeats=1))
     except UsageError as problem:
         say.warn(f"no learning curve: {problem.message}")
         return None

@@ -42,7 +42,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     """
     from nbtext.cli.corpus import corpus_paths, counted_corpus
     from nbtext.evaluation.label_errors import suspects
-    from nbtext.report.comparisons import Suspect, write_suspects
+    from nbtext.report.comparisons import write_suspects
 
     say = option.messages(options)
     if options["top"] is not None:
@@ -52,14 +52,8 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     form = "print0" if options["print0"] else "paths" if options["paths"] else output or ("table" if sys.stdout.isatty() else "tsv")
     safe = option.require_csv(options, form)
     (statistics, documents, names, _), settings, _, source = counted_corpus(corpus_paths(corpus, options), options, say)
-    classes = statistics.classes
     found = suspects(statistics, documents, settings, options["min_log_odds"])
-    rows = zip(*(column[: options["limit"]].tolist() for column in found), strict=True)
     source.say_notices()
-    write_suspects(
-        (Suspect(names[row], classes[label], classes[other], odds, p) for row, label, other, odds, p in rows),
-        form,
-        safe_cells=safe,
-    )
+    write_suspects(found.named(names, statistics.classes, options["limit"]), form, safe_cells=safe)
     say.notice(f"more probable in another class than in their own: {counted(found.rows.size, 'document')} of {len(names):,}")
     return say.finish()

@@ -15,7 +15,7 @@ from nbtext.settings import TRAINING
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus, Counted
     from nbtext.cli.messages import Messages
-    from nbtext.evaluation.search import Division, Trial
+    from nbtext.evaluation.search import Division, SearchResult, Trial
     from nbtext.evaluation.tuning import Setting
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
@@ -88,7 +88,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
 
     trials, of_best = search(settings, paths, count, criterion, division)
     _save(settings[trials[0].place], of_best, model_path, options, say)
-    _print(_summary(settings, trials, criterion, division, len(of_best.corpus.documents), model_path), output)
+    _print(_result(settings, trials, criterion, division, len(of_best.corpus.documents), model_path), output)
     first[0].say_notices()
     return say.finish()
 
@@ -106,18 +106,19 @@ def _save(best: Setting, counted: Counted, model_path: str, options: dict[str, A
     say.notice(f"{model_path}: {model.describe()}")
 
 
-def _summary(settings: list[Setting], trials: list[Trial], by: str, division: Division, n: int, model_path: str) -> dict[str, Any]:
-    divided = {"folds": division.folds, "seed": division.seed} if by == "cross-validation" else {}
-    ranked = [{"rank": rank, "setting": settings[trial.place].spelt(), **trial.figures} for rank, trial in enumerate(trials, 1)]
-    return {"by": by, **divided, "documents": n, "model": model_path, "best": ranked[0], "settings": ranked}
+def _result(settings: list[Setting], trials: list[Trial], by: str, division: Division, n: int, model_path: str) -> SearchResult:
+    from nbtext.evaluation.search import RankedTrial, SearchResult
+
+    ranked = (RankedTrial(rank, settings[trial.place].spelt(), trial.figures) for rank, trial in enumerate(trials, 1))
+    return SearchResult(by, division if by == "cross-validation" else None, n, model_path, tuple(ranked))
 
 
-def _print(summary: dict[str, Any], output: str | None) -> None:
+def _print(result: SearchResult, output: str | None) -> None:
     if output == "json":
         from nbtext.report.forms import json_line
 
-        sys.stdout.write(json_line(summary))
+        sys.stdout.write(json_line(result.to_dict()))
     else:
         from nbtext.report.comparisons import print_trials
 
-        print_trials(summary)
+        print_trials(result)

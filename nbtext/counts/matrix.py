@@ -13,7 +13,7 @@ from nbtext.ragged import flat_indices, offsets
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -244,3 +244,9 @@ def _add_products(
         rows = documents[part]
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
         scores[rows[starts]] += np.add.reduceat(products, starts, axis=0)
+
+
+def in_blocks(numbers: NDArray[np.int64], n_columns: int, cells: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the numbers in consecutive blocks: a table with a row for each and ``n_columns`` columns has at most ``cells`` cells, or one row."""
+    step = max(cells // max(n_columns, 1), 1)
+    return (numbers[begin : begin + step] for begin in range(0, numbers.size, step))

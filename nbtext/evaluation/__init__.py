@@ -1,1 +1,1 @@
-"""How well a model does, and what is wrong with its corpus: judging, cross-validation, learning curves, comparison, search, doubtful labels, leaks, drift."""
+"""Evaluate models and their corpora: figures on test sets, cross-validation, learning curves, comparison, search, wrong labels, leaks, drift."""

@@ -1,20 +1,21 @@
-"""Two models on the same documents: how far their figures differ, whether chance alone would do that, and which answers changed.
+"""Comparison of two models on the same documents: differences of their figures, tests of these, and the documents whose answers changed.
 
-Differences are always those of B less A. Sources: Q. McNemar (1947); T. Dietterich, Approximate statistical tests for comparing supervised
-classification learning algorithms (1998); B. Efron, R. Tibshirani, An introduction to the bootstrap (1993), for the intervals: documents are
-drawn anew, each with its truth and what both models make of it.
+Differences are B − A. Sources: Q. McNemar (1947); T. Dietterich, Approximate statistical tests for comparing supervised classification
+learning algorithms (1998); B. Efron, R. Tibshirani, An introduction to the bootstrap (1993), for the intervals: documents are drawn with
+replacement, each with its true class and the answers of both models.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, lgamma, log
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.decision import minimum_error
 from nbtext.errors import UsageError
+from nbtext.evaluation.judging import uniform_where_impossible
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import DRAWS_AT_ONCE, Bootstrap, percentile_interval
 from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
@@ -22,28 +23,24 @@ from nbtext.model.scoring import scored
 from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
+    from nbtext.metrics.intervals import Interval
     from nbtext.model.text_classifier import TextClassifier
 
-
 BINS_PER_DEVIATION = 64
-"""Values closer than a bin count as equal when they are drawn anew, which leaves out 1/(12 · 64²) of their variance."""
-
+"""Bins of a standard deviation within which redrawn values count as equal; this leaves out 1/(12 · 64²) of their variance."""
 
 DRAW_COSTS = 8
-"""Drawing the count of a cell takes as long as drawing so many documents."""
-
+"""Number of documents whose drawing takes as long as drawing the count of a cell."""
 
 SIGNIFICANCE = 0.05
 
-
 FEWEST = 6
-"""Documents that must differ before a difference counts as more than chance: five all go one way in more than one case of 20."""
-
+"""Documents that must differ before a difference is beyond chance: five fair coins all fall the same way in more than one case of 20."""
 
 FIGURES = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
 
@@ -69,56 +66,118 @@ class AnswerCells(NamedTuple):
 
 
 @dataclass(frozen=True)
+class SideResult:
+    """The figures of one model; None where infinite."""
+
+    accuracy: float | None
+    macro_f1: float | None
+    log_loss: float | None
+    brier: float | None
+    ece: float | None
+    intervals: Mapping[str, Interval]
+    """Of the accuracy."""
+    unknown_labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A figure of B less that of A, its 95 % interval, and whether it is beyond chance; None where a figure is infinite or has no interval."""
+
+    difference: float | None = None
+    interval: Interval | None = None
+    beyond_chance: bool | None = None
+
+
+@dataclass(frozen=True)
+class RightAnswers:
+    """Documents by the models that are right about them."""
+
+    both_right: int
+    only_a_right: int
+    only_b_right: int
+    both_wrong: int
+
+
+class McNemar(NamedTuple):
+    """McNemar's exact test of the accuracies."""
+
+    p_value: float
+
+
+class Change(NamedTuple):
+    """Documents of a class with the same pair of different answers; None is no answer."""
+
+    truth: str
+    a: str | None
+    b: str | None
+    documents: int
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    """All figures of a comparison."""
+
+    n: int
+    a: SideResult
+    b: SideResult
+    differences: Mapping[str, Difference]
+    """By the names in `FIGURES`."""
+    table: RightAnswers
+    mcnemar: McNemar
+    identical: bool
+    """True if all answers and probabilities are the same."""
+    changed: int
+    """Documents with different answers."""
+    changes: tuple[Change, ...]
+    """The most frequent first."""
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """What two models made of the same documents, in the same order; labels are compared by name."""
+    """The judgements of two models on the same documents, in the same order; labels are compared by name."""
 
     a: Evaluation
     b: Evaluation
     changed: list[Changed] = field(default_factory=list)
     """The documents with different answers, in order, if they were to be kept."""
 
-    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
-        """All figures as plain values. Intervals are 95 % intervals; None where a figure is not finite, or has none."""
+    def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:  # noqa: B008 - immutable
+        """Return all figures, with 95 % intervals from as many replicates as ``bootstrap`` has."""
         names = sorted({*self.a.classes, *self.b.classes})
         cells = answer_cells(self.a, self.b, names)
         right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
-        table = {
-            name: int(cells.documents[chosen].sum())
-            for name, chosen in (
-                ("both_right", right_a & right_b),
-                ("only_a_right", right_a & ~right_b),
-                ("only_b_right", right_b & ~right_a),
-                ("both_wrong", ~right_a & ~right_b),
-            )
-        }
-        p_value = mcnemar(table["only_a_right"], table["only_b_right"])
-        of_a, of_b = (_figures(evaluation) for evaluation in (self.a, self.b))
-        with np.errstate(invalid="ignore"):  # infinite for both: no difference that could be told
+        groups = (right_a & right_b, right_a & ~right_b, right_b & ~right_a, ~right_a & ~right_b)
+        table = RightAnswers(*(int(cells.documents[chosen].sum()) for chosen in groups))
+        p_value = mcnemar(table.only_a_right, table.only_b_right)
+        of_a, of_b = (_side(evaluation) for evaluation in (self.a, self.b))
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, and the difference undefined
             losses = {name: getattr(self.b.judged, name) - getattr(self.a.judged, name) for name in ("log_loss", "brier")}
-        replicates = {**answer_differences(cells, bootstrap), **{name: mean_replicates(of, bootstrap) for name, of in losses.items()}}
+        replicates = {**answer_differences(cells, bootstrap), **{name: mean_replicates(loss, bootstrap) for name, loss in losses.items()}}
         changes = _changes(cells, names)
-        n_changed = sum(change["documents"] for change in changes)
-        differing = {"macro_f1": n_changed, **{name: int(np.count_nonzero(of)) for name, of in losses.items()}}
-        differences = {name: _difference(of_a[name], of_b[name], replicates.get(name), differing.get(name, 0)) for name in FIGURES}
-        differences["accuracy"]["beyond_chance"] = p_value < SIGNIFICANCE
-        return {
-            "n": self.a.n,
-            "a": of_a,
-            "b": of_b,
-            "differences": differences,
-            "table": table,
-            "mcnemar": {"p_value": p_value},
-            "identical": not n_changed and not losses["brier"].any(),
-            "changed": n_changed,
-            "changes": changes,
+        n_changed = sum(change.documents for change in changes)
+        differing = {"macro_f1": n_changed, **{name: int(np.count_nonzero(loss)) for name, loss in losses.items()}}
+        differences = {
+            name: _difference(getattr(of_a, name), getattr(of_b, name), replicates.get(name), differing.get(name, 0)) for name in FIGURES
         }
+        differences["accuracy"] = replace(differences["accuracy"], beyond_chance=p_value < SIGNIFICANCE)
+        return ComparisonResult(
+            n=self.a.n,
+            a=of_a,
+            b=of_b,
+            differences=differences,
+            table=table,
+            mcnemar=McNemar(p_value),
+            identical=not n_changed and not losses["brier"].any(),
+            changed=n_changed,
+            changes=changes,
+        )
 
 
 def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document], *, keep_changed: bool = False) -> Comparison:
     """Compare two models on a stream of labelled documents, read once; each analyses them with its own settings.
 
     A document that is impossible under every class has no answer, and counts as if all classes were equally probable. Raises `UsageError` if
-    there is not one document.
+    there is no document.
     """
     comparison = Comparison(Evaluation(a.classes_, scores_kept=0), Evaluation(b.classes_, scores_kept=0))
     for block in blocks(documents, lambda document: len(document.text), min(a.documents_at_once, b.documents_at_once)):
@@ -132,7 +191,7 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
 
 
 def answer_cells(a: Evaluation, b: Evaluation, names: Sequence[str]) -> AnswerCells:
-    """Count documents by truth and both answers, by place among ``names``, which holds the classes of both; sorted."""
+    """Count documents by truth and both answers, as places in ``names``, which holds the classes of both, sorted."""
     place = {name: number for number, name in enumerate(names)}
     of_a, of_b = (np.array([*(place[name] for name in side.classes), -1], np.int64) for side in (a, b))  # −1: no answer stays none
     radix = len(names) + 1
@@ -142,9 +201,10 @@ def answer_cells(a: Evaluation, b: Evaluation, names: Sequence[str]) -> AnswerCe
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """McNemar's test: how probable n = only_a + only_b fair coins fall at least as unevenly, min(1, 2 Σ_{i ≤ min(only_a, only_b)} C(n, i) / 2ⁿ).
+    """Return the probability that n = only_a + only_b fair coins fall at least as unevenly, min(1, 2 Σ_{i ≤ min(only_a, only_b)} C(n, i) / 2ⁿ).
 
-    The exact binomial form of what Dietterich (1998, section 3.1) approximates. Relative error about 1e-9 for a million documents.
+    McNemar's test in the exact binomial form, which Dietterich (1998, section 3.1) approximates. Relative error about 1e-9 for a million
+    documents.
     """
     if only_a == only_b:
         return 1.0
@@ -156,7 +216,7 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 
 def answer_differences(cells: AnswerCells, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
-    """Replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,)."""
+    """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,)."""
     present, numbers = np.unique(np.concatenate(cells[:3]), return_inverse=True)
     truth, a, b = np.split(numbers - (present[0] < 0), 3)
     n_labels = present.size
@@ -168,7 +228,7 @@ def answer_differences(cells: AnswerCells, bootstrap: Bootstrap) -> dict[str, ND
 
 
 def mean_replicates(values: NDArray[np.float64], bootstrap: Bootstrap) -> NDArray[np.float64] | None:
-    """Replicates of the mean of values, shape (n_docs,); None if one is not finite."""
+    """Return replicates of the mean of values, shape (n_docs,); None if one is not finite."""
     if not np.isfinite(values).all():
         return None
     values = np.sort(values)  # so that rounding does not depend on the order of documents
@@ -179,7 +239,7 @@ def mean_replicates(values: NDArray[np.float64], bootstrap: Bootstrap) -> NDArra
 
 
 def _drawn(documents: NDArray[np.int64], size: int, bootstrap: Bootstrap) -> Iterator[NDArray[np.int64]]:
-    """Counts of cells when as many documents as there are, are drawn anew, shape (some, n_cells), for all replicates; ``size``: memory for one."""
+    """Yield the counts of cells in sets of documents drawn with replacement, shape (n_sets, n_cells); a set takes ``size`` numbers of memory."""
     generator = np.random.default_rng(bootstrap.seed)
     n, left = int(documents.sum()), bootstrap.replicates_of(DRAW_COSTS * documents.size)
     step = max(DRAWS_AT_ONCE // size, 1)
@@ -189,41 +249,37 @@ def _drawn(documents: NDArray[np.int64], size: int, bootstrap: Bootstrap) -> Ite
 
 
 def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]) -> list[tuple[str | None, float | None]]:
-    """Judge some documents; their answers and the probabilities of these, as `nbtext.evaluation.judging.judge` takes them."""
+    """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.judging.judge` takes them."""
     classes = model.classes_
-    made: list[tuple[str | None, float | None]] = []
+    found: list[tuple[str | None, float | None]] = []
     for block in scored(model, documents):
-        posterior, answers = block.log_posterior, minimum_error(block.log_posterior)
-        posterior = np.where(np.isnan(posterior), -np.log(posterior.shape[1]), posterior)
+        posterior, answers = uniform_where_impossible(block.log_posterior), minimum_error(block.log_posterior)
         evaluation.add([document.label or "" for document in block.documents], posterior, answers)
         probabilities = np.exp(posterior.max(axis=1)).tolist()
-        made += [(classes[k], p) if k >= 0 else (None, None) for k, p in zip(answers.tolist(), probabilities, strict=True)]
-    return made
+        found += [(classes[k], p) if k >= 0 else (None, None) for k, p in zip(answers.tolist(), probabilities, strict=True)]
+    return found
 
 
-def _figures(evaluation: Evaluation) -> dict[str, Any]:
-    found = evaluation.summary(Bootstrap(0))
-    return {
-        **{name: found[name] for name in FIGURES},
-        "intervals": {"accuracy": found["intervals"]["accuracy"]},
-        "unknown_labels": found["unknown_labels"],
-    }
+def _side(evaluation: Evaluation) -> SideResult:
+    result = evaluation.result(Bootstrap(0))
+    intervals = {"accuracy": result.intervals["accuracy"]}
+    figures = (getattr(result, name) for name in FIGURES)
+    return SideResult(**dict(zip(FIGURES, figures, strict=True)), intervals=intervals, unknown_labels=result.unknown_labels)
 
 
-def _changes(cells: AnswerCells, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Cells in which the answers differ, the largest first."""
+def _changes(cells: AnswerCells, names: Sequence[str]) -> tuple[Change, ...]:
     differ = np.flatnonzero(cells.a != cells.b)
     rows = zip(*(column[differ].tolist() for column in cells), strict=True)
-    labels = [*names, None]
-    changes = [{"truth": labels[t], "a": labels[a], "b": labels[b], "documents": documents} for t, a, b, documents in rows]
-    return sorted(changes, key=lambda change: -int(change["documents"]))
+    labels = [*names, None]  # −1, no answer, is the last
+    changes = (Change(names[truth], labels[a], labels[b], documents) for truth, a, b, documents in rows)
+    return tuple(sorted(changes, key=lambda change: -change.documents))
 
 
-def _difference(a: float | None, b: float | None, replicates: NDArray[np.float64] | None, differing: int) -> dict[str, Any]:
-    """B less A, its interval, and whether that excludes zero with so many documents differing that it means something."""
+def _difference(a: float | None, b: float | None, replicates: NDArray[np.float64] | None, differing: int) -> Difference:
+    """Return B − A; it is beyond chance if its interval excludes zero and at least `FEWEST` documents differ."""
     if a is None or b is None:
-        return {"difference": None, "interval": None, "beyond_chance": None}
+        return Difference()
     if replicates is None:
-        return {"difference": b - a, "interval": None, "beyond_chance": None}
+        return Difference(b - a)
     low, high = percentile_interval(replicates, b - a)
-    return {"difference": b - a, "interval": [low, high], "beyond_chance": differing >= FEWEST and (low > 0 or high < 0)}
+    return Difference(b - a, (low, high), differing >= FEWEST and (low > 0 or high < 0))

@@ -1,11 +1,8 @@
-"""The log of `nbtext classify --drift` read again: for a run, or several together, which figures moved, how far, and whether more than by chance.
+"""The log of `nbtext classify --drift`: a line for each run, with its documents beside those of training, written and read again.
 
 A line holds numbers of documents, means and standard deviations, and these add up: several runs by one model are exactly what one run over all
-their documents would have been. A model that was updated or trained anew between two runs has other training documents to compare with. So where
-those differ each run is measured in standard deviations of its own first, and these add up.
-
-
-One line for each run of `nbtext classify --drift`: what its documents looked like beside those of training.
+their documents would have been. A model that was updated between two runs has other training documents to compare with; then each run is first
+measured in standard deviations of its own training documents, and these add up.
 """
 
 from __future__ import annotations
@@ -30,178 +27,16 @@ if TYPE_CHECKING:
 
 
 MORE_THAN_CHANCE = 0.001
-"""What is less probable than this did not happen by chance: of a thousand runs that have not moved, one says so of a figure."""
-
+"""A less probable difference is taken for real: of a thousand runs that do not differ, one is taken for different in a figure."""
 
 EXACT = 2**53
 """Numbers of documents are below it, as counts in a model are."""
 
 
-class Noted(NamedTuple):
-    """A line of the log."""
-
-    time: str
-    model: str | None
-    """Where the model is; None in a line of an older nbtext."""
-    documents: int
-    figures: Mapping[str, tuple[Spread, Spread]]
-    """Each of the run and of training."""
-    answers: Mapping[str, tuple[int, int]]
-    """By class, of the run and of training."""
-
-
-class Moved(NamedTuple):
-    """A figure of a run."""
-
-    run: float | None
-    """Its mean in the run; None for answers."""
-    training: float | None
-    distance: float | None
-    chance: float
-
-    @property
-    def beyond_chance(self) -> bool:
-        """Whether it moved."""
-        return self.chance < MORE_THAN_CHANCE
-
-
-class Run(NamedTuple):
-    """One run, or several together."""
-
-    time: str
-    """Of the last of them."""
-    since: str
-    """Of the first of them."""
-    runs: int
-    model: str | None
-    documents: int
-    figures: Mapping[str, Moved]
-
-    def summary(self) -> dict[str, Any]:
-        """As plain values."""
-        plain = self._asdict()
-        figures = plain.pop("figures")
-        return plain | {name: {**moved._asdict(), "beyond_chance": moved.beyond_chance} for name, moved in figures.items()}
-
-
-def read_history(path: str) -> tuple[list[Noted], list[PathError]]:
-    """Return the runs of a log that had documents, oldest first, and a problem for each line that is no line of `DriftWatch`, as one cut short.
-
-    Raises `PathError` if the log cannot be read or has no such run.
-    """
-    try:
-        lines = Path(path).read_bytes().split(b"\n")
-    except OSError as problem:
-        raise PathError(f"cannot be read ({reason(problem)})", where=path) from None
-    noted: list[Noted] = []
-    unreadable: list[PathError] = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                noted.append(_noted(line))
-            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-                unreadable.append(PathError("not a line of classify --drift", where=f"{path}:{number}"))
-    found = [run for run in noted if run.documents]
-    if not found:
-        raise (
-            unreadable[0]
-            if unreadable
-            else PathError("there is no run with documents in the log", where=path, hint="classify --drift adds one")
-        )
-    return found, unreadable
-
-
-def _noted(line: bytes) -> Noted:
-    record = json.loads(line.decode())
-    figures = {name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES}
-    answers = {str(label): (_number(of_run), _number(of_training)) for label, (of_run, of_training) in record[ANSWERS]["counts"].items()}
-    model = record.get("model")
-    return Noted(_time(record["time"]), None if model is None else str(model), _number(record["documents"]), figures, answers)
-
-
-def _spread(values: Sequence[float]) -> Spread:
-    documents, mean, deviation = values
-    if not (abs(mean) <= FARTHEST and 0 <= deviation <= FARTHEST):
-        raise ValueError(values)
-    return Spread(_number(documents), float(mean), float(deviation))
-
-
-def _time(text: str) -> str:
-    if datetime.fromisoformat(text).tzinfo is None:
-        raise ValueError(text)
-    return text
-
-
-def _number(value: float) -> int:
-    if not 0 <= value < EXACT:
-        raise ValueError(value)
-    return int(value)
-
-
-def since(noted: Sequence[Noted], begin: datetime, path: str) -> list[Noted]:
-    """The runs from some time on, in UTC where it names no zone; raises `PathError` if there are none."""
-    begin = begin if begin.tzinfo else begin.replace(tzinfo=UTC)
-    found = [run for run in noted if datetime.fromisoformat(run.time) >= begin]
-    if not found:
-        raise PathError(f"there is no run with documents since {begin.isoformat()} in the log", where=path)
-    return found
-
-
-def newest_of_a_model(noted: Sequence[Noted], most: int) -> tuple[list[Noted], int]:
-    """The last runs of the model that made the newest, at most so many, oldest first; and how many of other models lie between or before them."""
-    found: list[Noted] = []
-    others = 0
-    for run in reversed(noted):
-        if len(found) == most:
-            break
-        if run.model == noted[-1].model:
-            found.append(run)
-        else:
-            others += 1
-    return found[::-1], others
-
-
-def judged(runs: Sequence[Noted]) -> Run:
-    """What moved in some runs of one model, taken together as if they had been one."""
-    figures = {name: _together([run.figures[name] for run in runs]) for name in FIGURES}
-    figures[ANSWERS] = _answers_together([run.answers for run in runs])
-    return Run(runs[-1].time, runs[0].time, len(runs), runs[-1].model, sum(run.documents for run in runs), figures)
-
-
-def _together(parts: Sequence[tuple[Spread, Spread]]) -> Moved:
-    """A figure of runs, each with that of the training documents that it is compared with."""
-    parts = [(run, training) for run, training in parts if run.documents and training.documents]
-    if not parts:
-        return Moved(None, None, None, 1.0)
-    run = Spread.together([run for run, _ in parts])
-    training = parts[0][1]
-    if all(other == training for _, other in parts):
-        return Moved(run.mean, training.mean, run.distance(training), run.chance(training))
-    apart = Spread.together([run.standardised(training) for run, training in parts])
-    norm = Spread(min(training.documents for _, training in parts), 0.0, 1.0)  # models that follow each other share their documents: no sum
-    before = Spread.together([training._replace(documents=run.documents) for run, training in parts])
-    return Moved(run.mean, before.mean, apart.distance(norm), apart.chance(norm))
-
-
-def _answers_together(parts: Sequence[Mapping[str, tuple[int, int]]]) -> Moved:
-    """Answers of runs, compared with those of training: of each model in the measure in which the runs are by it."""
-    labels = sorted({label for part in parts for label in part})
-    table = np.array([[part.get(label, (0, 0)) for label in labels] for part in parts], np.int64).reshape(len(parts), len(labels), 2)
-    table = table[(table.sum(axis=1) > 0).all(axis=1)]
-    if not len(table):
-        return Moved(None, None, None, 1.0)
-    runs, trainings = table[:, :, 0], table[:, :, 1]
-    counts, training = runs.sum(axis=0), trainings[0].astype(np.float64)
-    if (trainings != training).any():
-        shares = trainings / trainings.sum(axis=1, keepdims=True)
-        training = trainings.sum(axis=1).min() * (runs.sum(axis=1) @ shares / counts.sum())
-    return Moved(None, None, shares_apart(counts, training), chance_of_shares(counts, training))
-
-
 class DriftWatch:
-    """Takes note of the documents that go by. Raises `UsageError` for a model that does not know what its training documents looked like.
+    """Record the documents of a run. Raise `UsageError` for a model that does not know what its training documents looked like.
 
-    ``path`` is where the model is: by that `nbtext.evaluation.drift_log` tells runs of different models in one log.
+    ``path`` is where the model is; it tells runs of different models in one log apart.
     """
 
     def __init__(self, model: TextClassifier, path: str | None = None) -> None:
@@ -209,10 +44,11 @@ class DriftWatch:
             raise UsageError("the model does not know what training looked like", hint="train with calibration and a --sample above 0")
         self._model, self._training = model, model.learnt.profile
         self._path = None if path is None else os.path.abspath(path)  # noqa: PTH100 - links not followed: they are set anew
-        self._parts: list[tuple[np.ndarray[Any, Any], ...]] = []
+        empty = np.empty(0, np.int64)
+        self._parts: list[tuple[np.ndarray[Any, Any], ...]] = [(empty, empty, np.empty(0), empty)]
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """The scored documents as they go by; those that could not be read are left out."""
+        """Yield the scored documents as they are; record those that could be read."""
         for block in blocks:
             read = np.array([document.problem is None for document in block.documents], np.bool_)
             tokens = block.lengths + block.unknown
@@ -223,29 +59,176 @@ class DriftWatch:
             yield block
 
     def line(self) -> dict[str, Any] | None:
-        """What went by, for a line of the log; None if no document did that could be read, which is no news of any."""
+        """Return the line of the log; None without documents that could be read, which tell nothing."""
         classes, training = self._model.classes_, self._training
-        empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
-        tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(empty, *self._parts, strict=True))
+        tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         if not tokens.size:
             return None
         run = Profile.of(tokens, unknown, likelihood, answers, len(classes))
-        counts = {
-            label: [of_run, of_training]
-            for label, of_run, of_training in zip(classes, run.answers.tolist(), training.answers.tolist(), strict=True)
-            if of_run or of_training
-        }
+        counts = zip(classes, run.answers.tolist(), training.answers.tolist(), strict=True)
+        figures = {}
+        for name in FIGURES:
+            spread, before = run.figures[name], training.figures[name]
+            figures[name] = {"run": list(spread), "training": list(before), "distance": spread.distance(before)}
         return {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "model": self._path,
             "documents": len(tokens),
-            **{
-                name: {
-                    "run": list(run.figures[name]),
-                    "training": list(training.figures[name]),
-                    "distance": run.figures[name].distance(training.figures[name]),
-                }
-                for name in FIGURES
+            **figures,
+            ANSWERS: {
+                "counts": {label: [here, before] for label, here, before in counts if here or before},
+                "distance": shares_apart(run.answers, training.answers),
             },
-            ANSWERS: {"counts": counts, "distance": shares_apart(run.answers, training.answers)},
         }
+
+
+class LoggedRun(NamedTuple):
+    """A line of the log."""
+
+    time: str
+    model: str | None
+    """Where the model is; None in a line of an older nbtext."""
+    documents: int
+    figures: Mapping[str, tuple[Spread, Spread]]
+    """Of the run and of training, by name."""
+    answers: Mapping[str, tuple[int, int]]
+    """In the run and in training, by class."""
+
+
+def read_history(path: str) -> tuple[list[LoggedRun], list[PathError]]:
+    """Return the runs of a log that had documents, oldest first, and a problem for each line that is damaged.
+
+    Raise `PathError` if the log cannot be read or has no such run.
+    """
+    try:
+        lines = Path(path).read_bytes().split(b"\n")
+    except OSError as problem:
+        raise PathError(f"cannot be read ({reason(problem)})", where=path) from None
+    runs: list[LoggedRun] = []
+    unreadable: list[PathError] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                runs.append(_run_of(json.loads(line.decode())))
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+                unreadable.append(PathError("not a line of classify --drift", where=f"{path}:{number}"))
+    runs = [run for run in runs if run.documents]
+    if not runs:
+        nothing = PathError("there is no run with documents in the log", where=path, hint="classify --drift adds one")
+        raise unreadable[0] if unreadable else nothing
+    return runs, unreadable
+
+
+def _run_of(record: dict[str, Any]) -> LoggedRun:
+    if datetime.fromisoformat(record["time"]).tzinfo is None:
+        raise ValueError(record["time"])
+    figures = {name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES}
+    answers = {str(label): (_whole(run), _whole(training)) for label, (run, training) in record[ANSWERS]["counts"].items()}
+    model = record.get("model")
+    return LoggedRun(record["time"], None if model is None else str(model), _whole(record["documents"]), figures, answers)
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    documents, mean, deviation = values
+    if not (abs(mean) <= FARTHEST and 0 <= deviation <= FARTHEST):
+        raise ValueError(values)
+    return Spread(_whole(documents), float(mean), float(deviation))
+
+
+def _whole(value: float) -> int:
+    if not 0 <= value < EXACT:
+        raise ValueError(value)
+    return int(value)
+
+
+def runs_since(runs: Sequence[LoggedRun], begin: datetime, path: str) -> list[LoggedRun]:
+    """Return the runs from a time on, in UTC where it names no zone; raise `PathError` if there are none."""
+    begin = begin if begin.tzinfo else begin.replace(tzinfo=UTC)
+    later = [run for run in runs if datetime.fromisoformat(run.time) >= begin]
+    if not later:
+        raise PathError(f"there is no run with documents since {begin.isoformat()} in the log", where=path)
+    return later
+
+
+def newest_of_model(runs: Sequence[LoggedRun], most: int) -> tuple[list[LoggedRun], int]:
+    """Return at most ``most`` of the last runs of the newest run's model, oldest first, and the number of other models' runs passed over."""
+    newest: list[LoggedRun] = []
+    others = 0
+    for run in reversed(runs):
+        if len(newest) == most:
+            break
+        if run.model == runs[-1].model:
+            newest.append(run)
+        else:
+            others += 1
+    return newest[::-1], others
+
+
+class FigureDrift(NamedTuple):
+    """A figure of a run beside that of training."""
+
+    run: float | None
+    """Its mean in the run; None for answers."""
+    training: float | None
+    distance: float | None
+    """In standard deviations of training documents; of answers the share that differs."""
+    chance: float
+    """Probability of such a distance by chance."""
+
+    @property
+    def beyond_chance(self) -> bool:
+        """True if the difference is taken for real."""
+        return self.chance < MORE_THAN_CHANCE
+
+
+NOT_KNOWN = FigureDrift(None, None, None, 1.0)
+
+
+class DriftRun(NamedTuple):
+    """One run, or several together."""
+
+    time: str
+    """Of the last of them."""
+    since: str
+    """Of the first of them."""
+    runs: int
+    model: str | None
+    documents: int
+    figures: Mapping[str, FigureDrift]
+
+
+def pool_runs(runs: Sequence[LoggedRun]) -> DriftRun:
+    """Compare runs of one model with its training, taken together as if they had been one."""
+    figures = {name: _figure_drift([run.figures[name] for run in runs]) for name in FIGURES}
+    figures[ANSWERS] = _answers_drift([run.answers for run in runs])
+    return DriftRun(runs[-1].time, runs[0].time, len(runs), runs[-1].model, sum(run.documents for run in runs), figures)
+
+
+def _figure_drift(parts: Sequence[tuple[Spread, Spread]]) -> FigureDrift:
+    """Compare a figure of runs, each with that of its own training documents."""
+    parts = [(run, training) for run, training in parts if run.documents and training.documents]
+    if not parts:
+        return NOT_KNOWN
+    run = Spread.together([run for run, _ in parts])
+    training = parts[0][1]
+    if all(other == training for _, other in parts):
+        return FigureDrift(run.mean, training.mean, run.distance(training), run.chance(training))
+    apart = Spread.together([run.standardised(training) for run, training in parts])
+    norm = Spread(min(training.documents for _, training in parts), 0.0, 1.0)  # models that follow each other share their documents: no sum
+    before = Spread.together([training._replace(documents=run.documents) for run, training in parts])
+    return FigureDrift(run.mean, before.mean, apart.distance(norm), apart.chance(norm))
+
+
+def _answers_drift(parts: Sequence[Mapping[str, tuple[int, int]]]) -> FigureDrift:
+    """Compare answers of runs with those of training: of several models weighted by the answers of their runs."""
+    labels = sorted({label for part in parts for label in part})
+    table = np.array([[part.get(label, (0, 0)) for label in labels] for part in parts], np.int64).reshape(len(parts), len(labels), 2)
+    table = table[(table.sum(axis=1) > 0).all(axis=1)]
+    if not len(table):
+        return NOT_KNOWN
+    runs, trainings = table[:, :, 0], table[:, :, 1]
+    counts, training = runs.sum(axis=0), trainings[0].astype(np.float64)
+    if (trainings != training).any():
+        shares = trainings / trainings.sum(axis=1, keepdims=True)
+        training = trainings.sum(axis=1).min() * (runs.sum(axis=1) @ shares / counts.sum())
+    return FigureDrift(None, None, shares_apart(counts, training), chance_of_shares(counts, training))

@@ -1,4 +1,4 @@
-"""A model's answers against the truth."""
+"""Judge a model's answers against the true labels."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from nbtext.model.scoring import scored
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from numpy.typing import NDArray
+
     from nbtext.corpus.document import Document
     from nbtext.decision import Decision
     from nbtext.model.scoring import ScoredBlock
@@ -28,10 +30,10 @@ def judge(
     by: Sequence[str] = (),
     look: Callable[[ScoredBlock, Decision], object] | None = None,
 ) -> Evaluation:
-    """Evaluate a stream of labelled documents under a rule of decision. Raises `UsageError` if there is not one document.
+    """Evaluate a stream of labelled documents under a decision rule; raise `UsageError` if there are none.
 
-    ``by`` names the columns that the documents carry. ``look`` sees each block with the decision on it, before it goes.
-    A document that maximum likelihood finds impossible under every class has no answer, and counts as if all were equally probable.
+    ``by`` names the columns that the documents carry. ``look`` is called with each block and the decision on it.
+    A document that is impossible under every class has no answer, and counts as in `uniform_where_impossible`.
     """
     return judge_scored(scored(model, documents), model, rule, by=by, look=look)
 
@@ -44,18 +46,21 @@ def judge_scored(
     by: Sequence[str] = (),
     look: Callable[[ScoredBlock, Decision], object] | None = None,
 ) -> Evaluation:
-    """As `judge`, of documents that the model has scored."""
+    """Evaluate documents that the model has scored, as `judge` does."""
     evaluation = Evaluation(model.classes_, costs=rule.costs, class_documents=model.statistics.class_documents, by=by)
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         if look is not None:
             look(block, decision)
-        impossible = np.isnan(block.log_posterior[:, :1])
-        posterior = (
-            np.where(impossible, -np.log(block.log_posterior.shape[1]), block.log_posterior) if impossible.any() else block.log_posterior
-        )
         columns = [document.columns for document in block.documents] if by else ()
-        evaluation.add([document.label or "" for document in block.documents], posterior, decision.answers, columns)
+        labels = [document.label or "" for document in block.documents]
+        evaluation.add(labels, uniform_where_impossible(block.log_posterior), decision.answers, columns)
     if not evaluation.n:
         raise UsageError("the corpus has no documents that can be read")
     return evaluation
+
+
+def uniform_where_impossible(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log posteriors, shape (n_docs, n_classes), with all classes equally probable in rows of nan, where none is possible."""
+    impossible = np.isnan(log_posterior[:, :1])
+    return np.where(impossible, -np.log(log_posterior.shape[1]), log_posterior) if impossible.any() else log_posterior

@@ -1,20 +1,20 @@
-"""Training documents that may have the wrong label: the model of all others speaks for another class.
+"""Find training documents that may have the wrong label: the model of all others gives them another class.
 
 Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with leave-one-out in place of folds where that is exact.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.evaluation.cross_validation import left_out, stratified_folds, train_and_score
+from nbtext.evaluation.cross_validation import leave_one_out_blocks, stratified_folds, train_and_score
 from nbtext.model.training import class_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +24,21 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
 
 
-FOLDS = 10
+FOLDS_OF_OTHERS = 10
+"""For classifiers that cannot leave out one document at a time."""
+
+
+class Suspect(NamedTuple):
+    """A document that may have the wrong label."""
+
+    id: str
+    label: str
+    suggested: str
+    """The most probable of the other classes."""
+    log_odds: float
+    """Of the suggested class against the label, in nats; infinite if the label is impossible."""
+    probability: float
+    """p(suggested | d)."""
 
 
 class Suspects(NamedTuple):
@@ -33,7 +47,7 @@ class Suspects(NamedTuple):
     rows: NDArray[np.int64]
     """Numbers of the documents in the corpus."""
     labels: NDArray[np.int64]
-    """Classes that they have."""
+    """Numbers of their classes."""
     suggested: NDArray[np.int64]
     """The most probable of the other classes."""
     log_odds: NDArray[np.float64]
@@ -41,19 +55,24 @@ class Suspects(NamedTuple):
     probabilities: NDArray[np.float64]
     """p(suggested | d)."""
 
+    def named(self, names: Sequence[str], classes: Sequence[str], limit: int | None = None) -> Iterator[Suspect]:
+        """Yield the documents, at most ``limit``, by their names and the names of their classes."""
+        for row, label, suggested, log_odds, probability in zip(*(column[:limit].tolist() for column in self), strict=True):
+            yield Suspect(names[row], classes[label], classes[suggested], log_odds, probability)
+
     def at(self, places: NDArray[np.bool_] | NDArray[np.int64]) -> Suspects:
-        """Some of them."""
+        """Return some of the documents."""
         rows, labels, suggested, log_odds, probabilities = self
         return Suspects(rows[places], labels[places], suggested[places], log_odds[places], probabilities[places])
 
 
 def suspects(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, min_log_odds: float = 0.0) -> Suspects:
-    """The documents whose log odds are more than ``min_log_odds``.
+    """Return the documents whose log odds are more than ``min_log_odds``.
 
-    The only document of its class is none, for there is no model of the class without it. The odds are calibrated: raw ones grow with the
-    length of a document, so that long documents would come first.
+    The only document of a class is never among them: without it there is no model of the class. The odds are calibrated: raw ones grow with
+    the length of a document, so that long documents would come first.
     """
-    found = []
+    parts = []
     for block in _unseen(statistics, documents, parameters):
         here = np.arange(block.rows.size)
         of_label = block.log_posterior[here, block.classes]
@@ -64,17 +83,16 @@ def suspects(statistics: ClassStatistics, documents: CountedDocuments, parameter
         with np.errstate(invalid="ignore"):  # −inf − −inf, where no class is possible
             log_odds = of_suggested - of_label
         kept = block.known & (log_odds > min_log_odds)
-        found.append(Suspects(block.rows, block.classes, suggested, log_odds, np.exp(of_suggested)).at(kept))
-    columns: list[NDArray[Any]] = [np.concatenate(column) for column in zip(*found, strict=True)]
-    everything = Suspects(*columns)
-    return everything.at(np.lexsort((everything.rows, -everything.log_odds)))
+        parts.append(Suspects(block.rows, block.classes, suggested, log_odds, np.exp(of_suggested)).at(kept))
+    found = Suspects(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return found.at(np.lexsort((found.rows, -found.log_odds)))
 
 
 def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
-    """All documents, each scored by a model without it: of all others, or for a classifier that cannot do that by folds."""
+    """Score every document by a model without it: of all others, or by folds for a classifier that cannot do that."""
     if class_for(statistics, parameters).LEAVES_ONE_OUT:
-        yield from left_out(statistics, documents, parameters)
+        yield from leave_one_out_blocks(statistics, documents, parameters)
         return
     subsets = Subsets(statistics, documents)
-    for training, test in stratified_folds(documents.classes, min(FOLDS, len(documents)), np.random.default_rng(0)):
+    for training, test in stratified_folds(documents.classes, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0)):
         yield from train_and_score(subsets, parameters, training, test)[1]

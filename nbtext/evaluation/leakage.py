@@ -1,9 +1,9 @@
-"""Test documents that the model was trained on: with the training corpus at hand all of them, exact and near; else those of its sample."""
+"""Find test documents that a model was trained on: exact and near duplicates if the training corpus is given, else those in the model's sample."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from nbtext.counts.matrix import stacked
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import UsageError
-from nbtext.metrics.evaluation import proper_scores, slice_figures
+from nbtext.metrics.evaluation import probability_result, slice_result
+from nbtext.metrics.results import SliceResult
 from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
@@ -29,42 +30,78 @@ if TYPE_CHECKING:
 
 
 EXAMPLES = 20
-"""Leaks that the figures name."""
+"""Leaked documents that the figures name."""
 
 
-class Leaks(NamedTuple):
-    """Test documents that stand in the training corpus too."""
+class LeakExample(NamedTuple):
+    """A test document and a training document that are the same, or nearly."""
+
+    id: str
+    training_id: str
+    similarity: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class OthersResult(SliceResult):
+    """Figures of the test documents that are not in the training corpus."""
+
+    log_loss: float | None
+    brier: float | None
+
+
+@dataclass(frozen=True)
+class LeakResult:
+    """Numbers of test documents that are also in the training corpus."""
+
+    exact: int
+    near: int
+    threshold: float
+    """Similarity from which documents are near duplicates."""
+    examples: tuple[LeakExample, ...]
+    without: OthersResult | None
+    """Figures of the other documents; None if there are none."""
+
+    @property
+    def found(self) -> int:
+        """Exact and near duplicates."""
+        return self.exact + self.near
+
+
+class SampledLeakResult(NamedTuple):
+    """Numbers of test documents that the model's sample of its training documents can tell about, and of those that are in it."""
+
+    checked: int
+    found: int
+
+
+class LeakedDocuments(NamedTuple):
+    """Test documents that are also in the training corpus."""
 
     test_ids: list[str]
     training_ids: list[str]
     duplicates: NearDuplicates
     """By their numbers in the two lists."""
 
-    def figures(self, evaluation: Evaluation) -> dict[str, Any]:
-        """How many there are, the first of them, and the figures of the other documents (None if there are none) from the judgement of all."""
+    def result(self, evaluation: Evaluation) -> LeakResult:
+        """Return their numbers, the first of them, and the figures of the other documents from the evaluation of all."""
         test, training, similarities, exact = (column.tolist() for column in self.duplicates)
-        judged = evaluation.judged
-        left = np.ones(judged.n, np.bool_)
+        left = np.ones(evaluation.judged.n, np.bool_)
         left[self.duplicates.test_rows] = False
-        others = judged.of(left)
-        scores = {name: value if np.isfinite(value) else None for name, value in proper_scores(others).items()}
-        return {
-            "exact": sum(exact),
-            "near": len(exact) - sum(exact),
-            "threshold": THRESHOLD,
-            "examples": [
-                {"id": self.test_ids[row], "training_id": self.training_ids[partner], "similarity": similarity, "exact": is_exact}
-                for row, partner, similarity, is_exact in list(zip(test, training, similarities, exact, strict=True))[:EXAMPLES]
-            ],
-            "without": {**slice_figures(others, len(evaluation.classes)), **scores} if others.n else None,
-        }
+        others, without = evaluation.judged.of(left), None
+        if others.n:
+            scores = probability_result(others)
+            without = OthersResult(**vars(slice_result(others, len(evaluation.classes))), log_loss=scores.log_loss, brier=scores.brier)
+        pairs = list(zip(test, training, similarities, exact, strict=True))[:EXAMPLES]
+        examples = tuple(LeakExample(self.test_ids[row], self.training_ids[partner], *rest) for row, partner, *rest in pairs)
+        return LeakResult(sum(exact), len(exact) - sum(exact), THRESHOLD, examples, without)
 
 
 class LeakCheck:
-    """Counts the training documents, then the test documents as they go by.
+    """Count the training documents, then the test documents as they go by.
 
-    Words are counted as they stand, stop words among them and nothing stemmed: with the model's stop list and stemmer, short questions
-    that were written by different people become the same two or three terms.
+    Words are counted as they stand, with stop words and without stemming: with the model's stop list and stemmer, short questions that were
+    written by different people become the same two or three terms.
     """
 
     def __init__(self, model: TextClassifier) -> None:
@@ -74,20 +111,20 @@ class LeakCheck:
         self._matrices: tuple[list[DocumentTermMatrix], list[DocumentTermMatrix]] = ([], [])
 
     def count_training(self, documents: Iterable[Document]) -> None:
-        """Count training documents. Raises `UsageError` if there is not one."""
+        """Count training documents; raise `UsageError` if there are none."""
         for _ in self._counted(documents, 0):
             pass
         if not self._ids[0]:
             raise UsageError("the training corpus has no documents that can be read")
 
     def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """The test documents, counted as they go by."""
+        """Yield the test documents as they are; count them."""
         return self._counted(documents, 1)
 
-    def leaks(self) -> Leaks:
-        """What the test documents that went by have in common with the training documents."""
+    def leaks(self) -> LeakedDocuments:
+        """Return the test documents so far that are also among the training documents."""
         training, test = (stacked(matrices) for matrices in self._matrices)
-        return Leaks(self._ids[1], self._ids[0], near_duplicates(training, test))
+        return LeakedDocuments(self._ids[1], self._ids[0], near_duplicates(training, test))
 
     def _counted(self, documents: Iterable[Document], side: int) -> Iterator[Document]:
         for block in blocks(documents, lambda document: len(document.text)):
@@ -98,31 +135,29 @@ class LeakCheck:
 
 
 class SampledLeakCheck:
-    """Looks for test documents, as they go by, in the model's sample of its training documents."""
+    """Look up test documents, as they go by, in the model's sample of its training documents."""
 
     def __init__(self, sample: DocumentSample) -> None:
         self._sample = sample
-        self._hashes: list[NDArray[np.uint64]] = []
+        self._hashes = [np.empty(0, np.uint64)]
 
     def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """The test documents, hashed as they go by."""
+        """Yield the test documents as they are; hash them."""
         for block in blocks(documents, lambda document: len(document.text)):
             self._hashes.append(content_hashes([document.text for document in block]))
             yield from block
 
-    def figures(self) -> dict[str, int]:
-        """Of how many test documents the sample can tell whether the model was trained on the same text, and of how many it was."""
-        hashes = np.concatenate([np.empty(0, np.uint64), *self._hashes])
-        checked, found = sampled_leaks(hashes, self._sample.documents.hashes, self._sample.bound)
-        return {"checked": checked, "found": found}
+    def result(self) -> SampledLeakResult:
+        """Return the numbers for the test documents so far."""
+        return sampled_leaks(np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound)
 
 
-def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uint64], bound: int) -> tuple[int, int]:
-    """Of how many test documents a bottom-k sample can tell whether they are in its corpus, and of how many they are.
+def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uint64], bound: int) -> SampledLeakResult:
+    """Return the number of test documents that a bottom-k sample can tell about, and of those among them that are in its corpus.
 
     ``sample_hashes`` hold the hash of every document of the corpus below ``bound``; all there are if that is `LARGEST_HASH`. The share
-    estimates that of all test documents, since a hash says nothing of its document (E. Cohen, H. Kaplan, 2007).
+    estimates that of all test documents, since a hash does not depend on what its document is about (E. Cohen, H. Kaplan, 2007).
     """
-    told = test_hashes if bound == LARGEST_HASH else test_hashes[test_hashes < np.uint64(bound)]
-    found = np.isin(told, sample_hashes, kind="sort")  # numpy 2.0 fails where it thinks of a table for 64 bits
-    return told.size, int(found.sum())
+    checked = test_hashes if bound == LARGEST_HASH else test_hashes[test_hashes < np.uint64(bound)]
+    found = np.isin(checked, sample_hashes, kind="sort")  # numpy 2.0 fails where it tries a table for 64 bits
+    return SampledLeakResult(checked.size, int(found.sum()))

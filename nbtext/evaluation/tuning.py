@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.errors import UsageError
-from nbtext.evaluation.search import COUNTED_ALIKE, Trial, best_first, combinations, judge
+from nbtext.evaluation.search import COUNTED_ALIKE, Trial, best_first, combinations, judge_setting
 from nbtext.model.training import looked_up
 from nbtext.settings import TRAINING, Settings
 
@@ -118,7 +118,7 @@ def search(
 def _trial(place: int, setting: Setting, settings: Settings, subsets: Subsets, by: str, division: Division) -> Trial:
     """Judge one setting; an error names it."""
     try:
-        return Trial(place, judge(by, subsets, settings, division))
+        return Trial(place, judge_setting(by, subsets, settings, division))
     except UsageError as problem:
         if setting.texts and problem.where is None:
             problem.where = "with " + " ".join(f"{name}={text}" for name, text in setting.spelt().items())

@@ -1,1 +1,1 @@
-"""What is in a model: its sizes and terms, how classes differ, whether the file is whole, documents drawn from it."""
+"""Look into a model: sizes and terms, differences between classes and models, checks of the file, documents drawn from it."""

@@ -1,13 +1,16 @@
-"""How two models differ in themselves, without a document: settings, classes, and the terms whose probability in a class moved most."""
+"""Compare two models without documents: settings, classes, and the terms whose probability in a class changed most."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from nbtext.counts.categories import shown
-from nbtext.inspection.terms import attributes_overview
+from nbtext.counts.matrix import in_blocks
+from nbtext.inspection.overview import attributes_overview
+from nbtext.inspection.terms import ClassSize, class_size
 from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
 from nbtext.model.state import State, to_plain
 
@@ -16,40 +19,61 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.inspection.overview import AttributeOverview, CategoriesOverview
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-
-def differences(old: TextClassifier, new: TextClassifier, top: int) -> dict[str, Any]:
-    """What differs, as plain values: ``old`` and ``new`` or None for what a model has not.
-
-    ``identical``: both would be the same file, but for the versions that wrote them. ``settings`` of training and reading, ``stop_words``,
-    ``sizes`` and what was learnt, ``attributes`` beside the text: only those that differ. ``classes``: documents, tokens and prior of all in either; for those in both the
-    ``divergence`` of their language models, in nats. ``terms``: the ``top`` pairs of a term and a class that moved most, see `moved_terms`; terms are
-    compared by what they are called.
-    """
-    moved = moved_terms(old, new, top)
-    return {
-        "identical": _same(old, new),
-        "settings": _differing({**old.parameters, **old.reading}, {**new.parameters, **new.reading}),
-        "written_by": _differing(old.written_by, new.written_by),
-        "stop_words": _came_and_went(set(old.stop_list), set(new.stop_list)),
-        "sizes": _differing(_sizes(old), _sizes(new)),
-        "vocabulary": {"came": moved.came, "went": moved.went},
-        "attributes": _differing(attributes_overview(old), attributes_overview(new)),
-        "classes": {
-            label: {"old": _of_class(old, label), "new": _of_class(new, label), "divergence": moved.divergence.get(label)}
-            for label in sorted({*old.classes_, *new.classes_})
-        },
-        "terms": [move._asdict() for move in moved.terms],
-    }
+Value = TypeVar("Value")
 
 
-class Move(NamedTuple):
-    """A term whose probability in a class is another now."""
+@dataclass(frozen=True)
+class Change(Generic[Value]):
+    """A value in both models; None in a model that does not have it."""
+
+    old: Value | None
+    new: Value | None
+
+
+@dataclass(frozen=True)
+class CameAndWent(Generic[Value]):
+    """Items of the new model only, and items of the old model only."""
+
+    came: Value
+    went: Value
+
+
+@dataclass(frozen=True)
+class ClassChange(Change[ClassSize]):
+    """The size of a class in both models, and how far its language model changed."""
+
+    divergence: float | None
+    """Jensen–Shannon divergence, in nats; None for a class that one of the models does not have."""
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The differences between two models; settings, sizes and attributes that are equal are left out."""
+
+    identical: bool
+    """Both would be the same file, except for the versions that wrote them."""
+    settings: dict[str, Change[object]]
+    """Settings of training and of reading."""
+    written_by: dict[str, Change[str]]
+    stop_words: CameAndWent[list[str]]
+    sizes: dict[str, Change[float]]
+    vocabulary: CameAndWent[int]
+    """Numbers of terms."""
+    attributes: dict[str, Change[AttributeOverview | CategoriesOverview]]
+    classes: dict[str, ClassChange]
+    """All classes of either model."""
+    terms: list[TermChange]
+
+
+class TermChange(NamedTuple):
+    """A term whose probability in a class changed."""
 
     term: str
     label: str
@@ -57,22 +81,40 @@ class Move(NamedTuple):
     """φ_jk; 0 if the model does not know the term or does not use it."""
     new: float
     share: float
-    """What it adds to the divergence of the two models' classes, in nats."""
+    """Its weighted part of the divergence of the two models' classes, in nats."""
 
 
-class Moved(NamedTuple):
-    """How far language models moved, and by which terms."""
+class VocabularyChange(NamedTuple):
+    """The change of language models, and the terms that it comes from."""
 
     divergence: dict[str, float]
     """Of each class that is in both models, in nats."""
-    terms: list[Move]
-    came: int
-    """Terms that training of the new model met and that of the old did not."""
-    went: int
+    terms: list[TermChange]
+    vocabulary: CameAndWent[int]
 
 
-def moved_terms(old: TextClassifier, new: TextClassifier, top: int) -> Moved:
-    """JS(φ_k, φ'_k) of each class that is in both models, in nats, and the terms that add most to Σ_k ½(π_k + π'_k) JS(φ_k, φ'_k).
+def differences(old: TextClassifier, new: TextClassifier, top: int) -> Differences:
+    """Return what differs between two models, with the ``top`` terms of `changed_terms`. Terms are compared by name."""
+    changed = changed_terms(old, new, top)
+    old_words, new_words = set(old.stop_list), set(new.stop_list)
+    return Differences(
+        identical=_same(old, new),
+        settings=_changes({**old.parameters, **old.reading}, {**new.parameters, **new.reading}),
+        written_by=_changes(old.written_by, new.written_by),
+        stop_words=CameAndWent(sorted(new_words - old_words), sorted(old_words - new_words)),
+        sizes=_changes(_sizes(old), _sizes(new)),
+        vocabulary=changed.vocabulary,
+        attributes=_changes(attributes_overview(old), attributes_overview(new)),
+        classes={
+            label: ClassChange(_class_size(old, label), _class_size(new, label), changed.divergence.get(label))
+            for label in sorted({*old.classes_, *new.classes_})
+        },
+        terms=changed.terms,
+    )
+
+
+def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> VocabularyChange:
+    """Return JS(φ_k, φ'_k) of each class that is in both models, in nats, and the terms that add most to Σ_k ½(π_k + π'_k) JS(φ_k, φ'_k).
 
     The part of a term in the divergence is the change of log φ weighted by probability, from the middle of both, so that it is at least 0, the
     same in both directions, and finite for a term that only one of the models has. Source: E. Pechenick, C. Danforth, P. Dodds, Characterizing the
@@ -80,32 +122,30 @@ def moved_terms(old: TextClassifier, new: TextClassifier, top: int) -> Moved:
     """
     labels = [label for label in old.classes_ if label in set(new.classes_)]
     vocabulary, *ids = old.statistics.vocabulary.union(new.statistics.vocabulary)
-    sides = [
-        _Side(
-            model.language_models, _inverse(new_ids, len(vocabulary)), np.array([model.classes_.index(label) for label in labels], np.int64)
-        )
-        for model, new_ids in zip((old, new), ids, strict=True)
-    ]
+    sides = []
+    for model, new_ids in zip((old, new), ids, strict=True):
+        own = np.full(len(vocabulary), -1, np.int64)
+        own[new_ids] = np.arange(new_ids.size)
+        sides.append(_Side(model.language_models, own, np.array([model.classes_.index(label) for label in labels], np.int64)))
     weights = (old.prior[sides[0].classes] + new.prior[sides[1].classes]) / 2
     divergence = np.zeros(len(labels))
     best, values = np.empty(0, np.int64), np.empty((3, 0))
-    step = max(CACHED_CELLS // max(len(labels), 1), 1)
-    for begin in range(0, len(vocabulary) if labels else 0, step):
-        p, q = (side.probability(begin, min(begin + step, len(vocabulary))) for side in sides)
+    for terms in in_blocks(np.arange(len(vocabulary) if labels else 0), len(labels), CACHED_CELLS):
+        p, q = (side.probability(terms) for side in sides)
         parts = jensen_shannon_parts(p, q)
         divergence += parts.sum(axis=0)
         shares = (parts * weights).ravel()
         places = np.flatnonzero(shares > 0)
-        best = np.concatenate((best, begin * len(labels) + places))
+        best = np.concatenate((best, terms[0] * len(labels) + places))
         values = np.concatenate((values, np.stack((shares[places], p.ravel()[places], q.ravel()[places]))), axis=1)
         order = np.lexsort((best, -values[0]))[:top]
         best, values = best[order], values[:, order]
-    moves = [
-        Move(shown(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
+    changes = [
+        TermChange(shown(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
         for place, (share, before, after) in zip(best.tolist(), values.T.tolist(), strict=True)
     ]
     came, went = (len(vocabulary) - model.statistics.n_terms for model in (old, new))
-    return Moved(dict(zip(labels, divergence.tolist(), strict=True)), moves, came, went)
+    return VocabularyChange(dict(zip(labels, divergence.tolist(), strict=True)), changes, CameAndWent(came, went))
 
 
 class _Side(NamedTuple):
@@ -113,48 +153,35 @@ class _Side(NamedTuple):
 
     models: LanguageModels
     own: Whole
-    """For each term of both the number in this one, or −1."""
+    """The number of each term of the common vocabulary in this model, or −1."""
     classes: Whole
+    """The numbers of the common classes in this model."""
 
-    def probability(self, begin: int, end: int) -> Floats:
-        """φ_jk of terms of both by number, shape (n, n_classes in both), 0 for those that this model is not over."""
-        numbers = self.own[begin:end]
+    def probability(self, terms: Whole) -> Floats:
+        """Return φ_jk of terms of the common vocabulary, shape (n, n_classes in both), 0 for those that this model does not use."""
+        numbers = self.own[terms]
         has = np.flatnonzero((numbers >= 0) & np.append(self.models.selected, False)[numbers])
-        found = np.zeros((numbers.size, self.classes.size))
-        found[has] = self.models.probability(numbers[has])[:, self.classes]
-        return found
-
-
-def _inverse(numbers: Whole, size: int) -> Whole:
-    found = np.full(size, -1, np.int64)
-    found[numbers] = np.arange(numbers.size)
-    return found
+        table = np.zeros((numbers.size, self.classes.size))
+        table[has] = self.models.probability(numbers[has])[:, self.classes]
+        return table
 
 
 def _same(old: TextClassifier, new: TextClassifier) -> bool:
-    (settings, arrays), (other_settings, other_arrays) = (_plain(model) for model in (old, new))
-    written = {"written_by": None}
+    (settings, arrays), (other_settings, other_arrays) = (
+        to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, {})) for model in (old, new)
+    )
     return (
-        {**settings, **written} == {**other_settings, **written}
+        settings == other_settings
         and arrays.keys() == other_arrays.keys()
         and all(np.array_equal(array, other_arrays[name], equal_nan=array.dtype.kind == "f") for name, array in arrays.items())
     )
 
 
-def _plain(model: TextClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    return to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, model.written_by))
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Change[Any]]:
+    return {name: Change(old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
 
 
-def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    names = dict.fromkeys([*old, *new])
-    return {name: {"old": old.get(name), "new": new.get(name)} for name in names if old.get(name) != new.get(name)}
-
-
-def _came_and_went(old: set[str], new: set[str]) -> dict[str, list[str]]:
-    return {"came": sorted(new - old), "went": sorted(old - new)}
-
-
-def _sizes(model: TextClassifier) -> dict[str, Any]:
+def _sizes(model: TextClassifier) -> dict[str, float]:
     statistics, learnt = model.statistics, model.learnt
     return {
         "documents": statistics.n_documents,
@@ -169,12 +196,5 @@ def _sizes(model: TextClassifier) -> dict[str, Any]:
     }
 
 
-def _of_class(model: TextClassifier, label: str) -> dict[str, Any] | None:
-    if label not in model.classes_:
-        return None
-    number, statistics = model.classes_.index(label), model.statistics
-    return {
-        "documents": int(statistics.class_documents[number]),
-        "tokens": int(statistics.class_tokens[number]),
-        "prior": float(model.prior[number]),
-    }
+def _class_size(model: TextClassifier, label: str) -> ClassSize | None:
+    return ClassSize(*class_size(model, model.classes_.index(label))) if label in model.classes_ else None

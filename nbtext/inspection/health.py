@@ -1,7 +1,4 @@
-"""How fast words are counted here, on a text made for it: always the same, with words as unevenly frequent as those of a language.
-
-Whether nbtext can do its work here: packages, locale, the model file and the folder it is in. Everything is looked at, nothing is changed.
-"""
+"""Check an installation: packages, locale, the model file and its folder, and how fast words are counted. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -31,77 +28,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-N_WORDS = 1 << 17
-
-
-N_FORMS = 1 << 13
-
-
-WORDS_OF_DOCUMENT = 256
-
-
-PASSES = 3
-
-
-_SYLLABLES = ("ba", "do", "ke", "li", "mo", "na", "pi", "ru", "sta", "ten", "var", "wo", "zin", "gra", "she", "ing")
-
-
-def megabytes_per_second() -> float:
-    """Millions of bytes a second from text to counts, under the parameters that training has by default, all words having been seen before.
-
-    The best of a few passes, for others may be using the machine. About a tenth of a second.
-    """
-    texts = _texts()
-    counter = document_counter(Analysis(), GrowingVocabulary())
-    seconds = []
-    for _ in range(1 + PASSES):
-        begin = perf_counter()
-        counter.count(texts)
-        seconds.append(perf_counter() - begin)
-    return sum(map(len, texts)) / min(seconds[1:]) / 1e6
-
-
-def _texts() -> list[bytes]:
-    """Documents of 256 words; the word of rank r is drawn about as often as 1/r (Zipf's law)."""
-    forms = np.array([_form(number) for number in range(N_FORMS)])
-    uniform = np.random.default_rng(0).random(N_WORDS)
-    words = forms[(N_FORMS**uniform).astype(np.int64) - 1]
-    return [" ".join(part).encode() for part in words.reshape(-1, WORDS_OF_DOCUMENT).tolist()]
-
-
-def _form(number: int) -> str:
-    """Different numbers give different words, small ones short words."""
-    syllables = [_SYLLABLES[number % 16]]
-    while number := number // 16:
-        syllables.append(_SYLLABLES[number % 16])
-    return "".join(syllables)
-
-
 PASSED, WARNING, FAILED = "ok", "warning", "failed"
 
-
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")
-"""Those that nbtext needs, by the names under which they are installed."""
-
+"""Packages that nbtext needs, by the names under which they are installed."""
 
 OPTIONAL = {"distributed": ("--backend dask", "pip install 'nbtext[dask]'")}
-"""Packages that nbtext can do without, what for, and how to get them."""
-
+"""Packages that nbtext can do without: what needs them, and how to install them."""
 
 COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
 """Modules that a Python may have been built without."""
 
-
 MOST_VERIFIED = 1 << 25
-"""Bytes of a model file that is verified in about a second; a larger one is loaded only."""
-
+"""Bytes of a model file that is verified in about a second; a larger one is only loaded."""
 
 SPARE = 3
-"""A folder should have room for this many models: the new one, the old one and a backup."""
+"""Models that a folder should have room for: the new one, the old one and a backup."""
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     check: str
     result: str
@@ -111,13 +57,13 @@ class Finding(NamedTuple):
     fix: str | None = None
     """What to do, if anything."""
     problem: NbtextError | None = None
-    """What a command would end with."""
+    """The error that commands would end with."""
 
 
 def health(path: str, *, named: bool) -> Iterator[Finding]:
-    """What there is to say of this installation and of the model at ``path``; a missing one fails only if somebody ``named`` it.
+    """Check this installation and the model at ``path``; a missing one is a failure only if somebody ``named`` it.
 
-    Raises nothing: whatever is wrong is a finding.
+    Raise nothing: whatever is wrong is a finding.
     """
     yield _python()
     yield from _packages()
@@ -128,8 +74,8 @@ def health(path: str, *, named: bool) -> Iterator[Finding]:
     yield _speed()
 
 
-def versions() -> dict[str, str | None]:
-    """Of nbtext, Python and all packages; None for one that is not installed."""
+def installed_versions() -> dict[str, str | None]:
+    """Return the versions of nbtext, Python and all packages; None for one that is not installed."""
     return {"nbtext": __version__, "python": sys.version.split()[0], **{name: _version(name) for name in (*PACKAGES, *OPTIONAL)}}
 
 
@@ -144,22 +90,19 @@ def _python() -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    found = {name: _version(name) for name in PACKAGES}
-    needed = _least_versions()
-    present = ", ".join(f"{name} {number}" for name, number in found.items() if number is not None)
-    yield Finding("packages", PASSED, present)
-    for name, number in found.items():
-        least = needed.get(name.lower())
+    installed, needed = {name: _version(name) for name in PACKAGES}, _least_versions()
+    yield Finding("packages", PASSED, ", ".join(f"{name} {number}" for name, number in installed.items() if number is not None))
+    for name, number in installed.items():
+        least = needed.get(name.lower(), "")
+        fix = f"pip install '{name}{least and '>='}{least}'"
         if number is None:
-            yield Finding("packages", WARNING, f"{name} is not installed", f"pip install '{name}{'>=' + least if least else ''}'")
-        elif least is not None and _parts(number) < _parts(least):
-            yield Finding(
-                "packages", WARNING, f"{name} {number} is older than {least}, which nbtext needs", f"pip install '{name}>={least}'"
-            )
+            yield Finding("packages", WARNING, f"{name} is not installed", fix)
+        elif _parts(number) < _parts(least):
+            yield Finding("packages", WARNING, f"{name} {number} is older than {least}, which nbtext needs", fix)
 
 
 def _least_versions() -> dict[str, str]:
-    """The oldest version of each package with which nbtext works, as far as its installation tells."""
+    """Return the oldest version of each package with which nbtext works, as far as its installation knows them."""
     try:
         needed = requires("nbtext") or []
     except PackageNotFoundError:
@@ -185,18 +128,21 @@ def _optional() -> Iterator[Finding]:
         yield Finding("optional", PASSED, f"{name} {number}" if number else f"{name} is not installed; only {purpose} needs it ({get})")
 
 
+_UTF_8 = ("utf-8", "utf8")
+
+_ASCII = ("ansi_x3.4-1968", "us-ascii", "646")
+"""The encodings of the locale C, which does not know the terminal."""
+
+
 def _locale() -> Finding:
-    """How names of files, arguments and the terminal are encoded. Documents and output do not depend on it."""
+    """Check how names of files, arguments and the terminal are encoded. Documents and output do not depend on it."""
     variable = next((f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "no locale is set")
     names, terminal = sys.getfilesystemencoding(), locale.getencoding()
     detail = f"{variable}; names and arguments {names}; documents as the model reads them; output utf-8 always"
-    if names.lower() not in ("utf-8", "utf8"):
-        return Finding(
-            "locale", WARNING, f"{detail}; words and labels outside ASCII are not understood as arguments",
-            "export LC_ALL=C.UTF-8, and unset PYTHONUTF8",
-        )  # fmt: skip
-    is_ascii = terminal.upper() in ("ANSI_X3.4-1968", "US-ASCII", "646")  # the locale C says nothing of the terminal
-    if terminal.lower() not in ("utf-8", "utf8") and not is_ascii and sys.stdout is not None and sys.stdout.isatty():
+    if names.lower() not in _UTF_8:
+        detail += "; words and labels outside ASCII are not understood as arguments"
+        return Finding("locale", WARNING, detail, "export LC_ALL=C.UTF-8, and unset PYTHONUTF8")
+    if terminal.lower() not in (*_UTF_8, *_ASCII) and sys.stdout is not None and sys.stdout.isatty():
         return Finding("locale", WARNING, f"{detail}; the terminal may expect {terminal}", "use a UTF-8 locale, or pipe through iconv")
     return Finding("locale", PASSED, detail)
 
@@ -232,16 +178,16 @@ def _verified(path: str, size: int) -> Finding:
     checks = verify(path)
     for check in checks:
         if check.passed is False:
-            problem = ModelError(f"{check.name}: {check.detail}", where=path, hint="restore it or train again")
+            problem = ModelError(f"{check.check}: {check.detail}", where=path, hint="restore it or train again")
             return Finding("model", FAILED, f"{path}: {problem.message}", problem.hint, problem)
-    return Finding("model", PASSED, f"{path}: {size:,} bytes, verified ({', '.join(check.name for check in checks)})")
+    return Finding("model", PASSED, f"{path}: {size:,} bytes, verified ({', '.join(check.check for check in checks)})")
 
 
 def _folder(path: str) -> Iterator[Finding]:
-    """Whether a model can be written to ``path`` now: the folder, its room, and the lock."""
+    """Check that a model can be written to ``path`` now: the folder, its room, and the lock."""
     try:
         target = check_replaceable(path)
-        with tempfile.TemporaryFile(dir=target.parent) as file:  # says more than permissions do: quotas, full and read-only disks
+        with tempfile.TemporaryFile(dir=target.parent) as file:  # finds more than permissions do: quotas, full and read-only disks
             file.write(bytes(4096))
             file.flush()
     except (PathError, OSError) as problem:
@@ -252,12 +198,8 @@ def _folder(path: str) -> Iterator[Finding]:
     free, size = shutil.disk_usage(target.parent).free, target.stat().st_size if target.exists() else 0
     detail = f"{target.parent}: can be written, {free / 1e9:,.1f} GB free"
     if free < SPARE * size:
-        yield Finding(
-            "folder",
-            WARNING,
-            f"{detail}, the model takes {size / 1e9:,.1f} GB",
-            "make room: the old model stays until the new one is whole",
-        )
+        fix = "make room: the old model stays until the new one is whole"
+        yield Finding("folder", WARNING, f"{detail}, the model takes {size / 1e9:,.1f} GB", fix)
     else:
         yield Finding("folder", PASSED, detail)
     try:
@@ -268,8 +210,50 @@ def _folder(path: str) -> Iterator[Finding]:
         yield Finding("lock", FAILED, f"{target}{SUFFIX}: {failure.message}", todo, failure)
 
 
+N_WORDS = 1 << 17
+
+N_FORMS = 1 << 13
+
+WORDS_OF_DOCUMENT = 256
+
+PASSES = 3
+
+_SYLLABLES = ("ba", "do", "ke", "li", "mo", "na", "pi", "ru", "sta", "ten", "var", "wo", "zin", "gra", "she", "ing")
+
+
 def _speed() -> Finding:
     try:
         return Finding("speed", PASSED, f"counting words: {megabytes_per_second():,.0f} MB/s on one processor")
     except ImportError as problem:
         return Finding("speed", WARNING, f"could not be tried: {problem}", "install what is missing")
+
+
+def megabytes_per_second() -> float:
+    """Return the millions of bytes a second from text to counts, with the default parameters of training, all words having been seen before.
+
+    The best of several passes, because others may use the machine. Takes about a tenth of a second.
+    """
+    texts = _texts()
+    counter = document_counter(Analysis(), GrowingVocabulary())
+    seconds = []
+    for _ in range(1 + PASSES):
+        begin = perf_counter()
+        counter.count(texts)
+        seconds.append(perf_counter() - begin)
+    return sum(map(len, texts)) / min(seconds[1:]) / 1e6
+
+
+def _texts() -> list[bytes]:
+    """Return documents of 256 words, always the same; the word of rank r is drawn about as often as 1/r (Zipf's law)."""
+    forms = np.array([_form(number) for number in range(N_FORMS)])
+    uniform = np.random.default_rng(0).random(N_WORDS)
+    words = forms[(N_FORMS**uniform).astype(np.int64) - 1]
+    return [" ".join(part).encode() for part in words.reshape(-1, WORDS_OF_DOCUMENT).tolist()]
+
+
+def _form(number: int) -> str:
+    """Return a word for a number: different words for different numbers, short words for small ones."""
+    syllables = [_SYLLABLES[number % 16]]
+    while number := number // 16:
+        syllables.append(_SYLLABLES[number % 16])
+    return "".join(syllables)

@@ -1,15 +1,10 @@
-"""Evidence, AIC and BIC of a model, as plain values.
-
-The perplexity of the language model of each class on held-out documents of that class.
-
-Which classes of a model are alike, by the Jensen–Shannon divergence of their language models.
-
-What is in a model, as plain values.
-"""
+"""Describe a model: sizes, settings and classes; its fit to its counts; its perplexity on held-out texts; the similarity of its classes."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +13,7 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.categories import is_category
 from nbtext.counts.counting import document_counter
 from nbtext.errors import UsageError
-from nbtext.inspection.terms import attributes_overview, ranking, term_name
+from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.language_model.measures import (
     HeldOutText,
     held_out,
@@ -31,55 +26,86 @@ from nbtext.model.training import calibration_method
 from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
 
 
+@dataclass(frozen=True)
+class Criteria:
+    """The fit of a model to its counts, in nats; infinite where something impossible has occurred."""
+
+    evidence: float | None
+    """Of all counts and labels; of the counts alone if the labels have none; None if the counts have none."""
+    evidence_of_labels: float | None
+    """None for an empirical class prior: it is maximum likelihood and has none."""
+    evidence_of_classes: dict[str, float] | None
+    log_likelihood: float
+    """At maximum likelihood, as all below."""
+    parameters: int
+    tokens: int
+    aic: float
+    bic: float
+
+
 def require_criteria(settings: Settings) -> None:
-    """Raise `UsageError` for a model of which evidence, AIC and BIC are not defined here."""
+    """Raise `UsageError` for a model whose evidence, AIC and BIC are not defined here."""
     for name, wanted in (("classifier", "multinomial"), ("weighting", "counts")):
         if settings[name] != wanted:
             raise UsageError(f"evidence, AIC and BIC are those of --{name} {wanted}", hint="cross-validate others")
 
 
-def criteria(models: LanguageModels, settings: Settings) -> dict[str, Any]:
-    """The evidence of each class's counts, of the labels and of both together, and AIC and BIC with what they are made of, in nats.
-
-    ``evidence`` is without the labels where the class prior is empirical: it is maximum likelihood and gives none. A figure that is not
-    defined, or infinite, is None. Raises `UsageError` for a model that has none of it.
-    """
+def criteria(models: LanguageModels, settings: Settings) -> Criteria:
+    """Return the criteria of a model; raise `UsageError` as `require_criteria`."""
     require_criteria(settings)
     statistics, kind = models.statistics, settings.class_prior
     prior = class_prior(kind, statistics)
     of_classes = log_evidence_of_classes(models)
-    by_class = None if of_classes is None else dict(zip(statistics.classes, map(_finite, of_classes.tolist()), strict=True))
     of_labels = log_evidence_of_labels(kind, prior, statistics.class_documents)
     fit = maximum_likelihood_fit(models, kind, prior)
-    return {
-        "evidence": None if of_classes is None else _finite(float(of_classes.sum()) + (of_labels or 0.0)),
-        "evidence_of_labels": _finite(of_labels),
-        "evidence_of_classes": by_class,
-        "log_likelihood": _finite(fit.log_likelihood),
-        "parameters": fit.parameters,
-        "tokens": fit.tokens,
-        "aic": _finite(fit.aic),
-        "bic": _finite(fit.bic),
-    }
+    return Criteria(
+        evidence=None if of_classes is None else float(of_classes.sum()) + (of_labels or 0.0),
+        evidence_of_labels=of_labels,
+        evidence_of_classes=None if of_classes is None else dict(zip(statistics.classes, of_classes.tolist(), strict=True)),
+        log_likelihood=fit.log_likelihood,
+        parameters=fit.parameters,
+        tokens=fit.tokens,
+        aic=fit.aic,
+        bic=fit.bic,
+    )
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and np.isfinite(value) else None
+@dataclass(frozen=True)
+class ClassPerplexity:
+    """The held-out documents of a class."""
+
+    documents: int
+    tokens: int
+    unknown: int
+    """Tokens that the model does not know."""
+    log_likelihood: float
+    """Of all tokens, in nats."""
+    perplexity: float
+    """Infinite where the text is impossible, nan without tokens."""
 
 
-def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
-    """Of each class, and of ``all`` of them together: documents, tokens, unknown ones among them, log-likelihood in nats, perplexity.
+@dataclass(frozen=True)
+class Perplexities:
+    """The perplexity of language models on held-out documents of their classes."""
 
-    ``labelled``: a stream of (label, document), documents as the model was trained on. Each counts under the language model of its own class, whatever
-    the classifier. ``unknown_labels``: documents by label that the model has no class of. None for a number that is not finite, and for
-    the perplexity of no tokens. Raises `UsageError` if there is no document of a class of the model.
+    classes: dict[str, ClassPerplexity]
+    all: ClassPerplexity
+    unknown_labels: dict[str, int]
+    """Documents by label, of labels that the model has no class of."""
+
+
+def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -> Perplexities:
+    """Return the perplexities on a stream of (label, document); documents as the model was trained on.
+
+    Each counts under the language model of its own class, whatever the classifier. Raise `UsageError` if none has a class of the model.
     """
     number = {label: place for place, label in enumerate(model.classes_)}
     counter = document_counter(model.analysis, model.statistics.vocabulary)
@@ -88,117 +114,224 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
         others.update(label for label, _ in block if label not in number)
         known = [(number[label], text) for label, text in block if label in number]
         if known:
-            sums = sums.and_of(
-                held_out(model.language_models, counter.count([text for _, text in known]).matrix(), np.array([k for k, _ in known]))
-            )
+            matrix = counter.count([text for _, text in known]).matrix()
+            sums = sums.and_of(held_out(model.language_models, matrix, np.array([k for k, _ in known])))
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
-    whole = HeldOutText(*(column.sum(keepdims=True) for column in sums))
-    return {
-        "classes": {label: _plain(sums, place) for label, place in number.items()},
-        "all": _plain(whole, 0),
-        "unknown_labels": dict(sorted(others.items())),
-    }
+    everything = HeldOutText(*(column.sum(keepdims=True) for column in sums))
+    classes = dict(zip(model.classes_, _class_perplexities(sums), strict=True))
+    return Perplexities(classes, _class_perplexities(everything)[0], dict(sorted(others.items())))
 
 
-def _plain(sums: HeldOutText, place: int) -> dict[str, Any]:
-    log_likelihood, of_tokens = sums.log_likelihood[place].item(), sums.perplexity[place].item()
-    return {
-        "documents": int(sums.documents[place]),
-        "tokens": int(sums.tokens[place]),
-        "unknown": int(sums.unknown[place]),
-        "log_likelihood": log_likelihood if np.isfinite(log_likelihood) else None,
-        "perplexity": of_tokens if np.isfinite(of_tokens) else None,
-    }
+def _class_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
+    return [ClassPerplexity(*values) for values in zip(*(column.tolist() for column in (*sums, sums.perplexity)), strict=True)]
 
 
-MOST_CLASSES = 128
-"""Classes that are compared: those with most documents. Four times as many would take sixteen times as long."""
+MOST_COMPARED = 128
+"""Classes: those with most documents. Four times as many would take sixteen times as long."""
+
+MOST_PAIRS = 20
 
 
-CLOSEST = 20
+@dataclass(frozen=True)
+class ClassPair:
+    """Two classes and their Jensen–Shannon divergence, in nats."""
+
+    a: str
+    b: str
+    divergence: float
 
 
-def similarity(model: TextClassifier, labels: Sequence[str] = ()) -> dict[str, Any]:
-    """The ``classes`` compared, the matrix of their ``divergence`` in nats, and the ``closest`` pairs, nearest first.
+@dataclass(frozen=True)
+class Similarity:
+    """The distances between the language models of classes."""
 
-    Only the classes given, if any are. None for a class that has no distribution. ``left_out``: classes too many to be compared.
-    """
+    classes: list[str]
+    left_out: int
+    """Classes that were too many to be compared."""
+    divergence: list[list[float]]
+    """Jensen–Shannon divergences in nats, shape (n, n); nan for a class that has no distribution."""
+    closest: list[ClassPair]
+    """Nearest first."""
+
+
+def similarity(model: TextClassifier, labels: Sequence[str] = ()) -> Similarity:
+    """Compare the classes given, or all if none are given."""
     statistics = model.statistics
     chosen = np.array([model.classes_.index(label) for label in dict.fromkeys(labels)] or range(statistics.n_classes), np.int64)
-    shown = np.sort(chosen[np.argsort(-statistics.class_documents[chosen], kind="stable")[:MOST_CLASSES]])
-    divergence = jensen_shannon(model.language_models, shown)
-    names = [model.classes_[number] for number in shown.tolist()]
-    first, second = np.triu_indices(shown.size, 1)
-    order = np.argsort(divergence[first, second], kind="stable")[:CLOSEST]
+    compared = np.sort(chosen[np.argsort(-statistics.class_documents[chosen], kind="stable")[:MOST_COMPARED]])
+    divergence = jensen_shannon(model.language_models, compared)
+    names = [model.classes_[number] for number in compared.tolist()]
+    first, second = np.triu_indices(compared.size, 1)
+    order = np.argsort(divergence[first, second], kind="stable")[:MOST_PAIRS]
     pairs = zip(first[order].tolist(), second[order].tolist(), divergence[first, second][order].tolist(), strict=True)
-    return {
-        "classes": names,
-        "left_out": int(chosen.size - shown.size),
-        "divergence": [[value if np.isfinite(value) else None for value in row] for row in divergence.tolist()],
-        "closest": [{"a": names[a], "b": names[b], "divergence": value} for a, b, value in pairs if np.isfinite(value)],
+    closest = [ClassPair(names[a], names[b], value) for a, b, value in pairs if isfinite(value)]
+    return Similarity(names, int(chosen.size - compared.size), divergence.tolist(), closest)
+
+
+MOST_CATEGORIES = 100
+"""Categories of an attribute that are listed: those with most documents."""
+
+
+@dataclass(frozen=True)
+class AttributeOverview:
+    """A count or a number beside the texts, and the parameters of its distribution in each class, by name."""
+
+    kind: str
+    documents: int
+    """Documents that have a value."""
+    classes: dict[str, dict[str, float]]
+    """Empty where the classifier has the number among features of its own."""
+
+
+@dataclass(frozen=True)
+class CategoriesOverview:
+    """A categorical attribute beside the texts, and the probability of each category in each class."""
+
+    kind: str
+    documents: int
+    """Documents that have a value."""
+    values: int
+    """Number of different categories."""
+    smoothing: float
+    classes: dict[str, dict[str, dict[str, float]]]
+
+
+AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]
+
+
+def attributes_overview(model: TextClassifier) -> AttributeOverviews:
+    """Return each attribute by name; empty for a model of texts alone."""
+    attributes, moments, labels = model.classifier.attributes, model.statistics.moments, model.classes_
+    if attributes is None:
+        return {}
+    names, counts, numbers = model.statistics.attributes, attributes.counts, attributes.numbers
+    found: AttributeOverviews = {
+        name: _categories(model, attribute) for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
     }
+    for place, name in enumerate((*names.counts, *names.numeric)):
+        kind, column = ("count", place) if place < len(names.counts) else ("numeric", place - len(names.counts))
+        classes: dict[str, dict[str, float]] = {}
+        if kind == "count" and counts is not None:
+            classes = {label: {"rate": rate} for label, rate in zip(labels, counts.rates[:, column].tolist(), strict=True)}
+        elif kind == "numeric" and numbers is not None:
+            pairs = zip(labels, numbers.means[:, column].tolist(), np.sqrt(numbers.variances[:, column]).tolist(), strict=True)
+            classes = {label: {"mean": mean, "standard_deviation": deviation} for label, mean, deviation in pairs}
+        found[name] = AttributeOverview(kind, 0 if moments is None else int(moments.documents[:, place].sum()), classes)
+    return found
 
 
-def overview(model: TextClassifier, top: int) -> dict[str, Any]:
-    """Sizes, settings and for each class its documents, tokens, prior and the ``top`` terms that speak most for it.
-
-    A term is listed under the class to which it adds most mutual information.
-    """
-    statistics = model.statistics
-    return {
-        "documents": statistics.n_documents,
-        "tokens": int(statistics.class_tokens.sum()),
-        "terms": statistics.n_terms - int(np.count_nonzero(is_category(statistics.vocabulary))),
-        "closed_vocabulary": model.counts.is_closed,
-        "selected_terms": model.language_models.n_selected,
-        "ngrams": int(statistics.vocabulary.pairs.size),
-        "smoothing": model.learnt.smoothing,
-        "terms_with_own_smoothing": len(model.learnt.own),
-        "calibration": _calibration(model),
-        "boundary": _boundary(model),
-        "attributes": attributes_overview(model),
-        "sample": {"documents": len(model.counts.sample.documents), "complete": model.counts.sample.is_complete},
-        "training": dict(model.settings),
-        "reading": dict(model.reading),
-        "stop_words": len(model.stop_list),
-        "written_by": model.written_by,
-        "classes": {
-            label: {
-                "documents": int(documents),
-                "tokens": int(tokens),
-                "prior": float(prior),
-                "top_terms": terms,
-            }
-            for label, documents, tokens, prior, terms in zip(
-                statistics.classes, statistics.class_documents, statistics.class_tokens, model.prior, _top_terms(model, top), strict=True
-            )
-        },
-    }
+def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> CategoriesOverview:
+    values, documents = attribute.values, model.statistics.term_documents
+    terms = np.flatnonzero(values.selected)
+    listed = np.sort(terms[np.argsort(-documents[terms], kind="stable")[:MOST_CATEGORIES]])
+    names = [term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
+    probability = values.probability(listed)
+    classes = {label: {"probability": dict(zip(names, probability[:, k].tolist(), strict=True))} for k, label in enumerate(model.classes_)}
+    return CategoriesOverview("categorical", int(documents[terms].sum()), int(terms.size), values.smoothing, classes)
 
 
-def _calibration(model: TextClassifier) -> dict[str, Any] | None:
-    """The temperature's scale and exponent, and how good the posteriors of left-out documents were before and after; None without."""
+@dataclass(frozen=True)
+class CalibrationOverview:
+    """The calibration of posteriors, and figures of those of left-out documents before and after it, by name."""
+
+    method: str
+    temperature: dict[str, float]
+    """``scale`` and ``exponent``: scale · n^exponent for a document of n known tokens."""
+    after: Mapping[str, float]
+    before: Mapping[str, float]
+    documents: int
+
+
+@dataclass(frozen=True)
+class ClassBoundary:
+    """The linear function of a class in a Gaussian model whose classes share a covariance."""
+
+    w_0: float | None
+    """None for a class that the prior rules out."""
+    w: list[float]
+    """One weight for each latent feature, then for each numeric attribute."""
+
+
+@dataclass(frozen=True)
+class SampleOverview:
+    """The training documents that a model keeps."""
+
+    documents: int
+    complete: bool
+
+
+@dataclass(frozen=True)
+class ClassOverview(ClassSize):
+    """A class and the terms that speak most for it."""
+
+    top_terms: list[str]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Sizes, settings and classes of a model."""
+
+    documents: int
+    tokens: int
+    terms: int
+    closed_vocabulary: bool
+    selected_terms: int
+    ngrams: int
+    smoothing: float
+    terms_with_own_smoothing: int
+    calibration: CalibrationOverview | None
+    boundary: dict[str, ClassBoundary] | None
+    attributes: AttributeOverviews
+    sample: SampleOverview
+    training: Mapping[str, Any]
+    reading: Mapping[str, Any]
+    stop_words: int
+    written_by: Mapping[str, str]
+    classes: dict[str, ClassOverview]
+
+
+def overview(model: TextClassifier, top: int) -> Overview:
+    """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
+    statistics, sample = model.statistics, model.counts.sample
+    top_terms = _top_terms(model, top)
+    return Overview(
+        documents=statistics.n_documents,
+        tokens=int(statistics.class_tokens.sum()),
+        terms=statistics.n_terms - int(np.count_nonzero(is_category(statistics.vocabulary))),
+        closed_vocabulary=model.counts.is_closed,
+        selected_terms=model.language_models.n_selected,
+        ngrams=int(statistics.vocabulary.pairs.size),
+        smoothing=model.learnt.smoothing,
+        terms_with_own_smoothing=len(model.learnt.own),
+        calibration=_calibration(model),
+        boundary=_boundary(model),
+        attributes=attributes_overview(model),
+        sample=SampleOverview(len(sample.documents), sample.is_complete),
+        training=dict(model.settings),
+        reading=dict(model.reading),
+        stop_words=len(model.stop_list),
+        written_by=model.written_by,
+        classes={label: ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
+    )
+
+
+def _calibration(model: TextClassifier) -> CalibrationOverview | None:
     calibration, judgement = model.learnt.calibration, model.learnt.judgement
     if judgement is None:
         return None
-    return {
-        "method": calibration_method(model.parameters),
-        "temperature": {"scale": calibration.scale, "exponent": calibration.exponent},
-        **judgement,
-    }
+    return CalibrationOverview(
+        calibration_method(model.settings), {"scale": calibration.scale, "exponent": calibration.exponent}, **judgement
+    )
 
 
-def _boundary(model: TextClassifier) -> dict[str, dict[str, Any]] | None:
-    """The w and w_0 of each class in latent features, and then in numeric attributes, where Gaussian classes share a covariance; None for any other model.
-
-    w_0 is None for a class that the prior rules out.
-    """
+def _boundary(model: TextClassifier) -> dict[str, ClassBoundary] | None:
+    """Return the boundary of each class; None for any model but a Gaussian one with a shared covariance."""
     boundary = model.classifier.of_texts.boundary()
     if boundary is None:
         return None
     weights, bias = (np.round(part, 9).tolist() for part in boundary)
-    return {label: {"w_0": w_0 if w_0 > -np.inf else None, "w": w} for label, w_0, w in zip(model.classes_, bias, weights, strict=True)}
+    return {label: ClassBoundary(w_0 if w_0 > -inf else None, w) for label, w_0, w in zip(model.classes_, bias, weights, strict=True)}
 
 
 def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:

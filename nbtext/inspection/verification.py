@@ -1,7 +1,7 @@
-"""Whether a model file is whole and its parts agree: what loading checks, and what it leaves out because it costs as much as the model is large.
+"""Check that a model file is whole and that its parts agree: what loading checks, and checks that cost as much as the model is large.
 
-An honest model passes whatever made it. A file that was damaged fails the first check. One that fails a later check was written by something
-else than nbtext, or by a faulty one.
+A model that nbtext wrote passes, whatever it was trained on. A file that was damaged fails the first check; one that fails a later check was
+written by another program, or by a faulty nbtext.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from nbtext.classifiers.base import TermProbabilities
 from nbtext.counts.categories import FORMS, is_category_of
 from nbtext.counts.documents import MOST_TERMS
-from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.counts.matrix import CELLS_AT_ONCE, in_blocks
 from nbtext.errors import ModelError, UsageError, counted
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -27,60 +27,51 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-FILE, CONTENTS = "file", "contents"
-
-
 NOT_LOOKED_AT = "not looked at"
 
-
-ROUNDING = 1e-6
-"""How far a sum of probabilities may be from 1."""
+SUM_TOLERANCE = 1e-6
+"""Largest distance of a sum of probabilities from 1."""
 
 
 class Check(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
-    name: str
+    check: str
     passed: bool | None
-    """None if it could not be looked at, because an earlier check failed."""
+    """None for a check that was not possible because an earlier one failed."""
     detail: str
     """What was found, or what is wrong."""
 
 
 def verify(path: str) -> list[Check]:
-    """Check a model file. Raises nothing for a file that is no model: that is what the first check says."""
+    """Check a model file; a file that is no model fails the first check."""
     model, checks = _loaded(path)
-    return [*checks, *(_looked_at(name, model) for name in CHECKS)]
+    for name, check in CHECKS.items():
+        try:
+            checks.append(Check(name, None, NOT_LOOKED_AT) if model is None else Check(name, True, check(model)))
+        except DisagreementError as problem:
+            checks.append(Check(name, False, str(problem)))
+    return checks
 
 
 def _loaded(path: str) -> tuple[TextClassifier | None, list[Check]]:
-    """The model, if it loads, and what loading it says of the file and of its contents."""
+    """Return the model, if it loads, and the checks of the file and of its contents."""
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.store import FORMAT, read_model_file
 
-    whole = Check(FILE, True, f"format {FORMAT}, length and checksum right, every byte accounted for")
+    whole = Check("file", True, f"format {FORMAT}, length and checksum right, every byte accounted for")
     try:
-        model = TextClassifier.load(path)
+        return TextClassifier.load(path), [whole, Check("contents", True, "settings and arrays such as training makes")]
     except ModelError as problem:
         try:
             read_model_file(path)
         except ModelError as first:
-            return None, [Check(FILE, False, first.message), Check(CONTENTS, None, NOT_LOOKED_AT)]
-        return None, [whole, Check(CONTENTS, False, problem.message)]
-    return model, [whole, Check(CONTENTS, True, "settings and arrays such as training makes")]
-
-
-def _looked_at(name: str, model: TextClassifier | None) -> Check:
-    if model is None:
-        return Check(name, None, NOT_LOOKED_AT)
-    try:
-        return Check(name, True, CHECKS[name](model))
-    except DisagreementError as problem:
-        return Check(name, False, str(problem))
+            return None, [Check("file", False, first.message), Check("contents", None, NOT_LOOKED_AT)]
+        return None, [whole, Check("contents", False, problem.message)]
 
 
 class DisagreementError(Exception):
-    """Two parts of a model that do not go together."""
+    """Two parts of a model do not agree."""
 
 
 def _require(condition: object, otherwise: str) -> None:
@@ -89,7 +80,7 @@ def _require(condition: object, otherwise: str) -> None:
 
 
 def _ngrams(model: TextClassifier) -> str:
-    """In no class can an n-gram occur more often, or in more documents, than the shorter one and the term that it is made of."""
+    """Require that no n-gram occurs more often in a class, or in more documents, than the shorter n-gram and the term that it is made of."""
     statistics = model.statistics
     single, parts = statistics.vocabulary.n_single, unpair(statistics.vocabulary.pairs)
     keys = pair(statistics.cell_terms, statistics.cell_classes)
@@ -104,7 +95,7 @@ def _ngrams(model: TextClassifier) -> str:
 
 
 def _sample(model: TextClassifier) -> str:
-    """The documents of the sample are among those counted; if they are all there are, they give the statistics."""
+    """Require that the documents of the sample are among those counted, and give the statistics if they are all documents."""
     statistics, sample = model.statistics, model.counts.sample
     documents, matrix = sample.documents, sample.documents.matrix
     by_class = np.bincount(documents.classes, minlength=statistics.n_classes)
@@ -126,7 +117,7 @@ def _sample(model: TextClassifier) -> str:
 
 
 def _attributes(model: TextClassifier) -> str:
-    """A document has one category of an attribute at most; the numbers of the sample are among those summed, or all of them."""
+    """Require at most one category of an attribute in a document, and that the numbers of the sample are among those summed, or all of them."""
     statistics, sample = model.statistics, model.counts.sample
     for name in statistics.attributes.categorical:
         cells = is_category_of(statistics.vocabulary, name)[statistics.cell_terms]
@@ -146,7 +137,7 @@ def _attributes(model: TextClassifier) -> str:
 
 
 def _estimates(model: TextClassifier) -> str:
-    """The class prior, the language models and all that the classifier scores by are probabilities."""
+    """Require that the class prior, the language models and all that the classifier scores by are probabilities."""
     _require(_are_distributions(model.prior), "the class prior does not sum to 1")
     smoothed = model.learnt.own.least(model.learnt.smoothing) + 1 > 1  # less is no smoothing to a classifier either
     checked = np.zeros_like(model.learnt.selected)
@@ -167,39 +158,32 @@ def _estimates(model: TextClassifier) -> str:
 def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None:
     """Require that the terms of each class share one distribution."""
     total, seen = np.zeros(model.statistics.n_classes), np.zeros(model.statistics.n_classes)
-    for terms in _parts(probabilities, model):
+    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, CELLS_AT_ONCE):
         part = probabilities.probability(terms)
-        _require(np.all((part >= 0) & (part <= 1 + ROUNDING)), "a probability is not between 0 and 1")
+        _require(np.all((part >= 0) & (part <= 1 + SUM_TOLERANCE)), "a probability is not between 0 and 1")
         total += part.sum(axis=0)
         seen += probabilities.counts(terms).sum(axis=0)
     without = (total == 0) & (seen == 0)  # without smoothing, a class that has seen none of the terms
-    _require(np.all(without | (np.abs(total - 1) < ROUNDING)), "the probabilities of the terms of a class do not sum to 1")
+    _require(np.all(without | (np.abs(total - 1) < SUM_TOLERANCE)), "the probabilities of the terms of a class do not sum to 1")
 
 
 def _have_opposites(
     probabilities: TermProbabilities, absence: Callable[[Whole], NDArray[np.float64]], model: TextClassifier, *, smoothed: bool
 ) -> None:
     """Require that each term has a distribution of its own; with smoothing nothing in it is certain."""
-    for terms in _parts(probabilities, model):
+    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, CELLS_AT_ONCE):
         sides = np.stack((probabilities.probability(terms), absence(terms)), axis=-1)
         _require(_are_distributions(sides), "the probabilities of a term and of its absence do not sum to 1")
         _require(not smoothed or np.all(sides > 0), "a probability is 0 or 1 in spite of smoothing")
 
 
-def _parts(probabilities: TermProbabilities, model: TextClassifier) -> Iterator[Whole]:
-    """The selected terms, as many at a time as fit in `CELLS_AT_ONCE`."""
-    selected, step = np.flatnonzero(probabilities.selected), max(CELLS_AT_ONCE // model.statistics.n_classes, 1)
-    return (selected[begin : begin + step] for begin in range(0, selected.size, step))
-
-
 def _answers(model: TextClassifier) -> str:
-    """Every document of the sample gets probabilities of classes; none only where the class prior rules classes out."""
+    """Require that every document of the sample gets probabilities of classes, unless the class prior rules its classes out."""
     matrix, judgement = model.counts.sample.documents.matrix, model.learnt.judgement
     n_judged = 0 if judgement is None else judgement["documents"]
     _require(n_judged <= matrix.n_documents, "calibration was learnt from more documents than the sample holds")
-    step, impossible = model.documents_at_once, 0
-    for begin in range(0, matrix.n_documents, step):
-        rows = np.arange(begin, min(begin + step, matrix.n_documents))
+    impossible = 0
+    for rows in in_blocks(np.arange(matrix.n_documents), 1, model.documents_at_once):
         scores, lengths = model.classifier.joint_log_likelihood(matrix.rows(rows))
         _require(not np.isnan(scores).any() and scores.max(initial=-np.inf) < np.inf, "a document gets scores that are no numbers")
         possible = scores.max(axis=1) > -np.inf
@@ -219,11 +203,11 @@ CHECKS: dict[str, Callable[[TextClassifier], str]] = {
     "estimates": _estimates,
     "answers": _answers,
 }
-"""Beside those that loading makes, by name."""
+"""The checks that loading does not make, by name."""
 
 
 def _places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> Whole:
-    """Where each key stands among sorted ones; −1 for one that is not there."""
+    """Return the place of each wanted key among sorted keys, −1 for one that is not there."""
     if not keys.size:
         return np.full(wanted.size, -1)
     place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
@@ -231,5 +215,5 @@ def _places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> Whole:
 
 
 def _are_distributions(shares: NDArray[np.float64]) -> bool:
-    """Whether every row holds probabilities that sum to 1."""
-    return bool(np.all(shares >= 0)) and bool(np.all(np.abs(shares.sum(axis=-1) - 1) < ROUNDING))
+    """Return True if every row holds probabilities that sum to 1."""
+    return bool(np.all(shares >= 0)) and bool(np.all(np.abs(shares.sum(axis=-1) - 1) < SUM_TOLERANCE))

@@ -1,12 +1,14 @@
-"""What one gets without reading a word, knowing only how frequent the classes are among the training documents."""
+"""Baselines: figures of answers that use only how frequent the classes are among the training documents."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.metrics.outcomes import Outcomes, accuracy, f1, macro
+from nbtext.metrics.results import Baselines, ClassPrior, LargestClass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,30 +16,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def baselines(classes: Sequence[str], class_documents: NDArray[np.int64], support: NDArray[np.float64]) -> dict[str, dict[str, Any]]:
-    """Figures of always answering the largest class, and of giving every class its share of the training documents as its probability.
+def baselines(classes: Sequence[str], class_documents: NDArray[np.int64], support: NDArray[np.float64]) -> Baselines:
+    """Return the figures of always answering the largest class, and of always giving the shares of the training documents.
 
     ``class_documents``, shape (n_classes,), are those of training; ``support``, shape (n_labels,), those judged, labels that the
-    classifier does not know included at the end.
+    classifier does not know at the end.
     """
     largest = int(class_documents.argmax())
     always = always_answering(largest, support)
     prior = class_documents / class_documents.sum()
-    return {
-        "largest_class": {"label": classes[largest], "accuracy": float(accuracy(always)), "macro_f1": float(macro(f1(always), always))},
-        "class_prior": {"log_loss": prior_log_loss(prior, support), "brier": prior_brier(prior, support)},
-    }
+    log_loss = prior_log_loss(prior, support)
+    return Baselines(
+        LargestClass(classes[largest], float(accuracy(always)), float(macro(f1(always), always))),
+        ClassPrior(log_loss if isfinite(log_loss) else None, prior_brier(prior, support)),
+    )
 
 
 def always_answering(label: int, support: NDArray[np.float64]) -> Outcomes:
-    """The outcomes if every document gets the same answer."""
+    """Return the outcomes if every document gets the same answer."""
     answered = np.zeros_like(support)
     answered[label] = support.sum()
     return Outcomes(np.where(answered > 0, support, 0.0), support, answered)
 
 
 def prior_log_loss(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
-    """−Σ_k n_k log π_k / n, the cross-entropy of the classes judged and those of training, in nats; inf if one has π_k = 0 or is unknown.
+    """Return −Σ_k n_k log π_k / n in nats, the cross-entropy of the classes judged and those of training; inf if one has π_k = 0 or is unknown.
 
     ``prior``, shape (n_classes,), and ``support`` as in `baselines`.
     """
@@ -49,5 +52,5 @@ def prior_log_loss(prior: NDArray[np.float64], support: NDArray[np.float64]) -> 
 
 
 def prior_brier(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
-    """Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of answering π. Shapes as in `prior_log_loss`."""
+    """Return Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of the probabilities π. Shapes as in `prior_log_loss`."""
     return float((prior**2).sum() - 2 * (support[: prior.size] * prior).sum() / support.sum() + 1)

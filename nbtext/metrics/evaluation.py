@@ -1,8 +1,6 @@
-"""The same figures for parts of the documents: those that have the same value in a column.
+"""Evaluation: judges the answers and probabilities of a classifier as documents come, and gives all figures at the end.
 
-`Evaluation`: judges documents as they come and gives all figures in the end.
-
-Of each document 36 bytes are kept (`nbtext.metrics.outcomes`), and the scores of ranking while they are few (`nbtext.metrics.ranking`).
+Of each document 36 bytes are kept (`nbtext.metrics.outcomes`), and the scores for ranking while there are few (`nbtext.metrics.ranking`).
 """
 
 from __future__ import annotations
@@ -12,28 +10,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.errors import UsageError
-from nbtext.metrics import outcomes as of_table
 from nbtext.metrics.baselines import baselines
 from nbtext.metrics.intervals import Bootstrap, percentile_interval, replicated_rates, replicated_scores, wilson_interval
-from nbtext.metrics.outcomes import TOP, Judged, cells_of, f1, joined, judged, macro, outcomes
-from nbtext.metrics.ranking import SCORES_KEPT, KeptScores, RankingFigures
-from nbtext.metrics.reliability import BINS, Reliability, expected_calibration_error, reliability
+from nbtext.metrics.outcomes import TOP, Judged, accuracy, cells_of, coverage, f1, joined, judged, macro, outcomes, precision, rates, recall
+from nbtext.metrics.ranking import SCORES_KEPT, KeptScores
+from nbtext.metrics.reliability import BINS, expected_calibration_error, reliability
+from nbtext.metrics.results import (
+    FIGURES,
+    ClassResult,
+    EvaluationResult,
+    KnownResult,
+    ProbabilityResult,
+    ReliabilityBin,
+    SliceResult,
+    json_values,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.decision import Costs
-    from nbtext.metrics.outcomes import Cells, Judged, Outcomes
-
+    from nbtext.metrics.intervals import Interval
+    from nbtext.metrics.outcomes import Cells, Outcomes
+    from nbtext.metrics.ranking import RankingFigures
+    from nbtext.metrics.results import Baselines
 
 MOST_VALUES = 1000
-"""Different values of a column; one with more names documents rather than parts of them."""
+"""Different values of a column to slice by; a column with more identifies documents."""
 
 
 class Slices:
-    """Which documents have which value in each of some columns."""
+    """The values of each document in the columns to slice by."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
@@ -41,51 +50,51 @@ class Slices:
         self._values: tuple[list[int], ...] = tuple([] for _ in columns)
 
     def add(self, rows: Sequence[Sequence[str]]) -> None:
-        """Note the values of each document, one for each column, in order. Raises `UsageError` if a column has too many."""
+        """Note the values of each document, one for each column, in order. Raises `UsageError` if a column has more than `MOST_VALUES`."""
         for place, (name, numbers, values) in enumerate(zip(self.columns, self._numbers, self._values, strict=True)):
             values.extend(numbers.setdefault(row[place], len(numbers)) for row in rows)
             if len(numbers) > MOST_VALUES:
                 raise UsageError(f"column {name} has more than {MOST_VALUES:,} values", hint="choose one that many documents share")
 
-    def summary(self, judged: Judged, n_labels: int) -> dict[str, dict[str, dict[str, Any]]]:
-        """By column, then by value in alphabetical order: documents, accuracy with its interval, macro F1 and calibration error."""
+    def results(self, judged: Judged, n_labels: int) -> dict[str, dict[str, SliceResult]]:
+        """Return the figures by column, then by value in alphabetical order."""
         found = {}
         for name, numbers, values in zip(self.columns, self._numbers, self._values, strict=True):
             of_documents = np.array(values, np.int64)
             order = np.argsort(of_documents, kind="stable")
             bounds = np.searchsorted(of_documents[order], np.arange(len(numbers) + 1))
             found[name] = {
-                value: slice_figures(judged.of(order[bounds[number] : bounds[number + 1]]), n_labels)
+                value: slice_result(judged.of(order[bounds[number] : bounds[number + 1]]), n_labels)
                 for value, number in sorted(numbers.items())
             }
         return found
 
 
-def slice_figures(judged: Judged, n_labels: int) -> dict[str, Any]:
-    """The figures of some documents, one at least."""
+def slice_result(judged: Judged, n_labels: int) -> SliceResult:
+    """Return the figures of some documents, at least one."""
     table = outcomes(cells_of(judged), n_labels)
     hits = int(table.hits.sum())
-    return {
-        "n": judged.n,
-        "accuracy": hits / judged.n,
-        "interval": list(wilson_interval(hits, judged.n)),
-        "macro_f1": float(macro(f1(table), table)),
-        "ece": expected_calibration_error(reliability(judged)),
-    }
+    return SliceResult(
+        n=judged.n,
+        accuracy=hits / judged.n,
+        interval=wilson_interval(hits, judged.n),
+        macro_f1=float(macro(f1(table), table)),
+        ece=expected_calibration_error(reliability(judged)),
+    )
 
 
 UNPRICED = 1.0
-"""Cost of a mistake for which the costs have no number: an answer or none to a label that the classifier does not know, and no answer
-where the costs know no abstaining."""
+"""Cost of a mistake that the costs do not price: any answer to a label that the classifier does not know, and abstaining where it has no
+cost."""
 
 
 class Evaluation:
     """Judges the answers of a classifier with the given classes.
 
-    Labels that it does not know become classes of their own, of which no document can be answered rightly: they count in the accuracy, and
-    each as a class with F1 = 0 in the macro averages. The log loss with them is infinite; what it is without them stands in ``known``.
-    A document without an answer counts as not found: it lowers accuracy and recall, not precision. Log loss, Brier score, calibration,
-    top-k and ranking judge the probabilities, whatever was answered.
+    Labels that the classifier does not know become classes of their own, and none of their documents can be right: they count in the
+    accuracy, and each as a class with F1 = 0 in the macro averages. The log loss with them is infinite; ``known`` in the result is without
+    them. A document without an answer counts as not found: it lowers accuracy and recall, not precision. Log loss, Brier score,
+    calibration, top-k and ranking judge the probabilities, whatever the answer.
 
     ``costs`` give a mean cost; ``class_documents``, shape (n_classes,), of training give baselines; ``by`` names columns to slice by.
     """
@@ -136,129 +145,120 @@ class Evaluation:
 
     @property
     def unknown_labels(self) -> list[str]:
-        """Labels that occurred and that the classifier does not know: it cannot be right about them."""
+        """Labels that occurred and that the classifier does not know."""
         return self.classes[self._n_known :]
 
     @property
     def ranked(self) -> bool:
-        """Whether scores were few enough for areas under ROC curves and average precisions."""
+        """True if there were few enough scores for areas under ROC curves and average precisions."""
         return self._scores.complete
 
     @property
     def judged(self) -> Judged:
-        """What is kept of each document, in order."""
+        """All documents judged, in order."""
         self._parts = [joined(self._parts)]
         return self._parts[0]
 
     def confusion(self) -> dict[str, dict[str, int]]:
-        """Documents by true class and answer, in the order of `classes`, without those that did not occur; no answer is the empty text."""
-        return self._named(of_table.cells_of(self.judged))
+        """Count documents by true class and answer, in the order of `classes`, without zeros; no answer is the empty text."""
+        return self._named(cells_of(self.judged))
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
-        """All figures as plain values. One that is infinite or that there is not is None: an impossible class was the true one, no documents.
+        """Return `result` as JSON has it."""
+        summary: dict[str, Any] = json_values(self.result(bootstrap))
+        return summary
 
-        ``intervals`` are Wilson's for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates.
-        """
+    def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:  # noqa: B008 - immutable
+        """Return all figures, with Wilson's intervals for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates."""
         everything = self.judged
-        cells = of_table.cells_of(everything)
-        table = of_table.outcomes(cells, len(self.classes))
+        cells = cells_of(everything)
+        table = outcomes(cells, len(self.classes))
         ranking = self._scores.figures(everything.truth)
-        bins = reliability(everything)
         figures = self._figures(everything, cells, table, ranking)
-        return {
-            "n": everything.n,
-            **{name: _finite(value) for name, value in figures.items()},
-            "intervals": self._intervals(figures, everything, cells, bootstrap),
-            "baselines": self._baselines(table.support),
-            "reliability": [_bin(bins, number) for number in range(BINS)],
-            "per_class": self._per_class(table, ranking),
-            "classes": list(self.classes),
-            "confusion": self._named(cells),
-            "unknown_labels": self.unknown_labels,
-            "unknown_documents": dict(zip(self.unknown_labels, table.support[self._n_known :].astype(int).tolist(), strict=True)),
-            "known": self._known(everything),
-            **({"slices": self._slices.summary(everything, len(self.classes))} if self._slices.columns else {}),
-        }
+        counts = table.support[self._n_known :].astype(int).tolist()
+        return EvaluationResult(
+            n=everything.n,
+            intervals=self._intervals(figures, everything, cells, bootstrap),
+            baselines=self._baselines(table.support),
+            reliability=reliability_bins(everything),
+            per_class=self._per_class(table, ranking),
+            classes=tuple(self.classes),
+            confusion=self._named(cells),
+            unknown_labels=tuple(self.unknown_labels),
+            unknown_documents=dict(zip(self.unknown_labels, counts, strict=True)),
+            known=self._known(everything),
+            slices=self._slices.results(everything, len(self.classes)) if self._slices.columns else None,
+            others={name: _finite(value) for name, value in figures.items() if name not in FIGURES},
+            **{name: _finite(value) for name, value in figures.items() if name in FIGURES},
+        )
 
     def _figures(self, everything: Judged, cells: Cells, table: Outcomes, ranking: RankingFigures) -> dict[str, float]:
         answered = table.answered.sum()
-        made = {
-            **{name: float(value) for name, value in of_table.rates(table).items()},
+        figures = {
+            **{name: float(value) for name, value in rates(table).items()},
             **proper_scores(everything),
-            **{f"top_{k}_accuracy": _mean(everything.rank < k) for k in TOP if k < self._n_known},
+            **{f"top_{k}_accuracy": _mean(everything.rank < k) if k < self._n_known else np.nan for k in TOP},
             **{f"macro_{name}": _mean(values[np.isfinite(values)]) for name, values in ranking._asdict().items()},
-            "coverage": float(of_table.coverage(table)),
+            "coverage": float(coverage(table)),
             "answered_accuracy": float(table.hits.sum() / answered) if answered else np.nan,
+            "mean_cost": np.nan,
         }
         if self._costs is not None:
-            made["mean_cost"] = float((self._cell_costs(cells) * cells.documents).sum()) / (everything.n or np.nan)
-        return made if everything.n else dict.fromkeys(made, np.nan)
+            figures["mean_cost"] = float((self._cell_costs(cells) * cells.documents).sum()) / (everything.n or np.nan)
+        return figures if everything.n else dict.fromkeys(figures, np.nan)
 
-    def _intervals(self, figures: dict[str, float], everything: Judged, cells: Cells, bootstrap: Bootstrap) -> dict[str, list[float]]:
+    def _intervals(self, figures: dict[str, float], everything: Judged, cells: Cells, bootstrap: Bootstrap) -> dict[str, Interval]:
         n = everything.n
-        found = {"accuracy": list(wilson_interval(int(cells.documents[cells.truth == cells.answer].sum()), n))}
+        hits, answered = (int(cells.documents[chosen].sum()) for chosen in (cells.truth == cells.answer, cells.answer >= 0))
+        found = {"accuracy": wilson_interval(hits, n)}
         if not n:
             return found
-        answered = int(cells.documents[cells.answer >= 0].sum())
-        hits = int(cells.documents[cells.truth == cells.answer].sum())
         found["micro_recall"] = found["accuracy"]
-        found["coverage"] = list(wilson_interval(answered, n))
-        found["answered_accuracy"] = found["micro_precision"] = list(wilson_interval(hits, answered))
-        for name in (name for name in figures if name.startswith("top_")):
-            found[name] = list(wilson_interval(round(figures[name] * n), n))
+        found["coverage"] = wilson_interval(answered, n)
+        found["answered_accuracy"] = found["micro_precision"] = wilson_interval(hits, answered)
+        found |= {f"top_{k}_accuracy": wilson_interval(int((everything.rank < k).sum()), n) for k in TOP if k < self._n_known}
         if bootstrap.replicates:
             costs = None if self._costs is None else self._cell_costs(cells)
             replicates = {**replicated_rates(cells, costs, bootstrap), **replicated_scores(everything, bootstrap)}
             for name, figure in figures.items():
                 if name in replicates and name not in found:
-                    found[name] = list(percentile_interval(replicates[name], figure))
+                    found[name] = percentile_interval(replicates[name], figure)
         if answered == n:
             found["micro_f1"] = found["accuracy"]
         return found
 
-    def _per_class(self, table: Outcomes, ranking: RankingFigures) -> dict[str, dict[str, Any]]:
-        columns = (of_table.precision(table), of_table.recall(table), of_table.f1(table), *table)
+    def _per_class(self, table: Outcomes, ranking: RankingFigures) -> dict[str, ClassResult]:
+        columns = (precision(table), recall(table), f1(table), *(margin.astype(np.int64) for margin in table))
         padded = (np.append(values, np.full(len(self.unknown_labels), np.nan)) for values in ranking)
         rows = zip(self.classes, *(column.tolist() for column in (*columns, *padded)), strict=True)
         return {
-            label: {
-                "precision": precision,
-                "recall": recall,
-                "f1": f1,
-                "support": int(support),
-                "answered": int(answered),
-                "roc_auc": _finite(area),
-                "average_precision": _finite(average),
-                "intervals": {
-                    "precision": list(wilson_interval(int(hits), int(answered))),
-                    "recall": list(wilson_interval(int(hits), int(support))),
-                },
-            }
-            for label, precision, recall, f1, hits, support, answered, area, average in rows
+            label: ClassResult(
+                precision=of_answers,
+                recall=of_class,
+                f1=mean,
+                support=support,
+                answered=answered,
+                roc_auc=_finite(area),
+                average_precision=_finite(average),
+                intervals={"precision": wilson_interval(hits, answered), "recall": wilson_interval(hits, support)},
+                hits=hits,
+            )
+            for label, of_answers, of_class, mean, hits, support, answered, area, average in rows
         }
 
-    def _known(self, everything: Judged) -> dict[str, Any]:
-        """The main figures over the documents whose class the classifier knows."""
+    def _known(self, everything: Judged) -> KnownResult:
         known = everything.of(everything.truth < self._n_known)
-        table = of_table.outcomes(of_table.cells_of(known), self._n_known)
-        figures = {
-            "accuracy": float(of_table.accuracy(table)),
-            "macro_f1": float(of_table.macro(of_table.f1(table), table)),
-            **proper_scores(known),
-        }
-        return {"n": known.n, **{name: _finite(value) for name, value in figures.items()}}
+        table = outcomes(cells_of(known), self._n_known)
+        figures = {"accuracy": float(accuracy(table)), "macro_f1": float(macro(f1(table), table)), **proper_scores(known)}
+        return KnownResult(known.n, **{name: _finite(value) for name, value in figures.items()})
 
-    def _baselines(self, support: NDArray[np.float64]) -> dict[str, Any] | None:
+    def _baselines(self, support: NDArray[np.float64]) -> Baselines | None:
         if self._class_documents is None or not support.sum():
             return None
-        found = baselines(self.classes, self._class_documents, support)
-        return {
-            name: {key: _finite(value) if isinstance(value, float) else value for key, value in figures.items()}
-            for name, figures in found.items()
-        }
+        return baselines(self.classes, self._class_documents, support)
 
     def _cell_costs(self, cells: Cells) -> NDArray[np.float64]:
-        """What each document of a cell cost, shape (n_cells,)."""
+        """Return the cost of each document of a cell, shape (n_cells,)."""
         assert self._costs is not None  # noqa: S101 - asked for only where there are
         of_abstaining = self._costs.of_abstaining
         table = np.column_stack((np.where(np.isfinite(of_abstaining), of_abstaining, UNPRICED), self._costs.of_answers))
@@ -275,7 +275,7 @@ class Evaluation:
 
 
 def proper_scores(documents: Judged) -> dict[str, float]:
-    """Means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents."""
+    """Return means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents."""
     return {
         "log_loss": _mean(documents.log_loss),
         "brier": _mean(documents.brier),
@@ -283,17 +283,27 @@ def proper_scores(documents: Judged) -> dict[str, float]:
     }
 
 
-def _bin(bins: Reliability, number: int) -> dict[str, Any]:
-    documents = int(bins.documents[number])
-    right = round(documents * bins.accuracy[number]) if documents else 0
-    return {
-        "low": number / BINS,
-        "high": (number + 1) / BINS,
-        "documents": documents,
-        "confidence": _finite(float(bins.confidence[number])),
-        "accuracy": _finite(float(bins.accuracy[number])),
-        "interval": list(wilson_interval(right, documents)) if documents else None,
-    }
+def probability_result(documents: Judged) -> ProbabilityResult:
+    """Return the reliability of the probabilities, and their proper scores."""
+    scores: Mapping[str, float | None] = {name: _finite(value) for name, value in proper_scores(documents).items()}
+    return ProbabilityResult(reliability_bins(documents), confidence=_finite(_mean(documents.confidence)), **scores)
+
+
+def reliability_bins(documents: Judged) -> tuple[ReliabilityBin, ...]:
+    """Return the bins of `nbtext.metrics.reliability`, each with the interval of its accuracy."""
+    bins = reliability(documents)
+    rows = zip(*(column.tolist() for column in (*bins, bins.accuracy)), strict=True)
+    return tuple(
+        ReliabilityBin(
+            low=number / BINS,
+            high=(number + 1) / BINS,
+            documents=n,
+            confidence=_finite(confidence),
+            accuracy=_finite(right),
+            interval=wilson_interval(hits, n) if n else None,
+        )
+        for number, (n, hits, confidence, right) in enumerate(rows)
+    )
 
 
 def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:
@@ -301,5 +311,5 @@ def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:
 
 
 def _finite(value: float) -> float | None:
-    """JSON has neither infinity nor what is no number."""
+    """Return the value, or None in place of infinity and nan, which JSON does not have."""
     return value if np.isfinite(value) else None

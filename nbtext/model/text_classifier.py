@@ -23,7 +23,7 @@ from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corp
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import CELLS_AT_ONCE
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
-from nbtext.errors import DocumentError, ModelError, UsageError, counted
+from nbtext.errors import DocumentError, ModelError, UsageError, counted, listed
 from nbtext.model.scoring import ScoredTexts
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.training import Learnt, classifier, language_models, learn, looked_up, needs_documents, require_additive
@@ -64,7 +64,7 @@ def similar_labels(labels: Iterable[str]) -> str | None:
     for label in labels:
         groups.setdefault(" ".join(unicodedata.normalize("NFKC", label).casefold().split()), []).append(label)
     found = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
-    return (", ".join(found[:SHOWN]) + (" and others" if len(found) > SHOWN else "")) or None
+    return listed(found, SHOWN) or None
 
 
 def describe(statistics: ClassStatistics, learnt: Learnt) -> str:

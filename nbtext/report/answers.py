@@ -1,28 +1,33 @@
-"""Answers as lines of every form.
-
-Answers to documents that were held out of training, as JSON lines.
-"""
+"""Answers as lines of every form, predictions of cross-validation and misclassified documents as JSON lines."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+import tempfile
+from array import array
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
-from nbtext.report import forms as records
-from nbtext.report.forms import finite, json_line, number
+import numpy as np
+
+from nbtext.errors import PathError, reason
+from nbtext.report.forms import excel_safe, finite, json_line, write_records
+from nbtext.report.numbers import number, rounded
+from nbtext.store.atomic import check_replaceable, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.evaluation.cross_validation import Prediction
+    from nbtext.explain.mistakes import Misclassification
     from nbtext.model.scoring import Answer
-
 
 COLUMNS = ("id", "label", "probability")
 
 
 class AnswerForm(NamedTuple):
-    """How answers are printed: ``output`` tsv, csv, jsonl or table; how many classes of each; costs; scores; each at once or not; safe cells."""
+    """The form of answers: ``output`` is tsv, csv, jsonl or table, ``flush`` prints each at once.
+
+    ``top_k`` of the most probable classes come with each, with ``scores`` their scores too, and with ``costs`` the expected cost.
+    """
 
     output: str
     top_k: int = 0
@@ -33,7 +38,7 @@ class AnswerForm(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Heads of the columns: of csv and table with those that options add; tsv always has the first three and no others."""
+        """Heads of the columns: options add some to csv and table, and none to tsv."""
         if self.output == "tsv":
             return COLUMNS
         others = [f"{name}_{place}" for place in range(2, self.top_k + 1) for name in ("label", "probability")]
@@ -42,29 +47,15 @@ class AnswerForm(NamedTuple):
 
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     """Print a line for each answer."""
-    if form.output == "table":
-        from nbtext.report.forms import print_table
-
-        texts = ("id", "label")
-        numeric = [place for place, name in enumerate(form.columns) if not name.startswith(texts)]
-        print_table(None, form.columns, (fields(answer, form) for answer in stream), numeric=numeric)
-        return
-    if form.output == "csv":
-        sys.stdout.write(records.csv_line(form.columns))
-    for answer in stream:
-        if form.output == "jsonl":
-            sys.stdout.write(records.json_line(record(answer, form)))
-        else:
-            line = records.tsv if form.output == "tsv" else records.csv_line
-            sys.stdout.write(line(fields(answer, form)))
-        if form.flush:
-            sys.stdout.flush()
+    numeric = [place for place, name in enumerate(form.columns) if not name.startswith(("id", "label"))]
+    to_fields, to_record = (lambda answer: fields(answer, form)), (lambda answer: record(answer, form))
+    write_records(stream, form.output, form.columns, to_fields, to_record, numeric=numeric, flush=form.flush)
 
 
 def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
-    """Document, label, probability; without an answer the label is empty and the third says why. Then the columns that the form adds, to all but tsv."""
+    """Return document, label and probability, or no label and the reason why; then the columns that the form adds, except in tsv."""
     why_not = str(answer.problem or answer.abstained)
-    safe = records.excel_safe if form.excel_safe else str
+    safe = excel_safe if form.excel_safe else str
     first = (safe(answer.id), safe(answer.label or ""), why_not if answer.label is None else number(answer.probability))
     if form.output == "tsv":
         return first
@@ -74,35 +65,93 @@ def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
 
 
 def record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
-    """id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
-    made: dict[str, Any] = {"id": answer.id, "label": answer.label, "probability": _rounded(answer.probability)}
+    """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
+    found: dict[str, Any] = {"id": answer.id, "label": answer.label, "probability": rounded(answer.probability)}
     if form.costs:
-        made["expected_cost"] = _rounded(answer.expected_cost)
+        found["expected_cost"] = rounded(answer.expected_cost)
     if form.top_k and answer.problem is None:
-        made["labels"] = [
+        found["labels"] = [
             {
                 "label": label,
-                "probability": _rounded(probability),
+                "probability": rounded(probability),
                 **({"score": finite(score), "log_odds": finite(odds)} if form.scores else {}),
             }
             for label, probability, score, odds in answer.ranked
         ]
     for name, why in (("abstained", answer.abstained), ("error", answer.problem), ("notice", answer.notice)):
         if why is not None:
-            made[name] = str(why)
-    return made
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(number(value))
+            found[name] = str(why)
+    return found
 
 
 def prediction_lines(predictions: Iterable[Prediction], names: Sequence[str], classes: Sequence[str]) -> Iterator[bytes]:
-    """A JSON object on a line for each: id, truth, answer and probability; both null where no class is possible, else the answer where it abstains."""
+    """Yield a JSON object for each: id, truth, answer (null if it abstains) and its probability (null too if no class is possible)."""
     for row, truth, answer, probability in predictions:
         yield json_line({
             "id": names[row],
             "truth": classes[truth],
             "answer": classes[answer] if answer >= 0 else None,
-            "probability": float(number(probability)) if probability >= 0 else None,
+            "probability": rounded(probability) if probability >= 0 else None,
         }).encode()  # fmt: skip
+
+
+IN_MEMORY = 1 << 25
+"""Bytes of lines before they go to disk."""
+
+
+class MistakeFile:
+    """Collects misclassified documents, then writes them to ``path`` as JSON lines, the most probable wrong answer first.
+
+    Lines wait in a temporary file, in memory while they are few; 24 bytes of each are kept to sort by. Raises `PathError` if the file cannot
+    be written, at once if that shows.
+    """
+
+    def __init__(self, path: str) -> None:
+        check_replaceable(path)
+        self._path = path
+        self._lines = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by __exit__
+        self._sureness = array("d")
+        self._ends = array("q", [0])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lines.close()
+
+    def add(self, mistakes: Iterable[Misclassification]) -> None:
+        """Keep mistakes."""
+        try:
+            for mistake in mistakes:
+                line = json_line(mistake_record(mistake)).encode()
+                self._lines.write(line)
+                self._ends.append(self._ends[-1] + len(line))
+                self._sureness.extend((mistake.probability, mistake.margin))
+        except OSError as problem:
+            raise PathError(
+                f"cannot write: {reason(problem)}", where=tempfile.gettempdir(), hint="set TMPDIR to a folder with room"
+            ) from None
+
+    def write(self) -> None:
+        """Replace the file, sorted by falling probability of the wrong answer, then by its margin, then in the order of the documents."""
+        sureness = np.array(self._sureness).reshape(-1, 2)
+        order = np.lexsort((-sureness[:, 1], -sureness[:, 0]))
+
+        def fill(file: IO[bytes]) -> None:
+            for place in order.tolist():
+                self._lines.seek(self._ends[place])
+                file.write(self._lines.read(self._ends[place + 1] - self._ends[place]))
+
+        replace_file(self._path, fill)
+
+
+def mistake_record(mistake: Misclassification) -> dict[str, Any]:
+    """Return id, truth, answer, probability, terms and, if the model does not know the truth, against; infinite nats are null."""
+    return {
+        "id": mistake.id,
+        "truth": mistake.truth,
+        "answer": mistake.answer,
+        "probability": rounded(mistake.probability),
+        "terms": [{"term": term, "nats": finite(float(number(nats)))} for term, nats in mistake.terms],
+        **({} if mistake.against is None else {"against": mistake.against}),
+    }

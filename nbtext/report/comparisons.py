@@ -1,35 +1,28 @@
-"""A comparison of two models for people: figures side by side, who is right where, what that says in words; and the changed answers as lines.
-
-Settings of training and how good they are, for people.
-
-A learning curve for people: a row for each number of training documents, and in words what more would bring.
-
-Documents whose label may be wrong, as lines of every form.
-"""
+"""Tables of comparisons: two models, settings tried, a learning curve, suspects, runs of drift; changed answers as JSON lines."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import counted
-from nbtext.report import forms as records
-from nbtext.report.forms import json_line, number, print_blank, print_lines, print_table, visible_on_terminal
+from nbtext.report.forms import excel_safe, json_line, print_blank, print_lines, print_table, visible_on_terminal, write_records
+from nbtext.report.numbers import bounds, figure, number, rounded
+from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from nbtext.evaluation.comparison import Changed
-
+    from nbtext.evaluation.comparison import Changed, ComparisonResult, Difference, SideResult
+    from nbtext.evaluation.drift_log import DriftRun, FigureDrift
+    from nbtext.evaluation.label_errors import Suspect
+    from nbtext.evaluation.learning_curves import Forecast, LearningCurve
+    from nbtext.evaluation.search import RankedTrial, SearchResult
 
 CHANGES_SHOWN = 10
-
-
 NO_ANSWER = "(none)"
-
-
 HIGHER_IS_BETTER = ("accuracy", "macro_f1")
-
 
 FIGURES = {
     "accuracy": "accuracy",
@@ -40,103 +33,81 @@ FIGURES = {
 }
 
 
-def print_comparison(summary: Mapping[str, Any], name_a: str, name_b: str) -> None:
-    """Print the summary of `nbtext.evaluation.comparison.Comparison`."""
+def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
+    """Print a comparison of two models."""
     print_lines({
-        "documents": f"{summary['n']:,}",
+        "documents": f"{result.n:,}",
         "A": name_a,
         "B": name_b,
-        "accuracy of A": _with_interval(summary["a"]),
-        "accuracy of B": _with_interval(summary["b"]),
+        "accuracy of A": _accuracy(result.a),
+        "accuracy of B": _accuracy(result.b),
     })  # fmt: skip
     print_blank()
-    print_table(None, ("figure", "A", "B", "B − A", "95 % interval of B − A"), _rows(summary), numeric=range(1, 5))
+    rows = (
+        (title, figure(getattr(result.a, name)), figure(getattr(result.b, name)), _signed(found), bounds(found.interval, "+.4f"))
+        for (name, title), found in zip(FIGURES.items(), result.differences.values(), strict=True)
+    )
+    print_table(None, ("figure", "A", "B", "B − A", "95 % interval of B − A"), rows, numeric=range(1, 5))
     print_blank()
-    table = summary["table"]
+    table = result.table
     print_table(
         None,
         ("documents", "B right", "B wrong"),
-        [
-            ("A right", f"{table['both_right']:,}", f"{table['only_a_right']:,}"),
-            ("A wrong", f"{table['only_b_right']:,}", f"{table['both_wrong']:,}"),
-        ],
+        [("A right", f"{table.both_right:,}", f"{table.only_a_right:,}"), ("A wrong", f"{table.only_b_right:,}", f"{table.both_wrong:,}")],
         numeric=(1, 2),
     )
     print_blank()
-    for line in verdicts(summary):
+    for line in verdicts(result):
         sys.stdout.write(f"{line}\n")
-    if summary["changed"]:
+    if result.changed:
         print_blank()
-        rows = [
-            (of["truth"], of["a"] or NO_ANSWER, of["b"] or NO_ANSWER, f"{of['documents']:,}") for of in summary["changes"][:CHANGES_SHOWN]
-        ]
-        print_table("most frequent changes", ("true class", "answer of A", "answer of B", "documents"), rows, numeric=[3])
+        changes = [(truth, a or NO_ANSWER, b or NO_ANSWER, f"{n:,}") for truth, a, b, n in result.changes[:CHANGES_SHOWN]]
+        print_table("most frequent changes", ("true class", "answer of A", "answer of B", "documents"), changes, numeric=[3])
 
 
-def verdicts(summary: Mapping[str, Any]) -> list[str]:
-    """What the figures say, in sentences."""
-    if summary["identical"]:
+def verdicts(result: ComparisonResult) -> list[str]:
+    """Return sentences on which model is better, and whether beyond chance."""
+    if result.identical:
         return ["The two models give the same answers with the same probabilities."]
-    only_a, only_b = summary["table"]["only_a_right"], summary["table"]["only_b_right"]
+    only_a, only_b = result.table.only_a_right, result.table.only_b_right
     if not only_a and not only_b:
         said = ["Both are right about the same documents."]
     else:
-        test = f"only A is right about {only_a:,}, only B about {only_b:,} (McNemar's exact test, p = {summary['mcnemar']['p_value']:.2g})"
-        if summary["differences"]["accuracy"]["beyond_chance"]:
+        test = f"only A is right about {only_a:,}, only B about {only_b:,} (McNemar's exact test, p = {result.mcnemar.p_value:.2g})"
+        if result.differences["accuracy"].beyond_chance:
             said = [f"{'B' if only_b > only_a else 'A'} is right more often, beyond chance: {test}."]
         else:
             said = [f"Neither is right more often beyond chance: {test}."]
-    others = {name: of for name, of in summary["differences"].items() if name != "accuracy"}
-    for name, of in others.items():
-        if of["beyond_chance"]:
-            better = "B" if (of["difference"] > 0) == (name in HIGHER_IS_BETTER) else "A"
-            said.append(f"{better} has the better {_name(name)}, beyond chance: B − A is {_signed(of['difference'])} ({_interval(of)}).")
-    alike = [_name(name) for name, of in others.items() if of["beyond_chance"] is False]
+    others = {name: found for name, found in result.differences.items() if name != "accuracy"}
+    for name, found in others.items():
+        if found.beyond_chance:
+            better = "B" if ((found.difference or 0.0) > 0) == (name in HIGHER_IS_BETTER) else "A"
+            interval = bounds(found.interval, "+.4f")
+            said.append(f"{better} has the better {_name(name)}, beyond chance: B − A is {_signed(found)} ({interval}).")
+    alike = [_name(name) for name, found in others.items() if found.beyond_chance is False]
     if alike:
         said.append(f"Beyond chance they do not differ in {' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}.")
-    said.append(f"B answers otherwise than A for {summary['changed']:,} of {counted(summary['n'], 'document')}.")
+    said.append(f"B answers otherwise than A for {result.changed:,} of {counted(result.n, 'document')}.")
     return said
 
 
 def changed_lines(changed: Iterable[Changed]) -> Iterator[bytes]:
-    """A JSON object on a line for each document to which the models give different answers."""
-    for id_, truth, a, probability_a, b, probability_b in changed:
-        yield json_line({
-            "id": id_, "truth": truth,
-            "a": a, "probability_a": _rounded(probability_a),
-            "b": b, "probability_b": _rounded(probability_b),
-        }).encode()  # fmt: skip
+    """Yield a JSON object on a line for each document to which the models give different answers."""
+    for each in changed:
+        probabilities = {name: rounded(getattr(each, name)) for name in ("probability_a", "probability_b")}
+        yield json_line({**each._asdict(), **probabilities}).encode()
 
 
-def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for name, title in FIGURES.items():
-        of = summary["differences"][name]
-        yield title, _number(summary["a"][name]), _number(summary["b"][name]), _signed(of["difference"]), _interval(of)
+def _accuracy(side: SideResult) -> str:
+    return f"{figure(side.accuracy)}  (95 % interval {bounds(side.intervals['accuracy'])})"
 
 
-def _with_interval(side: Mapping[str, Any]) -> str:
-    low, high = side["intervals"]["accuracy"]
-    return f"{_number(side['accuracy'])}  (95 % interval {low:.4f} to {high:.4f})"
+def _name(name: str) -> str:
+    return FIGURES[name].partition(" (")[0]
 
 
-def _rounded(probability: float | None) -> float | None:
-    return None if probability is None else float(number(probability))
-
-
-def _name(figure: str) -> str:
-    return FIGURES[figure].partition(" (")[0]
-
-
-def _interval(of: Mapping[str, Any]) -> str:
-    return "" if of["interval"] is None else f"{of['interval'][0]:+.4f} to {of['interval'][1]:+.4f}"
-
-
-def _number(value: float | None) -> str:
-    return "infinite" if value is None else f"{value:.4f}"
-
-
-def _signed(value: float | None) -> str:
-    return "" if value is None else f"{value:+.4f}"
+def _signed(found: Difference) -> str:
+    return "" if found.difference is None else f"{found.difference:+.4f}"
 
 
 TRIAL_FIGURES = {
@@ -148,111 +119,116 @@ TRIAL_FIGURES = {
     "bic": ("BIC", "{:,.2f}"),
     "smoothing": ("pseudo-count", "{:g}"),
 }
-"""Title and form of each figure. One with a standard deviation between folds has it behind."""
+"""Title and format of each figure. A standard deviation between folds comes after its figure."""
 
 
-def print_trials(summary: Mapping[str, Any]) -> None:
-    """Print the settings, best first, and the model that was written."""
-    folds = f", {counted(summary['folds'], 'fold')}, seed {summary['seed']}" if "folds" in summary else ""
+def print_trials(result: SearchResult) -> None:
+    """Print the settings tried, best first, and the model that was written."""
+    division = result.division
+    folds = "" if division is None else f", {counted(division.folds, 'fold')}, seed {division.seed}"
     print_lines({
-        "by": f"{summary['by']}{folds}",
-        "documents": f"{summary['documents']:,}",
-        "model": f"{summary['model']}, trained on all documents with the first setting",
+        "by": f"{result.by}{folds}",
+        "documents": f"{result.documents:,}",
+        "model": f"{result.model}, trained on all documents with the first setting",
     })  # fmt: skip
     print_blank()
-    best = summary["best"]
-    figures = [name for name in TRIAL_FIGURES if name in best]
-    heads = ["", *best["setting"], *(TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best else "") for name in figures)]
-    rows = (
-        (f"{trial['rank']:,}", *trial["setting"].values(), *(_trial_figure(trial, name) for name in figures))
-        for trial in summary["settings"]
-    )
-    print_table(None, heads, rows, numeric=[0, *range(1 + len(best["setting"]), len(heads))])
+    best = result.trials[0]
+    figures = [name for name in TRIAL_FIGURES if name in best.figures]
+    titles = (TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best.figures else "") for name in figures)
+    rows = ((f"{trial.rank:,}", *trial.setting.values(), *(_trial_figure(trial, name) for name in figures)) for trial in result.trials)
+    first = 1 + len(best.setting)
+    print_table(None, ["", *best.setting, *titles], rows, numeric=[0, *range(first, first + len(figures))])
 
 
-def _trial_figure(trial: Mapping[str, Any], name: str) -> str:
-    form = TRIAL_FIGURES[name][1]
-    if trial[name] is None:
+def _trial_figure(trial: RankedTrial, name: str) -> str:
+    form, value, deviation = TRIAL_FIGURES[name][1], trial.figures[name], trial.figures.get(f"{name}_sd")
+    if value is None:
         return "infinite"
-    deviation = trial.get(f"{name}_sd")
-    return form.format(trial[name]) + ("" if deviation is None else f" ± {form.format(deviation)}")
+    return form.format(value) + ("" if deviation is None else f" ± {form.format(deviation)}")
 
 
-CURVES = {"accuracy": "accuracy", "macro_f1": "macro F1"}
-
-
-def print_learning_curve(summary: Mapping[str, Any]) -> None:
-    """Print the summary of `nbtext.evaluation.learning_curves.LearningCurve`."""
-    print_lines({"documents": f"{summary['documents']:,}", "runs": f"{summary['runs']:,}, of which 95 % lie in a band"})
+def print_learning_curve(curve: LearningCurve) -> None:
+    """Print a row for each number of training documents, and the forecasts."""
+    print_lines({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"})
     print_blank()
-    rows = [
+    rows = (
         (
-            f"{point['documents']:,}",
-            *(text for name in CURVES for text in (f"{point[name]:.4f}", _range(point[f"{name}_band"]))),
+            f"{point.documents:,}",
+            *(figure(point.accuracy), bounds(point.accuracy_band)),
+            *(figure(point.macro_f1), bounds(point.macro_f1_band)),
         )
-        for point in summary["points"]
-    ]
+        for point in curve.points
+    )
     print_table(None, ("training documents", "accuracy", "band", "macro F1", "band"), rows, numeric=range(5))
     print_blank()
-    for name, title in CURVES.items():
-        sys.stdout.write(f"{forecast_in_words(title, summary['documents'], summary['forecast'][name])}\n")
+    for name, forecast in curve.forecast._asdict().items():
+        sys.stdout.write(f"{forecast_sentence(FIGURES[name], curve.documents, forecast)}\n")
 
 
-def forecast_in_words(title: str, now: int, forecast: Mapping[str, Any]) -> str:
-    """A sentence about one figure."""
-    if forecast["withheld"] is not None:
-        return f"No forecast of {title}: {forecast['withheld']}."
+def forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
+    """Return the forecast of one figure in words."""
+    if forecast.withheld is not None:
+        return f"No forecast of {title}: {forecast.withheld}."
     return (
-        f"Twice the documents, {forecast['documents']:,}, would bring {title} {forecast['value']:.4f} (95 % interval {_range(forecast['interval'])}); "
-        f"the {now:,} that there are bring {forecast['now']:.4f} by the same law."
+        f"Twice the documents, {forecast.documents:,}, would bring {title} {figure(forecast.value)} (95 % interval {bounds(forecast.interval)}); "
+        f"the {now:,} that there are bring {figure(forecast.now)} by the same law."
     )
-
-
-def _range(interval: tuple[float, float]) -> str:
-    return f"{interval[0]:.4f} to {interval[1]:.4f}"
 
 
 SUSPECT_COLUMNS = ("id", "label", "suggested", "log_odds")
 
 
-class Suspect(NamedTuple):
-    """A document, its label, the class suggested, log odds of that against the label in nats (infinite: the label is impossible), p(suggested | d)."""
-
-    id: str
-    label: str
-    suggested: str
-    log_odds: float
-    probability: float
-
-
 def write_suspects(suspects: Iterable[Suspect], form: str, *, safe_cells: bool = False) -> None:
-    """Print a line for each: tsv, csv, jsonl or table; or only the names, followed by a line end (paths) or by NUL (print0)."""
-    if form == "table":
-        from nbtext.report.forms import print_table
-
-        print_table(None, ("document", "label", "suggested", "log odds"), (_fields(suspect) for suspect in suspects), numeric=[3])
+    """Print a line for each: tsv, csv, jsonl or table; or only the names, each followed by a line end (paths) or by NUL (print0)."""
+    if form in ("paths", "print0"):
+        sys.stdout.writelines(f"{each.id}\0" if form == "print0" else f"{visible_on_terminal(each.id)}\n" for each in suspects)
         return
-    if form == "csv":
-        sys.stdout.write(records.csv_line(SUSPECT_COLUMNS))
-    for suspect in suspects:
-        sys.stdout.write(_line(suspect, form, safe_cells=safe_cells))
+    safe = excel_safe if safe_cells else str
+
+    def fields(suspect: Suspect) -> tuple[str, ...]:
+        return safe(suspect.id), safe(suspect.label), safe(suspect.suggested), number(suspect.log_odds)
+
+    heads = ("document", "label", "suggested", "log odds")
+    write_records(suspects, form, SUSPECT_COLUMNS, fields, _suspect_record, heads=heads, numeric=[3])
 
 
-def _line(suspect: Suspect, form: str, *, safe_cells: bool) -> str:
-    match form:
-        case "print0":
-            return suspect.id + "\0"
-        case "paths":
-            return visible_on_terminal(suspect.id) + "\n"
-        case "jsonl":
-            log_odds = float(number(suspect.log_odds)) if suspect.log_odds < float("inf") else None
-            return records.json_line({**suspect._asdict(), "log_odds": log_odds, "probability": float(number(suspect.probability))})
-        case "csv":
-            return records.csv_line(
-                [records.excel_safe(field) if safe_cells else field for field in _fields(suspect)[:3]] + [_fields(suspect)[3]]
-            )
-    return records.tsv(_fields(suspect))
+def _suspect_record(suspect: Suspect) -> dict[str, Any]:
+    log_odds = rounded(suspect.log_odds) if isfinite(suspect.log_odds) else None
+    return {**suspect._asdict(), "log_odds": log_odds, "probability": rounded(suspect.probability)}
 
 
-def _fields(suspect: Suspect) -> tuple[str, str, str, str]:
-    return suspect.id, suspect.label, suspect.suggested, number(suspect.log_odds)
+DRIFT_FIGURES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}
+
+
+def run_record(run: DriftRun) -> dict[str, Any]:
+    """Return a run, or several together, as a record for JSON, with each figure under its name."""
+    record = run._asdict()
+    del record["figures"]
+    return record | {name: {**drift._asdict(), "beyond_chance": drift.beyond_chance} for name, drift in run.figures.items()}
+
+
+def print_history(runs: Sequence[DriftRun], together: DriftRun | None = None, others: int = 0) -> None:
+    """Print runs, oldest first, and what changed in the newest, or in all of them ``together``; ``others`` are runs left out."""
+    named = [(run.time, run) for run in runs] + ([] if together is None else [("together", together)])
+    rows = [(name, f"{run.documents:,}", *(_distance(run.figures[key]) for key in DRIFT_FIGURES)) for name, run in named]
+    print_table(None, ("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES)))
+    print_blank()
+    figures = named[-1][1].figures
+    changed = [f"{title} ({_change(figures[name])})" for name, title in DRIFT_FIGURES.items() if figures[name].beyond_chance]
+    lines = {
+        "distance": "between the means, in standard deviations of training documents; of answers the share that differs; * more than chance",
+        "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
+    }
+    if others:
+        lines["left out"] = f"{counted(others, 'run')} of another model, or noted by an older nbtext"
+    print_lines(lines)
+
+
+def _distance(drift: FigureDrift) -> str:
+    return "-" if drift.distance is None else f"{drift.distance:.2f}{'*' if drift.beyond_chance else ' '}"
+
+
+def _change(drift: FigureDrift) -> str:
+    if drift.run is None or drift.training is None:
+        return f"distance {drift.distance:.2f}"
+    return f"{drift.training:.4g} in training, now {drift.run:.4g}"

@@ -1,73 +1,167 @@
-"""The confusion table as a small picture for a terminal: the darker a cell, the larger its share of the true class.
-
-Reliability in two lines of block characters: the share of right answers in each bin of confidence, over what was promised.
-
-An evaluation for people: the main figures, the others, a row per class, what was taken for what, and parts of the documents.
-
-The folds of a cross-validation for people: a row for each, and how far they are apart.
-"""
+"""An evaluation as tables: main figures, classes, confusions, slices, folds; on a terminal also pictures of confusion and reliability."""
 
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
+from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
+from nbtext.metrics.results import json_values
 from nbtext.report.forms import print_blank, print_drawn, print_lines, print_table, visible
+from nbtext.report.numbers import bounds, figure
+from nbtext.report.scales import block, cell_style, shade
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from nbtext.evaluation.cross_validation import FoldsResult
+    from nbtext.evaluation.leakage import SampledLeakResult
+    from nbtext.metrics.results import EvaluationResult, ReliabilityBin, SliceResult
+
+CONFUSIONS_SHOWN = 10
+NO_ANSWER = "(no answer)"
 
 MOST_CLASSES = 20
-"""With more the picture would not fit."""
-
+"""Classes of a heat map: more would not fit."""
 
 LONGEST_NAME = 24
-
-
 CORNER = "true class, by answer"
 
-
-SHADES = " ·░▒▓█"
-"""For a terminal too narrow for numbers: nothing, and shares up to those of `STEPS`, and more."""
-
-
-STEPS = (0.0, 0.05, 0.25, 0.5, 0.75)
+FOLDS_SHOWN = 20
+"""With more folds there is no row for each."""
 
 
-WHITE_FROM = 0.69
-"""Root of the share from which white letters have more contrast than black ones."""
+def evaluation_record(result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None) -> dict[str, Any]:
+    """Return the evaluation as JSON has it, with the leaks after it."""
+    found = {} if leaks is None else {"leaks" if isinstance(leaks, LeakResult) else "sampled_leaks": json_values(leaks)}
+    return {**json_values(result), **found}
 
 
-_LIGHT, _DARK = (236, 242, 250), (8, 64, 129)
+def print_evaluation(result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None = None) -> None:
+    """Print an evaluation, with the leaks found in the whole training corpus."""
+    print_lines(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None))
+    print_blank()
+    print_lines(_other_figures(result))
+    print_blank()
+    rows = (
+        (
+            label,
+            *map(figure, (of_class.precision, of_class.recall, of_class.f1)),
+            *(figure(value, "-") for value in (of_class.roc_auc, of_class.average_precision)),
+            f"{of_class.support:,}",
+        )
+        for label, of_class in result.per_class.items()
+    )
+    print_table(None, ("class", "precision", "recall", "F1", "AUC", "AP", "documents"), rows, numeric=range(1, 7))
+    mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))
+    if mistakes:
+        print_blank()
+        shown = [(truth, answer or NO_ANSWER, f"{n:,}") for truth, answer, n in mistakes[:CONFUSIONS_SHOWN]]
+        print_table("most frequent confusions", ("true class", "answer", "documents"), shown, numeric=[2])
+    for column, slices in (result.slices or {}).items():
+        print_blank()
+        _print_slices(column, slices)
+    if sys.stdout.isatty():
+        _print_pictures(result)
 
 
-def confusion_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[int]]] | None:
-    """Labels that occur among documents or answers, and for each the documents by answer, no answer last; None if there are too many labels."""
-    labels = [label for label, of in summary["per_class"].items() if of["support"] or of["answered"]]
+def _main_figures(result: EvaluationResult, leaks: LeakResult | None) -> dict[str, str]:
+    lines = {"documents": f"{result.n:,}", "accuracy": _with_interval(result, "accuracy", kind="95 % interval ")}
+    abstained = result.coverage is not None and result.coverage < 1
+    if abstained:
+        lines["answered"] = f"{_with_interval(result, 'coverage')} of the documents"
+        lines["accuracy of those"] = _with_interval(result, "answered_accuracy", absent="none")
+    lines["macro F1"] = _with_interval(result, "macro_f1")
+    if abstained:
+        lines["micro F1"] = _with_interval(result, "micro_f1")
+    if result.mean_cost is not None:
+        lines["mean cost"] = _with_interval(result, "mean_cost")
+    lines["log loss"] = _with_interval(result, "log_loss", unit=" nats")
+    known = result.known
+    if result.unknown_labels and known.log_loss is not None:
+        lines["log loss"] += f"  ({figure(known.log_loss)} for documents of known classes, of which there are {known.n:,})"
+    lines["Brier score"] = _with_interval(result, "brier")
+    lines["calibration error"] = _with_interval(result, "ece")
+    if leaks is not None and leaks.found:
+        others = leaks.without
+        lines["in training too"] = f"{leaks.found:,}  ({leaks.exact:,} with the same words, {leaks.near:,} nearly)"
+        lines["accuracy without"] = "-" if others is None else f"{figure(others.accuracy)}  ({bounds(others.interval)})"
+    if result.baselines is not None:
+        largest, prior = result.baselines.largest_class, result.baselines.class_prior
+        lines["baseline accuracy"] = f"{figure(largest.accuracy)}  (always {largest.label}; macro F1 {figure(largest.macro_f1)})"
+        lines["baseline log loss"] = f"{figure(prior.log_loss)} nats  (always the class prior; Brier score {figure(prior.brier)})"
+    return lines
+
+
+def _other_figures(result: EvaluationResult) -> dict[str, str]:
+    return {
+        metric.title: _with_interval(result, name) if metric.has_interval else figure(result.figure(name), "-")
+        for name, metric in METRICS.items()
+        if metric.title and not (name.startswith("top_") and result.figure(name) is None)
+    }
+
+
+def _with_interval(result: EvaluationResult, name: str, *, unit: str = "", absent: str = "infinite", kind: str = "") -> str:
+    """Return a figure with its interval, if it has one, after the name of its ``kind``."""
+    value, interval = result.figure(name), result.intervals.get(name)
+    if value is None:
+        return absent
+    return f"{figure(value)}{unit}" + ("" if interval is None else f"  ({kind}{bounds(interval)})")
+
+
+def _print_slices(column: str, slices: Mapping[str, SliceResult]) -> None:
+    rows = [
+        (value, f"{part.n:,}", figure(part.accuracy), bounds(part.interval), figure(part.macro_f1), figure(part.ece))
+        for value, part in slices.items()
+    ]
+    heads = (column, "documents", "accuracy", "95 % interval", "macro F1", "calibration error")
+    print_table(f"by {column}", heads, rows, numeric=range(1, 6))
+
+
+def _print_pictures(result: EvaluationResult) -> None:
+    print_blank()
+    print_lines({f"{len(result.reliability)} bins of probability": "", **reliability_bars(result.reliability)})
+    table = confusion_rows(result)
+    if table is not None:
+        print_blank()
+        print_drawn(lambda width: heat_map(*table, width))
+
+
+def reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
+    """Return three rows of bars, one bar for each bin. The first two are the same where probabilities are calibrated."""
+    most = max((part.documents for part in bins), default=0)
+    return {
+        "promised": "".join(block(part.confidence) for part in bins),
+        "came true": "".join(block(part.accuracy) for part in bins),
+        "documents": "".join(block(part.documents / most if part.documents else None) for part in bins),
+    }
+
+
+def confusion_rows(result: EvaluationResult) -> tuple[list[str], list[list[int]]] | None:
+    """Return the labels that occur, and for each its documents by answer, no answer last; None with one label or more than `MOST_CLASSES`."""
+    labels = [label for label, of_class in result.per_class.items() if of_class.occurs]
     if not 1 < len(labels) <= MOST_CLASSES:
         return None
-    confusion = summary["confusion"]
-    return labels, [[confusion.get(truth, {}).get(answer, 0) for answer in (*labels, "")] for truth in labels]
+    return labels, [[result.confusion.get(truth, {}).get(answer, 0) for answer in (*labels, "")] for truth in labels]
 
 
 def heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) -> Any:  # noqa: ANN401 - a rich.text.Text, not to be imported at start
-    """The table with shaded cells, at most ``width`` columns wide; numbers in the cells, or where they do not fit shades without colour."""
+    """Return shaded cells with numbers, at most ``width`` columns wide; where numbers do not fit, shades without colour."""
     from rich.text import Text
 
     unanswered = any(row[-1] for row in rows)
     heads = [*(str(place) for place in range(1, len(labels) + 1)), *(["none"] if unanswered else [])]
-    names = [_short(label) for label in labels]
-    room = max(map(len, names)) + len(str(len(labels))) + 2
+    names = [text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…" for text in map(visible, labels)]
+    digits = len(str(len(labels)))
+    room = max(map(len, names)) + digits + 2
     cell = max(2, *(len(str(n)) for row in rows for n in row), *map(len, heads)) + 1
     numbers = room + cell * len(heads) <= width
     drawn = Text()
     if numbers:
         drawn.append((CORNER if len(CORNER) < room else "").ljust(room) + "".join(head.rjust(cell) for head in heads) + "\n", style="dim")
     for place, (name, row) in enumerate(zip(names, rows, strict=True), 1):
-        drawn.append(f"{place:>{len(str(len(labels)))}} {name}".ljust(room))
+        drawn.append(f"{place:>{digits}} {name}".ljust(room))
         total = sum(row) or 1
         for answer, n in enumerate(row if unanswered else row[:-1], 1):
             if numbers:
@@ -79,206 +173,29 @@ def heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) -
     return drawn
 
 
-def shade(share: float) -> str:
-    """A character for a share from 0 to 1, the fuller the larger.
-
-    >>> shade(0), shade(0.01), shade(0.5), shade(1)
-    (' ', '·', '▒', '█')
-    """
-    return SHADES[bisect_left(STEPS, share)]
-
-
-def cell_style(share: float, *, right: bool) -> str:
-    """Background from light to dark by the root of the share, so that few are seen, and letters that stand out on it; bold where right."""
-    r, g, b = (round(light + (dark - light) * share**0.5) for light, dark in zip(_LIGHT, _DARK, strict=True))
-    letters = "rgb(255,255,255)" if share**0.5 > WHITE_FROM else "rgb(0,0,0)"
-    return f"{'bold ' if right else ''}{letters} on rgb({r},{g},{b})"
-
-
-def _short(label: str) -> str:
-    text = visible(label)
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
-
-
-BLOCKS = "▁▂▃▄▅▆▇█"
-
-
-def block(share: float) -> str:
-    """A bar of one character for a share from 0 to 1.
-
-    >>> block(0), block(0.5), block(1)
-    ('▁', '▅', '█')
-    """
-    return BLOCKS[min(int(share * len(BLOCKS)), len(BLOCKS) - 1)]
-
-
-def reliability_lines(bins: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Names and bars, one for each bin; an empty bin is a space. Where the first two agree, probabilities hold what they promise."""
-    return [
-        ("promised", "".join(" " if of["confidence"] is None else block(of["confidence"]) for of in bins)),
-        ("came true", "".join(" " if of["accuracy"] is None else block(of["accuracy"]) for of in bins)),
-        ("documents", "".join(" " if not of["documents"] else block(of["documents"] / max(of["documents"] for of in bins)) for of in bins)),
-    ]
-
-
-CONFUSION_SHOWN = 10
-
-
-NO_ANSWER = "(no answer)"
-
-
-def print_evaluation(summary: Mapping[str, Any]) -> None:
-    """Print the summary of `nbtext.metrics.Evaluation`; on a terminal with pictures of confusion and reliability."""
-    print_lines(_main_figures(summary))
+def print_folds(folds: FoldsResult) -> None:
+    """Print the figures of the folds of a cross-validation: mean and standard deviation, and a row for each if they are few."""
     print_blank()
-    print_lines(_other_figures(summary))
+    several = f", {folds.repeats:,} times" if folds.repeats > 1 else ""
+    by_column = "" if folds.column is None else f" by {folds.column}"
+    lines = {"folds": f"{folds.n:,}{several} ({folds.method}{by_column})"}
+    for title, spread in (("accuracy of a fold", folds.accuracy), ("macro F1 of a fold", folds.macro_f1)):
+        lines[title] = f"{figure(spread.mean)} on average, standard deviation {figure(spread.sd)}"
+    print_lines(lines)
+    if len(folds.each) > FOLDS_SHOWN:
+        return
     print_blank()
-    print_table(
-        None,
-        ("class", "precision", "recall", "F1", "AUC", "AP", "documents"),
-        (
-            (
-                label,
-                *(_figure(of[name]) for name in ("precision", "recall", "f1")),
-                *(_known(of[name]) for name in ("roc_auc", "average_precision")),
-                f"{of['support']:,}",
-            )
-            for label, of in summary["per_class"].items()
-        ),
-        numeric=range(1, 7),
-    )
-    mistakes = _mistakes(summary)
-    if mistakes:
-        print_blank()
-        print_table("most frequent confusions", ("true class", "answer", "documents"), mistakes[:CONFUSION_SHOWN], numeric=[2])
-    for column, slices in summary.get("slices", {}).items():
-        print_blank()
-        _print_slices(column, slices)
-    if sys.stdout.isatty():
-        _print_pictures(summary)
-
-
-def _main_figures(summary: Mapping[str, Any]) -> dict[str, str]:
-    lines = {"documents": f"{summary['n']:,}", "accuracy": _with_interval(summary, "accuracy", explained=True)}
-    abstained = summary["coverage"] is not None and summary["coverage"] < 1
-    if abstained:
-        lines["answered"] = f"{_with_interval(summary, 'coverage')} of the documents"
-        lines["accuracy of those"] = _with_interval(summary, "answered_accuracy", absent="none")
-    lines["macro F1"] = _with_interval(summary, "macro_f1")
-    if abstained:
-        lines["micro F1"] = _with_interval(summary, "micro_f1")
-    if "mean_cost" in summary:
-        lines["mean cost"] = _with_interval(summary, "mean_cost")
-    lines["log loss"] = _with_interval(summary, "log_loss", unit=" nats") + _of_known(summary, "log_loss")
-    lines["Brier score"] = _with_interval(summary, "brier")
-    lines["calibration error"] = _with_interval(summary, "ece")
-    leaks = summary.get("leaks")
-    if leaks is not None and leaks["exact"] + leaks["near"]:
-        without = leaks["without"]
-        lines["in training too"] = f"{leaks['exact'] + leaks['near']:,}  ({leaks['exact']:,} with the same words, {leaks['near']:,} nearly)"
-        lines["accuracy without"] = (
-            "-" if without is None else "{:.4f}  ({:.4f} to {:.4f})".format(without["accuracy"], *without["interval"])
-        )
-    baselines = summary["baselines"]
-    if baselines is not None:
-        largest, prior = baselines["largest_class"], baselines["class_prior"]
-        lines["baseline accuracy"] = f"{_figure(largest['accuracy'])}  (always {largest['label']}; macro F1 {_figure(largest['macro_f1'])})"
-        lines["baseline log loss"] = f"{_figure(prior['log_loss'])} nats  (always the class prior; Brier score {_figure(prior['brier'])})"
-    return lines
-
-
-def _other_figures(summary: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        metric.title: _with_interval(summary, name) if metric.has_interval else _known(summary[name])
-        for name, metric in METRICS.items()
-        if metric.title and name in summary
-    }
-
-
-def _print_slices(column: str, slices: Mapping[str, Any]) -> None:
+    heads = ("repeat", "fold", "trained on", "judged", "terms", "smoothing", "accuracy", "macro F1")
     rows = [
         (
-            value,
-            f"{of['n']:,}",
-            _figure(of["accuracy"]),
-            "{:.4f} to {:.4f}".format(*of["interval"]),
-            _figure(of["macro_f1"]),
-            _figure(of["ece"]),
+            f"{fold.repeat}",
+            f"{fold.fold}",
+            *(f"{n:,}" for n in (fold.training_documents, fold.documents, fold.terms)),
+            f"{fold.smoothing:.3g}",
+            figure(fold.accuracy),
+            figure(fold.macro_f1),
         )
-        for value, of in slices.items()
+        for fold in folds.each
     ]
-    heads = (column, "documents", "accuracy", "95 % interval", "macro F1", "calibration error")
-    print_table(f"by {column}", heads, rows, numeric=range(1, 6))
-
-
-def _print_pictures(summary: Mapping[str, Any]) -> None:
-    print_blank()
-    print_lines({f"{len(summary['reliability'])} bins of probability": "", **dict(reliability_lines(summary["reliability"]))})
-    table = confusion_rows(summary)
-    if table is not None:
-        print_blank()
-        print_drawn(lambda width: heat_map(*table, width))
-
-
-def _mistakes(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    cells = [(n, truth, answer) for truth, row in summary["confusion"].items() for answer, n in row.items() if truth != answer]
-    return [(truth, answer or NO_ANSWER, f"{n:,}") for n, truth, answer in sorted(cells, key=lambda cell: (-cell[0], cell[1:]))]
-
-
-def _with_interval(summary: Mapping[str, Any], name: str, *, unit: str = "", absent: str = "infinite", explained: bool = False) -> str:
-    """A figure with its interval, if it has one: ``explained`` says which."""
-    value, interval = summary[name], summary["intervals"].get(name)
-    text = f"{absent if value is None else _figure(value)}{unit if value is not None else ''}"
-    if interval is None or value is None:
-        return text
-    return f"{text}  ({'95 % interval ' if explained else ''}{interval[0]:.4f} to {interval[1]:.4f})"
-
-
-def _of_known(summary: Mapping[str, Any], name: str) -> str:
-    """What the figure is without the documents whose class the model does not know, if there are such."""
-    known = summary["known"]
-    if not summary["unknown_labels"] or known[name] is None:
-        return ""
-    return f"  ({_figure(known[name])} for documents of known classes, of which there are {known['n']:,})"
-
-
-def _figure(value: float | None) -> str:
-    return "infinite" if value is None else f"{value:.4f}"
-
-
-def _known(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
-
-
-FOLDS_SHOWN = 20
-"""With more folds there is no row for each."""
-
-
-def print_folds(folds: Mapping[str, Any]) -> None:
-    """Print what `nbtext.evaluation.cross_validation.CrossValidation` says of its folds; nothing of leave-one-out, which has none."""
-    each = folds.get("each", ())
-    if not each:
-        return
-    print_blank()
-    several = f", {folds['repeats']:,} times" if folds["repeats"] > 1 else ""
-    of_column = f" by {folds['column']}" if "column" in folds else ""
-    lines = {"folds": f"{folds['n']:,}{several} ({folds['method']}{of_column})"}
-    for name, title in (("accuracy", "accuracy of a fold"), ("macro_f1", "macro F1 of a fold")):
-        lines[title] = f"{folds[name]['mean']:.4f} on average, standard deviation {folds[name]['sd']:.4f}"
-    print_lines(lines)
-    if len(each) > FOLDS_SHOWN:
-        return
-    print_blank()
-    rows = (
-        (
-            *([f"{fold['repeat']}"] if folds["repeats"] > 1 else []),
-            f"{fold['fold']}",
-            *(f"{fold[name]:,}" for name in ("training_documents", "documents", "terms")),
-            f"{fold['smoothing']:.3g}",
-            *(f"{fold[name]:.4f}" for name in ("accuracy", "macro_f1")),
-        )
-        for fold in each
-    )
-    heads = ("fold", "trained on", "judged", "terms", "smoothing", "accuracy", "macro F1")
-    columns = ("repeat", *heads) if folds["repeats"] > 1 else heads
-    print_table(None, columns, rows, numeric=range(len(columns)))
+    begin = 0 if folds.repeats > 1 else 1
+    print_table(None, heads[begin:], [row[begin:] for row in rows], numeric=range(len(heads) - begin))

@@ -1,8 +1,6 @@
-"""Text from others made safe to look at: what would move a cursor, ring a bell, break or reverse a line is shown as its code.
+"""Forms of output: records as lines of TSV, CSV or JSON, and tables for people.
 
-Records as TSV, CSV or JSON lines: one line each, nothing that a reader could mistake for two.
-
-Tables for people, by rich: aligned, coloured on a terminal only.
+Text from others is made safe to look at: characters that would move a cursor, ring a bell, or break or reverse a line are shown as codes.
 """
 
 from __future__ import annotations
@@ -15,17 +13,17 @@ import sys
 from functools import cache
 from itertools import zip_longest
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-
+Item = TypeVar("Item")
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    r"""The text with control and bidirectional characters, and bytes that are no text, written \xNN or \uNNNN.
+    r"""Return the text with control and bidirectional characters, and bytes that are not text, written \xNN or \uNNNN.
 
     >>> print(visible("a\x1b[31mb"))
     a\x1b[31mb
@@ -34,12 +32,12 @@ def visible(text: str) -> str:
 
 
 def visible_on_terminal(text: str) -> str:
-    """The text, as `visible` if standard output is a terminal, else as it is."""
+    """Return the text as `visible` does if standard output is a terminal, else unchanged."""
     return visible(text) if _is_terminal() else text
 
 
 def escaped_json(text: str) -> str:
-    r"""JSON with the same characters written \uNNNN, which a reader of JSON takes for the characters themselves."""
+    r"""Return JSON with the same characters written \uNNNN, which a reader of JSON decodes."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -50,33 +48,29 @@ def _is_terminal() -> bool:
 
 def _code(match: re.Match[str]) -> str:
     code = ord(match[0])
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that was no text, as Python carries it
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not text, as Python represents it
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 _TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def tsv(fields: Sequence[object]) -> str:
-    r"""One line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
+    r"""Return a line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
     return "\t".join(visible_on_terminal(str(field).translate(_TSV_ESCAPES)) for field in fields) + "\n"
 
 
 def csv_line(fields: Sequence[object]) -> str:
-    """One record of comma-separated fields, quoted where needed."""
+    """Return a record of comma-separated fields, quoted where needed."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow([visible_on_terminal(str(field)) for field in fields])
-    return (
-        text.getvalue().removesuffix("\r\n") + "\n"
-    )  # so that both line breaks are quoted inside a field, and the record ends as others do
+    return text.getvalue().removesuffix("\r\n") + "\n"  # with \r\n as the end, \r and \n are both quoted within a field
 
 
 def excel_safe(text: str) -> str:
-    """A cell that a spreadsheet takes for text: what it would take for a formula gets an apostrophe in front (OWASP ASVS 1.2.10).
+    """Return a cell that a spreadsheet reads as text: a formula gets an apostrophe in front (OWASP ASVS 1.2.10).
 
     >>> excel_safe("=1+1")
     "'=1+1"
@@ -85,12 +79,12 @@ def excel_safe(text: str) -> str:
 
 
 def json_line(record: Mapping[str, Any]) -> str:
-    """One JSON object on a line; control characters and bytes that are no text are written with escapes."""
+    """Return a JSON object on a line, with escapes for control characters and bytes that are not text."""
     return escaped_json(json.dumps(record, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def finite(value: float) -> float | None:
-    """A number as JSON can have it: infinity, and what is no number, become None.
+    """Return a number, or None for infinity and nan, which JSON does not have.
 
     >>> finite(-1.5), finite(float("inf")), finite(float("-inf"))
     (-1.5, None, None)
@@ -98,23 +92,41 @@ def finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def number(value: float | None) -> str:
-    """Six significant digits."""
-    return "" if value is None else f"{value:.6g}"
+def write_records(
+    items: Iterable[Item],
+    output: str,
+    columns: Sequence[str],
+    fields: Callable[[Item], Sequence[str]],
+    record: Callable[[Item], Mapping[str, Any]],
+    *,
+    heads: Sequence[str] | None = None,
+    numeric: Iterable[int] = (),
+    flush: bool = False,
+) -> None:
+    """Print items as tsv, csv (which has heads), jsonl or table; ``heads`` are those of the table if not ``columns``, ``flush`` prints each at once."""
+    if output == "table":
+        print_table(None, heads or columns, map(fields, items), numeric)
+        return
+    if output == "csv":
+        sys.stdout.write(csv_line(columns))
+    line = csv_line if output == "csv" else tsv
+    for item in items:
+        sys.stdout.write(json_line(record(item)) if output == "jsonl" else line(fields(item)))
+        if flush:
+            sys.stdout.flush()
 
 
 WIDE = 200
-"""Columns assumed where there is no terminal to ask."""
-
+"""Columns of the screen where there is no terminal."""
 
 GAP = " " * 3
-"""Between two columns: what rich pads them with, and its line."""
+"""Between two columns: the padding of rich, and the place of its line."""
 
 
 def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> None:
     """Print rows under column heads on standard output; the columns numbered in ``numeric`` are aligned right.
 
-    Only the heads are drawn by rich: a row would take it half a millisecond. Cells that are too wide are wrapped.
+    Only the heads are drawn by rich, which takes half a millisecond for a row. Cells that are too wide are wrapped.
     """
     from rich import box
     from rich.table import Table
@@ -131,7 +143,7 @@ def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequen
 
 
 def print_drawn(draw: Callable[[int], Any]) -> None:
-    """Print what rich can draw, made for a screen of so many columns, on standard output."""
+    """Print on standard output what ``draw`` makes for rich, given the columns of the screen."""
     console = _console()
     sys.stdout.write("\n".join(_drawn(console, draw(console.width))) + "\n")
 
@@ -149,14 +161,14 @@ def print_blank() -> None:
 
 
 def _drawn(console: Any, drawing: Any) -> list[str]:  # noqa: ANN401 - of rich, which must not be imported at start
-    """Return the lines of what rich can draw, without empty ones around them."""
+    """Return the lines that rich draws, without empty ones around them."""
     with console.capture() as printed:
         console.print(drawing)
     return "\n".join(line.rstrip() for line in printed.get().splitlines()).strip("\n").split("\n")
 
 
 def _row(console: Any, cells: Sequence[str], widths: Sequence[int], right: Container[int]) -> Iterator[str]:  # noqa: ANN401 - likewise
-    """Yield the lines of a row, with cells wrapped that are wider than their columns."""
+    """Yield the lines of a row; cells wider than their columns are wrapped."""
     wrapped = [[cell] if _cells(cell) <= width else _wrapped(console, cell, width) for cell, width in zip(cells, widths, strict=True)]
     for parts in zip_longest(*wrapped, fillvalue=""):
         padded = []
@@ -174,7 +186,7 @@ def _wrapped(console: Any, cell: str, width: int) -> list[str]:  # noqa: ANN401 
 
 
 def _cells(text: str) -> int:
-    """Return how many columns of a screen a text takes."""
+    """Return the columns of the screen that a text takes."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -183,7 +195,7 @@ def _cells(text: str) -> int:
 
 
 def _widths(natural: Sequence[int], screen: int) -> list[int]:
-    """Return the widths of columns; where they do not fit, the widest are cut, as rich does it: with a blank on each inner side."""
+    """Return the widths of columns; if they do not fit, the widest are cut as rich cuts them, with a blank on each inner side."""
     blanks = [(place > 0) + (place < len(natural) - 1) for place in range(len(natural))]
     available = screen - len(natural) - 1
     widths = [min(width + blank, available) for width, blank in zip(natural, blanks, strict=True)]

@@ -1,15 +1,15 @@
-"""Numbers as people read them: shares as per cent, intervals, counts with their nouns."""
+"""Number formats: shares, figures, intervals, signed numbers. An en dash or a word stands for a number that there is not."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nbtext.evaluation.gathering import Figure
+    from nbtext.metrics.intervals import Interval
 
 
 def percent(value: float | None, decimals: int = 1) -> str:
-    r"""A share as per cent; the space before the sign does not break.
+    r"""Return a share as per cent; the space before the sign does not break.
 
     >>> percent(0.8031)
     '80.3\xa0%'
@@ -18,7 +18,7 @@ def percent(value: float | None, decimals: int = 1) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share as a decimal of three places, for columns; an en dash where it is not known.
+    """Return a share as a decimal of three places, for columns.
 
     >>> share(0.8031)
     '0.803'
@@ -26,20 +26,43 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def interval(figure: Figure) -> str:
-    """The bounds of a figure as decimals, or nothing if there are none."""
-    return "" if figure.low is None or figure.high is None else f"{figure.low:.3f} to {figure.high:.3f}"
+def figure(value: float | None, absent: str = "infinite") -> str:
+    """Return a figure with four decimals, or the word for one that is absent.
 
-
-def percent_interval(figure: Figure) -> str:
-    """The bounds of a share as per cent, or nothing if there are none."""
-    return "" if figure.low is None or figure.high is None else f"{percent(figure.low)} to {percent(figure.high)}"
-
-
-def nats(value: float) -> str:
-    """A signed number of nats, with a minus sign and not a hyphen.
-
-    >>> nats(-2.345)
-    '−2.3'
+    >>> figure(0.80312), figure(None)
+    ('0.8031', 'infinite')
     """
-    return f"{value:+.1f}".replace("-", "−").replace("inf", "∞")
+    return absent if value is None else f"{value:.4f}"
+
+
+def bounds(interval: Interval | None, form: str = ".4f") -> str:
+    """Return the ends of an interval in a format of Python, or nothing without one.
+
+    >>> bounds((0.25, 0.75)), bounds((-0.1, 0.2), "+.1f"), bounds(None)
+    ('0.2500 to 0.7500', '-0.1 to +0.2', '')
+    """
+    return "" if interval is None else f"{interval[0]:{form}} to {interval[1]:{form}}"
+
+
+def percent_bounds(interval: Interval | None) -> str:
+    """Return the ends of an interval of a share as per cent, or nothing without one."""
+    return "" if interval is None else f"{percent(interval[0])} to {percent(interval[1])}"
+
+
+def nats(value: float, decimals: int = 1) -> str:
+    """Return a signed number of nats, with a minus sign instead of a hyphen.
+
+    >>> nats(-2.345), nats(-2.345, 2)
+    ('−2.3', '−2.35')
+    """
+    return f"{value:+.{decimals}f}".replace("-", "−").replace("inf", "∞")
+
+
+def number(value: float | None) -> str:
+    """Return a number with six significant digits, or nothing for None."""
+    return "" if value is None else f"{value:.6g}"
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a number rounded to six significant digits, for JSON."""
+    return None if value is None else float(number(value))

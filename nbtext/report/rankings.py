@@ -1,203 +1,152 @@
-"""What a model knows of some words, for people.
-
-Ranked terms in every form.
-
-The terms of classes for people, by three measures side by side.
-
-How two models differ in themselves, for people.
-"""
+"""Print terms for people: of words, of classes, and those that changed between two models; and ranked terms in every form."""
 
 from __future__ import annotations
 
 import sys
 from itertools import zip_longest
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import counted
+from nbtext.metrics.results import json_values
 from nbtext.report import forms as records
+from nbtext.report import numbers
 from nbtext.report.forms import print_blank, print_lines, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from nbtext.inspection.differences import Change, ClassChange, Differences
+    from nbtext.inspection.terms import ClassDetails, TermDetails, WordDetails
 
-def print_terms(words: Sequence[Mapping[str, Any]]) -> None:
+
+def print_terms(words: Sequence[WordDetails]) -> None:
     """Print the result of `nbtext.inspection.terms.term_details`: for each word its terms, the classes most likely to use one first."""
-    for number, of_word in enumerate(words):
+    for number, word in enumerate(words):
         if number:
             print_blank()
-        became = ", ".join(of_term["term"] for of_term in of_word["terms"])
-        head = {"word": of_word["word"], "terms": became or "none: it is a stop word, or no word at all"}
-        if any(of_term["known"] for of_term in of_word["terms"]):
-            head["probability"] = "{symbol}, {meaning}".format_map(of_word["probability_of"])
+        head = {"word": word.word, "terms": ", ".join(term.term for term in word.terms) or "none: it is a stop word, or no word at all"}
+        if any(term.known for term in word.terms):
+            head["probability"] = f"{word.probability_of.symbol}, {word.probability_of.meaning}"
         print_lines(head)
-        for of_term in of_word["terms"]:
+        for term in word.terms:
             print_blank()
-            _print_term(of_term)
+            _print_term(term)
 
 
-def _print_term(of_term: Mapping[str, Any]) -> None:
-    if not of_term["known"]:
-        print_lines({of_term["term"]: "no training document holds it"})
+def _print_term(term: TermDetails) -> None:
+    if not term.known:
+        print_lines({term.term: "no training document holds it"})
         return
-    if of_term["forms"]:
-        print_lines({"occurs as": ", ".join(f"{word} {count:,}" for word, count in of_term["forms"].items())})
-    left_out = "" if of_term["selected"] else ", left out of the model"
-    classes = sorted(of_term["classes"].items(), key=lambda entry: -(entry[1]["probability"] or 0.0))
-    print_table(
-        None,
-        (f"{of_term['term']}{left_out}", "count", "documents", "probability", "95 % credible"),
+    if term.forms:
+        print_lines({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())})
+    rows = [
         (
-            (label, f"{of['count']:,}", f"{of['documents']:,}", _probability(of["probability"]), _interval(of["interval"]))
-            for label, of in classes
-        ),
-        numeric=(1, 2, 3),
-    )
-
-
-def _probability(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
-
-
-def _interval(ends: Sequence[float] | None) -> str:
-    return "" if ends is None else f"{ends[0]:.3g} to {ends[1]:.3g}"
-
-
-COLUMNS = ("rank", "term", "score", "class")
-
-
-WORD = "word"
-"""A last column, where the model keeps words beside their stems."""
+            label,
+            f"{cell.count:,}",
+            f"{cell.documents:,}",
+            "" if cell.probability is None else f"{cell.probability:.3g}",
+            "" if cell.interval is None else f"{cell.interval[0]:.3g} to {cell.interval[1]:.3g}",
+        )
+        for label, cell in sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
+    ]
+    head = term.term if term.selected else f"{term.term}, left out of the model"
+    print_table(None, (head, "count", "documents", "probability", "95 % credible"), rows, numeric=(1, 2, 3))
 
 
 Feature = tuple[int, str, float, str]
+"""Rank, term, score and class."""
 
 
 def write_features(rows: Sequence[Feature], output: str, words: Sequence[str] | None = None, *, excel_safe: bool = False) -> None:
     """Print rank, term, score and class of each row, and last the word for the term if there are ``words``; JSON has null for an infinite score."""
     safe = records.excel_safe if excel_safe else str
-    columns = COLUMNS if words is None else (*COLUMNS, WORD)
-    last = [() if words is None else (safe(words[row]),) for row in range(len(rows))]
-    texts = [
-        (str(place), safe(term), records.number(score), safe(label), *word)
-        for (place, term, score, label), word in zip(rows, last, strict=True)
-    ]
+    columns = ("rank", "term", "score", "class", *(() if words is None else ("word",)))
+    values = [(*row, *(() if words is None else (words[place],))) for place, row in enumerate(rows)]
+    if output == "jsonl":
+        sys.stdout.writelines(records.json_line(json_values(dict(zip(columns, row, strict=True)))) for row in values)
+        return
+    texts = [(str(rank), safe(term), numbers.number(score), *map(safe, rest)) for rank, term, score, *rest in values]
     if output == "table":
-        from nbtext.report.forms import print_table
-
         print_table(None, columns, texts, numeric=[0, 2])
-    elif output == "jsonl":
-        for row, (place, term, score, label) in enumerate(rows):
-            values = {"rank": place, "term": term, "score": records.finite(score), "class": label}
-            sys.stdout.write(records.json_line(values if words is None else {**values, WORD: words[row]}))
-    else:
-        if output == "csv":
-            sys.stdout.write(records.csv_line(columns))
-        line = records.tsv if output == "tsv" else records.csv_line
-        sys.stdout.writelines(line(row) for row in texts)
+        return
+    if output == "csv":
+        sys.stdout.write(records.csv_line(columns))
+    line = records.tsv if output == "tsv" else records.csv_line
+    sys.stdout.writelines(line(row) for row in texts)
 
 
-HEADS = {"probability": ("most probable", "{symbol}"), "lift": ("above the corpus", "lift"), "mutual_information": ("most telling", "nats")}
-
-
-def print_class_details(classes: Mapping[str, Mapping[str, Any]]) -> None:
+def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
     """Print the result of `nbtext.inspection.terms.class_details`."""
-    for number, (label, of) in enumerate(classes.items()):
+    meanings = {}
+    for number, (label, details) in enumerate(classes.items()):
         if number:
             print_blank()
-        columns = [[(entry["term"], _number(entry["value"])) for entry in of[measure]] for measure in HEADS]
-        rows = zip_longest(*columns, fillvalue=("", ""))
+        meanings[details.probability_of.symbol] = details.probability_of.meaning
+        columns = [
+            [(term, f"{value:.3g}" if isfinite(value) else "infinite") for term, value in best]
+            for best in (details.probability, details.lift, details.mutual_information)
+        ]
+        rows = enumerate(zip_longest(*columns, fillvalue=("", "")), 1)
         print_table(
-            f"{label}: {counted(of['documents'], 'document')}, {counted(of['tokens'], 'token')}, prior {of['prior']:.4f}",
-            ("", *(head.format_map(of["probability_of"]) for heads in HEADS.values() for head in heads)),
-            ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in enumerate(rows, 1)),
+            f"{label}: {counted(details.documents, 'document')}, {counted(details.tokens, 'token')}, prior {details.prior:.4f}",
+            ("", "most probable", details.probability_of.symbol, "above the corpus", "lift", "most telling", "nats"),
+            ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in rows),
             numeric=(0, 2, 4, 6),
         )
     print_blank()
-    named = {of["probability_of"]["symbol"]: of["probability_of"]["meaning"] for of in classes.values()}
-    print_lines({**named, "nats": "of mutual information, by which select-features ranks: by the language models, whatever the classifier"})
+    print_lines(
+        {**meanings, "nats": "of mutual information, by which select-features ranks: by the language models, whatever the classifier"}
+    )
 
 
-def _number(value: float | None) -> str:
-    return "infinite" if value is None else f"{value:.3g}"
+_MOST_CLASSES = 30
+
+_MOST_WORDS = 10
 
 
-MOST_CLASSES = 30
-
-
-WORDS_SHOWN = 10
-
-
-def print_differences(found: Mapping[str, Any], name_old: str, name_new: str) -> None:
+def print_differences(found: Differences, name_old: str, name_new: str) -> None:
     """Print the result of `nbtext.inspection.differences.differences`: only what differs."""
     print_lines({"A": name_old, "B": name_new})
     print_blank()
-    if found["identical"] and not found["written_by"]:
+    if found.identical and not found.written_by:
         sys.stdout.write("The two models are the same.\n")
         return
     rows = _settings(found)
     if rows:
         print_table(None, ("setting or size", "A", "B"), rows)
         print_blank()
-    if found["identical"]:
+    if found.identical:
         sys.stdout.write("The two models are the same but for what wrote them.\n")
         return
-    _print_classes(found["classes"])
-    if found["terms"]:
+    _print_classes(found.classes)
+    if found.terms:
         print_blank()
         print_table(
             "terms that moved most",
             ("term", "class", "φ in A", "φ in B", "change", "nats"),
-            (
-                (of["term"], of["label"], _phi(of["old"]), _phi(of["new"]), _factor(of["old"], of["new"]), f"{of['share']:.3g}")
-                for of in found["terms"]
-            ),
+            ((term, label, f"{old:.3g}", f"{new:.3g}", _factor(old, new), f"{share:.3g}") for term, label, old, new, share in found.terms),
             numeric=(2, 3, 4, 5),
         )
-    elif any(of["divergence"] is not None for of in found["classes"].values()):
+    elif any(change.divergence is not None for change in found.classes.values()):
         sys.stdout.write("No term has another probability in a class.\n")
 
 
-def _settings(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    rows = [
-        (name.replace("_", " "), _value(of["old"]), _value(of["new"]))
-        for part in ("settings", "sizes")
-        for name, of in found[part].items()
-    ]  # fmt: skip
-    rows += [(f"written by {name}", _value(of["old"]), _value(of["new"])) for name, of in found["written_by"].items()]
-    rows += [(f"attribute {name}", _attribute(of["old"]), _attribute(of["new"])) for name, of in found["attributes"].items()]
-    for name, title in (("stop_words", "stop words"), ("vocabulary", "terms")):
-        came, went = found[name]["came"], found[name]["went"]
-        if came or went:
-            rows.append((f"{title} only there", _few(went), _few(came)))
+def _settings(found: Differences) -> list[tuple[str, str, str]]:
+    changes: list[tuple[str, Change[Any]]] = [(name.replace("_", " "), change) for name, change in found.settings.items()]
+    changes += [(name.replace("_", " "), change) for name, change in found.sizes.items()]
+    changes += [(f"written by {name}", change) for name, change in found.written_by.items()]
+    rows = [(name, _value(change.old), _value(change.new)) for name, change in changes]
+    for name, attribute in found.attributes.items():
+        old, new = (
+            "—" if side is None else f"{side.kind}, {counted(side.documents, 'document')}" for side in (attribute.old, attribute.new)
+        )
+        rows.append((f"attribute {name}", old, new))
+    if found.stop_words.came or found.stop_words.went:
+        rows.append(("stop words only there", _first(found.stop_words.went), _first(found.stop_words.came)))
+    if found.vocabulary.came or found.vocabulary.went:
+        rows.append(("terms only there", f"{found.vocabulary.went:,}", f"{found.vocabulary.came:,}"))
     return rows
-
-
-def _attribute(of: Mapping[str, Any] | None) -> str:
-    return "—" if of is None else f"{of['kind']}, {counted(of['documents'], 'document')}"
-
-
-def _print_classes(classes: Mapping[str, Mapping[str, Any]]) -> None:
-    """Those that differ: the ones in one model only, then those whose language models are furthest apart."""
-    differing = {label: of for label, of in classes.items() if of["old"] != of["new"] or of["divergence"]}
-    if not differing:
-        sys.stdout.write("The classes are the same.\n")
-        return
-    order = sorted(differing, key=lambda label: -(float("inf") if (value := differing[label]["divergence"]) is None else value))
-    print_table(
-        f"{len(differing):,} of {counted(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
-        + (f"; the first {MOST_CLASSES}" if len(order) > MOST_CLASSES else ""),
-        ("class", "documents A → B", "prior A → B", "divergence (nats)"),
-        ((label, *_of_class(differing[label])) for label in order[:MOST_CLASSES]),
-        numeric=(1, 2, 3),
-    )
-
-
-def _of_class(of: Mapping[str, Any]) -> tuple[str, ...]:
-    sides = (of["old"], of["new"])
-    documents = " → ".join(f"{side['documents']:,}" if side else "—" for side in sides)
-    priors = " → ".join(f"{side['prior']:.4f}" if side else "—" for side in sides)
-    return (documents, priors, "" if of["divergence"] is None else f"{of['divergence']:.4f}")
 
 
 def _value(value: object) -> str:
@@ -205,26 +154,39 @@ def _value(value: object) -> str:
         return "—"
     if isinstance(value, dict):
         return f"given for {len(value):,}"
-    return (
-        f"{value:,}"
-        if isinstance(value, int) and not isinstance(value, bool)
-        else f"{value:.6g}"
-        if isinstance(value, float)
-        else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _first(words: list[str]) -> str:
+    more = f" and {counted(len(words) - _MOST_WORDS, 'other')}" if len(words) > _MOST_WORDS else ""
+    return ", ".join(words[:_MOST_WORDS]) + more
+
+
+def _print_classes(classes: Mapping[str, ClassChange]) -> None:
+    """Print the classes that differ: those in one model only, then those whose language models are furthest apart."""
+    differing = [(label, change) for label, change in classes.items() if change.old != change.new or change.divergence]
+    if not differing:
+        sys.stdout.write("The classes are the same.\n")
+        return
+    differing.sort(key=lambda entry: -(inf if entry[1].divergence is None else entry[1].divergence))
+    print_table(
+        f"{len(differing):,} of {counted(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
+        + (f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""),
+        ("class", "documents A → B", "prior A → B", "divergence (nats)"),
+        ((label, *_class_cells(change)) for label, change in differing[:_MOST_CLASSES]),
+        numeric=(1, 2, 3),
     )
 
 
-def _few(words: int | list[str]) -> str:
-    if isinstance(words, int):
-        return f"{words:,}"
-    more = f" and {counted(len(words) - WORDS_SHOWN, 'other')}" if len(words) > WORDS_SHOWN else ""
-    return ", ".join(words[:WORDS_SHOWN]) + more
-
-
-def _phi(value: float) -> str:
-    return f"{value:.3g}"
+def _class_cells(change: ClassChange) -> tuple[str, ...]:
+    sides = (change.old, change.new)
+    documents = " → ".join(f"{side.documents:,}" if side else "—" for side in sides)
+    priors = " → ".join(f"{side.prior:.4f}" if side else "—" for side in sides)
+    return (documents, priors, "" if change.divergence is None else f"{change.divergence:.4f}")
 
 
 def _factor(old: float, new: float) -> str:
-    """How often as probable it is now."""
+    """Return the factor by which a probability changed."""
     return "new" if not old else "gone" if not new else f"× {new / old:.3g}"

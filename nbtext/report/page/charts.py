@@ -1,29 +1,30 @@
-"""Charts as SVG from plain values: bars, reliability diagrams, learning curves. Colours and letters come from the page's style.
+"""Charts of a page: bars, reliability diagrams and learning curves as SVG, and the confusion of classes as a shaded table.
 
-The confusion of classes as a shaded table: rows are true classes, columns answers, the darker the larger the share of the row.
+Colours and letters come from the page's style.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from math import ceil, floor, log10
+from math import ceil, floor
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import counted
-from nbtext.report.numbers import percent, percent_interval
+from nbtext.report.numbers import percent, percent_bounds
 from nbtext.report.page.markup import NOTHING, Markup, breakable, element, escaped, joined, shortened
+from nbtext.report.scales import HIT_STEPS, MISTAKE_STEPS, logarithmic, round_numbers, shade_class
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nbtext.evaluation.gathering import Bin, ClassFigures, Confusion, Forecast, LearningPoint
-
+    from nbtext.evaluation.learning_curves import CurvePoint, Forecast
+    from nbtext.metrics.intervals import Interval
+    from nbtext.metrics.results import ClassResult, ReliabilityBin
 
 BAR_WIDTH, BAR_HEIGHT = 100.0, 8.0
 
 
 class Box(NamedTuple):
-    """Where a plot stands in its picture; y grows downwards, as in SVG."""
+    """The place of a plot in its picture; y grows downwards, as in SVG."""
 
     left: float
     top: float
@@ -31,67 +32,72 @@ class Box(NamedTuple):
     height: float
 
     def x(self, share: float) -> float:
-        """The place of a share of the width."""
+        """Return the place of a share of the width."""
         return self.left + share * self.width
 
     def y(self, share: float) -> float:
-        """The place of a share of the height, 0 at the bottom."""
+        """Return the place of a share of the height, 0 at the bottom."""
         return self.top + (1 - share) * self.height
 
 
 SQUARE = Box(46.0, 12.0, 280.0, 280.0)
-"""Where a reliability diagram's points are."""
-
+"""The points of a reliability diagram."""
 
 COUNTS = Box(46.0, 310.0, 280.0, 44.0)
-"""Where its counts stand, below."""
-
+"""Its counts, below."""
 
 CURVE = Box(46.0, 12.0, 560.0, 240.0)
-"""Where a learning curve is."""
-
+"""A learning curve."""
 
 FEW = 20
-"""Answers in a bin below which it is drawn faintly: its interval is long and it says little."""
-
+"""Answers in a bin below which it is drawn faintly, because its interval is long."""
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def bar(value: float, meaning: str, low: float | None = None, high: float | None = None) -> Markup:
-    """A share as a bar from 0 to 1, with the bounds of its interval as a line. The picture stretches to the width that it is given."""
+def bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
+    """Draw a share as a bar from 0 to 1, with its interval as a line. The picture stretches to the width that it is given."""
     parts = [
         element("title", meaning),
         element("rect", class_="track", width=BAR_WIDTH, height=BAR_HEIGHT),
         element("rect", class_="value", width=value * BAR_WIDTH, height=BAR_HEIGHT),
     ]
-    if low is not None and high is not None:
+    if interval is not None:
+        low, high = interval
         parts.append(_line("whisker", low * BAR_WIDTH, BAR_HEIGHT / 2, high * BAR_WIDTH, BAR_HEIGHT / 2))
-    return element("svg", *parts, class_="bar", viewBox=f"0 0 {BAR_WIDTH:g} {BAR_HEIGHT:g}", preserveAspectRatio="none", aria_hidden="true")
+    return stretching("bar", *parts)
 
 
-def reliability_diagram(bins: Sequence[Bin], series: str, label: str) -> Markup:
-    """The share of right answers against the mean probability of the bin, with intervals; below, the documents of each bin.
+def stretching(kind: str, *parts: Markup) -> Markup:
+    """Return a picture of the size of a bar that stretches to the width that it is given; what it shows is in the text beside it."""
+    return element("svg", *parts, class_=kind, viewBox=f"0 0 {BAR_WIDTH:g} {BAR_HEIGHT:g}", preserveAspectRatio="none", aria_hidden="true")
 
-    ``series`` is the class of the style that gives the colour; on the diagonal probabilities say what happens.
+
+def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str) -> Markup:
+    """Draw the share of right answers against the mean probability of each filled bin, with intervals; below, its documents.
+
+    ``series`` is the class of the style that gives the colour. Calibrated probabilities lie on the diagonal.
     """
-    most = max((part.n for part in bins), default=1)
-    spots = [(SQUARE.x(part.confidence), SQUARE.y(part.right.value or 0.0)) for part in bins]
+    bins = [part for part in bins if part.documents]
+    most = max((part.documents for part in bins), default=1)
+    spots = [(SQUARE.x(part.confidence or 0.0), SQUARE.y(part.accuracy or 0.0)) for part in bins]
     groups = []
     for part, (x, y) in zip(bins, spots, strict=True):
-        height = COUNTS.height * part.n / most
+        height, (low, high) = COUNTS.height * part.documents / most, part.interval or (0.0, 0.0)
         groups.append(
             element(
                 "g",
                 element("title", _bin_in_words(part)),
-                _line("whisker", x, SQUARE.y(part.right.low or 0.0), x, SQUARE.y(part.right.high or 0.0)),
+                _line("whisker", x, SQUARE.y(low), x, SQUARE.y(high)),
                 element("circle", cx=x, cy=y, r=4),
                 element("rect", class_="count", x=x - 5, y=COUNTS.top + COUNTS.height - height, width=10, height=height),
-                class_="few" if part.n < FEW else None,
+                class_="few" if part.documents < FEW else None,
             )
         )
-    return element(
-        "svg",
+    return _chart(
+        series,
+        "340 380",
+        label,
         joined(_line("grid", SQUARE.left, SQUARE.y(at), SQUARE.x(1), SQUARE.y(at)) for at in QUARTERS),
         joined(_line("grid", SQUARE.x(at), SQUARE.top, SQUARE.x(at), SQUARE.y(0)) for at in QUARTERS),
         joined(_text("y", SQUARE.left - 8, SQUARE.y(at) + 4, percent(at, 0)) for at in QUARTERS),
@@ -102,23 +108,19 @@ def reliability_diagram(bins: Sequence[Bin], series: str, label: str) -> Markup:
         _text("y", COUNTS.left - 8, COUNTS.y(0) + 1, "0"),
         joined(groups),
         joined(_text("x", SQUARE.x(at), COUNTS.y(0) + 18, percent(at, 0)) for at in QUARTERS),
-        class_=f"chart {series}",
-        viewBox="0 0 340 380",
-        role="img",
-        aria_label=label,
     )
 
 
-def learning_curve(points: Sequence[LearningPoint], label: str, forecast: Forecast | None = None) -> Markup:
-    """Accuracy with its band, and macro F1, against the number of training documents, which grows by factors to the right.
+def learning_curve(points: Sequence[CurvePoint], label: str, forecast: Forecast | None = None) -> Markup:
+    """Draw accuracy with its band, and macro F1, against the number of training documents, on a logarithmic axis.
 
-    A forecast, if it has a value, is a ring with its interval at the end of a dashed line.
+    A forecast of the accuracy, if it has a value, is a ring with its interval at the end of a dashed line.
     """
-    expected = forecast if forecast is not None and forecast.accuracy.value is not None else None
+    expected = forecast if forecast is not None and forecast.value is not None else None
     bounds = points[0].documents, points[-1].documents if expected is None else expected.documents
-    values = [value for point in points for value in (point.low, point.high, point.macro_f1)]
+    values = [value for point in points for value in (*point.accuracy_band, point.macro_f1)]
     if expected is not None:
-        values += [value for value in expected.accuracy if value is not None]
+        values += [expected.value or 0.0, *(expected.interval or ())]
     lowest, highest = floor(10 * min(values)) / 10, ceil(10 * max(values)) / 10
     span, along = max(highest - lowest, 0.1), logarithmic(*bounds)
 
@@ -126,7 +128,7 @@ def learning_curve(points: Sequence[LearningPoint], label: str, forecast: Foreca
         return CURVE.x(along(documents)), CURVE.y((value - lowest) / span)
 
     accuracy = [place(point.documents, point.accuracy) for point in points]
-    band = [place(point.documents, point.low) for point in points] + [place(point.documents, point.high) for point in reversed(points)]
+    lower, upper = ([place(point.documents, point.accuracy_band[end]) for point in points] for end in (0, 1))
     levels = [lowest + step / 10 for step in range(round(span * 10) + 1)]
     heights = [CURVE.y((level - lowest) / span) for level in levels]
     ticks = {n: CURVE.x(along(n)) for n in round_numbers(*bounds)}
@@ -135,70 +137,47 @@ def learning_curve(points: Sequence[LearningPoint], label: str, forecast: Foreca
         element("g", element("title", _point_in_words(point)), element("circle", class_="first", cx=x, cy=y, r=4))
         for point, (x, y) in zip(points, accuracy, strict=True)
     ]
-    return element(
-        "svg",
+    return _chart(
+        "curve",
+        "620 284",
+        label,
         joined(_line("grid", CURVE.left, y, CURVE.x(1), y) for y in heights),
         joined(_text("y", CURVE.left - 8, y + 4, percent(level, 0)) for y, level in zip(heights, levels, strict=True)),
         joined(_line("grid", x, CURVE.top, x, CURVE.y(0)) for x in ticks.values()),
         joined(_text("x" if n in large else "x minor", x, CURVE.y(0) + 20, f"{n:,}") for n, x in ticks.items()),
-        element("polygon", class_="band", points=_points(band)),
+        element("polygon", class_="band", points=_points(lower + upper[::-1])),
         _polyline("second", [place(point.documents, point.macro_f1) for point in points]),
         _polyline("first", accuracy),
         NOTHING if expected is None else _ring(expected, accuracy[-1], place),
         joined(dots),
-        class_="chart curve",
-        viewBox="0 0 620 284",
-        role="img",
-        aria_label=label,
     )
 
 
 def _ring(forecast: Forecast, last: tuple[float, float], place: Callable[[int, float], tuple[float, float]]) -> Markup:
-    """A forecast that has a value, after the last point of the curve."""
-    value, low, high = forecast.accuracy
-    x, y = place(forecast.documents, value or 0.0)
-    ends = (
-        []
-        if low is None or high is None
-        else [_line("whisker", x, place(forecast.documents, low)[1], x, place(forecast.documents, high)[1])]
-    )
-    words = (
-        f"{counted(forecast.documents, 'document')}: forecast {percent(value)}, 95\u00a0% interval {percent_interval(forecast.accuracy)}"
-    )
+    """Draw a forecast that has a value, after the last point of the curve."""
+    x, y = place(forecast.documents, forecast.value or 0.0)
+    low, high = (place(forecast.documents, end)[1] for end in forecast.interval or (0.0, 0.0))
+    ends = [] if forecast.interval is None else [_line("whisker", x, low, x, high)]
+    words = f"{counted(forecast.documents, 'document')}: forecast {percent(forecast.value)}, 95\u00a0% interval {percent_bounds(forecast.interval)}"
     return element("g", element("title", words), _line("ahead", *last, x, y), *ends, element("circle", class_="ring", cx=x, cy=y, r=5))
 
 
-def _point_in_words(point: LearningPoint) -> str:
+def _point_in_words(point: CurvePoint) -> str:
     return (
-        f"{counted(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent(point.low)} to "
-        f"{percent(point.high)}; macro F1 {percent(point.macro_f1)}"
+        f"{counted(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
+        f"macro F1 {percent(point.macro_f1)}"
     )
 
 
-def logarithmic(low: float, high: float) -> Callable[[float], float]:
-    """Numbers from ``low`` to ``high``, both above 0, to shares from 0 to 1, equal factors to equal steps."""
-    span = log10(high) - log10(low)
-    return lambda value: (log10(value) - log10(low)) / span if span else 0.5
-
-
-def round_numbers(low: float, high: float) -> list[int]:
-    """1, 2 and 5 times powers of ten within the bounds; where there are more than eight, the powers alone; where none, the bounds.
-
-    >>> round_numbers(90, 1200)
-    [100, 200, 500, 1000]
-    """
-    found = [n for power in range(floor(log10(low)), ceil(log10(high)) + 1) for n in (10**power, 2 * 10**power, 5 * 10**power)]
-    within = [n for n in found if low <= n <= high]
-    if len(within) > 8:
-        within = [n for n in within if str(n)[0] == "1"]
-    return within or sorted({round(low), round(high)})
-
-
-def _bin_in_words(part: Bin) -> str:
+def _bin_in_words(part: ReliabilityBin) -> str:
     return (
-        f"{counted(part.n, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.right.value)} right, "
-        f"95\u00a0% interval {percent_interval(part.right)}"
+        f"{counted(part.documents, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.accuracy)} right, "
+        f"95\u00a0% interval {percent_bounds(part.interval)}"
     )
+
+
+def _chart(kind: str, size: str, label: str, *parts: Markup) -> Markup:
+    return element("svg", *parts, class_=f"chart {kind}", viewBox=f"0 0 {size}", role="img", aria_label=label)
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
@@ -218,57 +197,36 @@ def _points(places: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
 
 
-MISTAKE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
-
-
-HIT_STEPS = (0.25, 0.5, 0.75, 0.9)
-"""Shares of a row at which the shade changes: mistakes are rare and need finer steps where they are."""
-
-
 MOST_CLASSES = 100
 
-
 MOST_WITH_NUMBERS = 30
-"""With more classes cells are too small for numbers, which then show when one points at them."""
-
+"""With more classes cells are too small for numbers, which are then in their titles alone."""
 
 LABEL = 28
-"""Characters of a label at the table's edge."""
+"""Characters of a label at the edge of the table."""
 
 
-def shade(share: float, *, hit: bool) -> str:
-    """The style's class for a share of the row that is above 0.
-
-    >>> shade(0.8, hit=True), shade(0.03, hit=False)
-    ('h3', 'm2')
-    """
-    return f"h{bisect_right(HIT_STEPS, share)}" if hit else f"m{bisect_right(MISTAKE_STEPS, share)}"
-
-
-def chosen_classes(per_class: Sequence[ClassFigures], most: int) -> list[ClassFigures]:
-    """Those of which or for which there are documents, in order; if they are more than ``most``, those with most of them."""
-    present = [figures for figures in per_class if figures.support or figures.answered]
-    if len(present) <= most:
-        return present
-    kept = set(sorted(range(len(present)), key=lambda at: (-present[at].support - present[at].answered, at))[:most])
-    return [figures for at, figures in enumerate(present) if at in kept]
+def chosen_classes(per_class: Mapping[str, ClassResult], most: int) -> dict[str, ClassResult]:
+    """Return the classes that occur, in order; if there are more than ``most``, those with most documents and answers."""
+    present = {label: of_class for label, of_class in per_class.items() if of_class.occurs}
+    largest = sorted(present, key=lambda label: -present[label].support - present[label].answered)[:most]
+    kept = set(largest)
+    return {label: of_class for label, of_class in present.items() if label in kept}
 
 
-def heat_map(per_class: Sequence[ClassFigures], confusion: Sequence[Confusion]) -> Markup:
-    """The table, with a caption; classes as `chosen_classes` has them, cells of others left out."""
-    classes = [figures.label for figures in per_class]
-    support = {figures.label: figures.support for figures in per_class}
-    cells = {(cell.truth, cell.answer): cell.n for cell in confusion}
-    small = len(classes) > MOST_WITH_NUMBERS
+def heat_map(shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]) -> Markup:
+    """Draw the table of the classes shown, rows by true class and columns by answer, the darker the larger the share of the row."""
+    small = len(shown) > MOST_WITH_NUMBERS
     rows = [
         element(
             "tr",
             _head(truth, "row"),
-            joined(_cell(truth, answer, cells.get((truth, answer), 0), support[truth], small=small) for answer in classes),
+            joined(_cell(truth, answer, confusion.get(truth, {}).get(answer, 0), of_class.support, small=small) for answer in shown),
         )
-        for truth in classes
+        for truth, of_class in shown.items()
     ]
-    head = element("tr", element("td", _corner(), class_="corner"), joined(_head(answer, "col") for answer in classes))
+    corner = element("td", element("span", "true class ↓ answer →"), class_="corner")
+    head = element("tr", corner, joined(_head(answer, "col") for answer in shown))
     return element(
         "table",
         element("caption", "Documents by true class (rows) and answer (columns)", class_="unseen"),
@@ -279,12 +237,12 @@ def heat_map(per_class: Sequence[ClassFigures], confusion: Sequence[Confusion]) 
 
 
 def legend() -> Markup:
-    """What the shades mean."""
+    """Return the meanings of the shades."""
     return element("div", _scale("Right", "h", HIT_STEPS), _scale("Wrong", "m", MISTAKE_STEPS), class_="legend")
 
 
 def _scale(name: str, kind: str, steps: Sequence[float]) -> Markup:
-    """A swatch for each shade, with the share at which it begins."""
+    """Return a swatch for each shade, with the share at which it begins."""
     begins = ["above 0", *(percent(step, 0) for step in steps)]
     swatches = [element("span", begin, class_=f"swatch {kind}{number}") for number, begin in enumerate(begins)]
     return element("p", element("span", f"{name}, share of the class from ", class_="name"), *swatches)
@@ -297,13 +255,9 @@ def _cell(truth: str, answer: str, n: int, support: int, *, small: bool) -> Mark
     names = f"{shortened(truth, LABEL)}, right" if hit else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
     words = f"{names}: {n:,} of {counted(support, 'document')}, {percent(n / support)}"
     number = element("span", f"{n:,}", class_="unseen") if small else escaped(f"{n:,}")
-    return element("td", number, class_=shade(n / support, hit=hit), title=words)
+    return element("td", number, class_=shade_class(n / support, hit=hit), title=words)
 
 
 def _head(label: str, scope: str) -> Markup:
     name = shortened(label, LABEL) if scope == "col" else breakable(shortened(label, LABEL))
     return element("th", element("span", name, class_="data"), scope=scope, title=label if len(label) > LABEL else None)
-
-
-def _corner() -> Markup:
-    return element("span", "true class ↓ answer →")

@@ -1,7 +1,4 @@
-"""HTML that cannot be broken by what stands in it: every text is escaped unless this module made it.
-
-What the sections of a report are made of: headings, notes, heads of tables, frames that scroll.
-"""
+"""Markup of pages: elements in which every text is escaped unless this module made it, and the parts of sections."""
 
 from __future__ import annotations
 
@@ -12,18 +9,19 @@ from typing import TYPE_CHECKING
 from nbtext.report.forms import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
+LABEL = 60
+"""Characters of a label."""
 
 VOID = frozenset({"br", "hr", "meta", "wbr"})
 
-
 _UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef\U000e0000-\U000e007f]")
-"""Beyond what `visible` shows: characters of no width, and the Arabic letter mark. They are left out: text reads the same without them."""
+"""Characters of no width, and the Arabic letter mark, beyond those that `visible` shows. Text reads the same without them."""
 
 
 class Markup(str):
-    """Text that is HTML already. Only this module makes it from text that is not."""
+    """Text that is HTML. Only this module makes it from other text."""
 
     __slots__ = ()
 
@@ -32,7 +30,7 @@ NOTHING = Markup()
 
 
 def escaped(text: object) -> Markup:
-    r"""Text for people, inert in elements and in quoted attributes; control and direction characters as their codes.
+    r"""Return text that is inert in elements and in quoted attributes, with codes for control and direction characters.
 
     >>> escaped('<b> & "\u202e"')
     '&lt;b&gt; &amp; &quot;\\u202e&quot;'
@@ -41,12 +39,12 @@ def escaped(text: object) -> Markup:
 
 
 def joined(parts: Iterable[object], between: object = "") -> Markup:
-    """The parts one after the other, those that are plain text escaped."""
+    """Return the parts one after the other, plain text escaped."""
     return Markup(escaped(between).join(escaped(part) for part in parts))
 
 
 def element(name: str, /, *children: object, **attributes: object) -> Markup:
-    """An element. Attributes that are None are left out; ``class_`` is class, and an underscore stands for a hyphen.
+    """Return an element. Attributes that are None are left out; ``class_`` is class, and an underscore stands for a hyphen.
 
     >>> element("p", "a < b", class_="note")
     '<p class="note">a &lt; b</p>'
@@ -58,12 +56,12 @@ def element(name: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def _number(value: object) -> object:
-    """Coordinates with two decimals at most."""
+    """Return coordinates with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
 
 
 def breakable(text: str) -> Markup:
-    """A name that may be broken after the signs that part its words.
+    """Return a name that may be broken after the signs between its words.
 
     >>> breakable("a.b_c")
     'a.<wbr>b_<wbr>c'
@@ -72,7 +70,7 @@ def breakable(text: str) -> Markup:
 
 
 def shortened(text: str, most: int) -> str:
-    """The text, its middle left out where it has more than ``most`` characters.
+    """Return the text, without its middle if it has more than ``most`` characters.
 
     >>> shortened("a very long label", 9)
     'a ve…abel'
@@ -83,26 +81,49 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - half]}…{text[-half:]}"
 
 
-LABEL = 60
-"""Characters of a label in a table."""
-
-
 def section(name: str, heading: str, *content: object) -> Markup:
-    """A part of the page, with a heading that the table of contents points to."""
+    """Return a part of the page, with a heading that the table of contents points to."""
     return element("section", element("h2", heading, id=name), *content, aria_labelledby=name, class_=name)
 
 
 def note(*parts: object) -> Markup:
-    """A paragraph that explains."""
+    """Return a paragraph that explains."""
     return element("p", *parts, class_="note")
 
 
-def heads(names: Sequence[str], numeric: Sequence[str], wide: Sequence[str] = (), *, plain: Sequence[str] = ()) -> Markup:
-    """A row of column heads; those of ``wide`` are left out where there is little room."""
-    kinds = ((names, None), (numeric, "number"), (wide, "number wide"), (plain, None))
-    return element("tr", *(element("th", name, scope="col", class_=kind) for group, kind in kinds for name in group))
+def class_name(label: str) -> Markup:
+    """Return the name of a class, set off from the words around it."""
+    return element("b", shortened(label, LABEL), class_="data")
+
+
+def class_cell(label: str) -> Markup:
+    """Return the name of a class for a table, where it may be broken."""
+    return element("span", breakable(shortened(label, LABEL)), class_="data")
+
+
+def cell(content: object, kind: str | None = None) -> Markup:
+    """Return a cell of a table."""
+    return element("td", content, class_=kind)
+
+
+def table(
+    caption: str,
+    heads: Iterable[tuple[str, str | None]],
+    rows: Iterable[Iterable[Markup]],
+    *,
+    kind: str = "plain",
+    caption_class: str | None = None,
+) -> Markup:
+    """Return a table; heads come with their classes: ``number`` for columns of numbers, ``wide`` for those left out where there is little room."""
+    return element(
+        "table",
+        element("caption", caption, class_=caption_class),
+        element("thead", element("tr", *(element("th", name, scope="col", class_=of_head) for name, of_head in heads))),
+        element("tbody", *(element("tr", *row) for row in rows)),
+        class_=kind,
+    )
 
 
 def scrolling(content: Markup, name: str) -> Markup:
-    """What may be wider than the page, in a frame of its own that keys can scroll."""
+    """Return a frame for what may be wider than the page, which keys can scroll."""
     return element("div", content, class_="scroll", role="region", aria_label=name, tabindex=0)

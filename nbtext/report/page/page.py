@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 from typing import IO, TYPE_CHECKING
 
-from nbtext.report.page import judgement, reasons
+from nbtext.report.page import sections
 from nbtext.report.page.markup import NOTHING, Markup, element, escaped
 from nbtext.store.atomic import replace_file
 
@@ -15,28 +15,27 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.gathering import ReportData
 
-
 HERE = Path(__file__).parent
 
 
 def html_page(data: ReportData) -> str:
-    """One self-contained page of HTML, to be written as UTF-8: no script, nothing from elsewhere, all text from the data escaped."""
+    """Return one self-contained page of HTML, to be written as UTF-8: no script, nothing from elsewhere, all text from the data escaped."""
     parts = (
-        ("summary", "Summary", judgement.words(data)),
-        ("figures", "Figures", judgement.headline(data)),
-        ("confusion", "Confusion", judgement.confusion(data)),
-        ("calibration", "Probabilities", judgement.calibration(data)),
-        ("classes", "Classes", judgement.classes(data)),
-        ("mistakes", "Mistakes", reasons.mistakes(data)),
-        ("terms", "Words", reasons.terms(data)),
-        ("learning", "Learning", judgement.learning(data)),
-        ("made", "How made", reasons.made(data)),
+        ("summary", "Summary", sections.words(data)),
+        ("figures", "Figures", sections.headline(data)),
+        ("confusion", "Confusion", sections.confusion(data)),
+        ("calibration", "Probabilities", sections.calibration(data)),
+        ("classes", "Classes", sections.classes(data)),
+        ("mistakes", "Mistakes", sections.mistakes(data)),
+        ("terms", "Words", sections.terms(data)),
+        ("learning", "Learning", sections.learning(data)),
+        ("made", "How made", sections.provenance(data)),
     )
     return whole_page(data.title, [part for part in parts if part[2] != NOTHING])
 
 
 def whole_page(title: str, parts: Sequence[tuple[str, object, Markup]], *further_styles: str) -> str:
-    """A page of sections, each with its anchor and its name in the contents, in the style of all pages and further ones."""
+    """Return a page of sections, each with its anchor and its name in the contents, in the common style and further ones."""
     return Template(_resource("page.html")).substitute(
         title=escaped(title),
         style=Markup("".join(map(_resource, ("style.css", *further_styles)))),
@@ -46,12 +45,12 @@ def whole_page(title: str, parts: Sequence[tuple[str, object, Markup]], *further
 
 
 def write_page(path: str, data: ReportData) -> None:
-    """Write the page into a file, which is replaced as a whole. Raises `PathError` if it cannot be written."""
+    """Replace a file with the page. Raises `PathError` if it cannot be written."""
     write_html(path, html_page(data))
 
 
 def write_html(path: str, page: str) -> None:
-    """Write any page likewise."""
+    """Replace a file with any page. Raises `PathError` if it cannot be written."""
     encoded = page.encode("utf-8", "replace")
 
     def write(file: IO[bytes]) -> None:
