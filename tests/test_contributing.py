@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md, carried out in a copy of the package: each addition works by its one function and one line."""
+"""The worked examples of CONTRIBUTING.md, carried out together in one copy of the package: each works by its one function and one line."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import REPOSITORY, SERVICE_DESK, corpus, run
+from tests.process import PETS, REPOSITORY, SERVICE_DESK, corpus, run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 ADDITION = re.compile(r"^   ```python\n   # (?P<file>[\w/]+\.py)(?:, in (?P<table>\w+))?\n(?P<code>.*?)^   ```$", re.MULTILINE | re.DOTALL)
@@ -26,8 +25,14 @@ for words in json.loads(sys.argv[1]):
     with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), write_through=True)) as out:
         status = run(words)
     results.append((status, out.buffer.getvalue().decode()))
-print(json.dumps(results))
+from tests import test_classifiers_contract as contract
+variants = [options for options in contract.VARIANTS if options["classifier"] == "nearest-centroid"]
+for options in variants:
+    contract.test_it_learns(options)
+    contract.test_one_class_is_always_the_answer(options)
+print(json.dumps([results, variants]))
 """
+"""Run commands by the copy of nbtext, then some of the tests that all classifiers have."""
 
 
 class Done(NamedTuple):
@@ -37,9 +42,8 @@ class Done(NamedTuple):
     out: str
 
 
-def added(section: str, folder: Path) -> Path:
-    """Copy the package and add what a section of CONTRIBUTING.md shows; a line of a table goes to its end, other code to the end of the file."""
-    shutil.copytree(REPOSITORY / "nbtext", folder / "nbtext")
+def add(section: str, folder: Path) -> None:
+    """Add what a section of CONTRIBUTING.md shows to a copy of the package; a line of a table goes to its end, other code to the end of the file."""
     text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").split(f"## {section}\n")[1].split("\n## ")[0]
     additions = list(ADDITION.finditer(text))
     assert len(additions) == 2, "one function and one line"
@@ -57,75 +61,82 @@ def added(section: str, folder: Path) -> Path:
             )
             after = head + table + indent(code, "    ") + rest
         path.write_text(after, encoding="utf-8")
-    return folder
 
 
-def carried_out(package: Path, commands: Sequence[Sequence[str | Path]]) -> list[Done]:
-    """Run commands one after the other in one process that imports the copy."""
-    words = json.dumps([[str(word) for word in command] for command in commands])
-    done = run(
-        [sys.executable, "-c", RUN, words], cwd=package, env={"PYTHONPATH": str(package), "PYTHONWARNINGS": "error", "COLUMNS": "200"}
+def add_classifier(folder: Path) -> None:
+    """Add the classifier of CONTRIBUTING.md to a copy of the package: one file and one line."""
+    section = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Add a classifier\n")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"^   ```python\n(.*?)^   ```$", section, flags=re.DOTALL | re.MULTILINE)
+    (line,) = re.findall(r'here `("[a-z-]+": "[A-Za-z]+",)`', section)
+    (folder / "nbtext/classifiers/nearest_centroid.py").write_text(dedent(code), encoding="utf-8")
+    settings = folder / "nbtext/settings.py"
+    settings.write_text(
+        settings.read_text(encoding="utf-8").replace("CLASSIFIERS = {\n", f"CLASSIFIERS = {{\n    {line}\n"), encoding="utf-8"
     )
-    assert done.status == 0, done.notes
-    return [Done(*result) for result in json.loads(done.text)]
+
+
+COMMANDS = {
+    "train dashes": ["train", "pets.dash", "--stop-words", "none"],
+    "classify dashes": ["classify", "pets.dash"],
+    "evaluate dashes": ["evaluate", "bad.dash", "--format", "dashes", "-o", "json"],
+    "train help": ["train", "--help"],
+    "evaluate": ["evaluate", "TEST", "-m", "MODEL", "-o", "json"],
+    "evaluate table": ["evaluate", "TEST", "-m", "MODEL"],
+    "gate": ["evaluate", "TEST", "-m", "MODEL", "--fail-under", "kappa=0.999"],
+    "wrong gate": ["evaluate", "TEST", "-m", "MODEL", "--fail-over", "kappa=0.5"],
+    "select": ["select-features", "--by", "probability-range", "--top", "3", "-m", "MODEL"],
+    "train by": ["train", "TEST", "--by", "probability-range", "--top", "9", "-m", "model"],
+    "select help": ["select-features", "--help"],
+    "train": ["train", "pets", "--classifier", "nearest-centroid"],
+    "classify": ["classify", "letter"],
+    "explain": ["explain", "letter", "--output", "jsonl"],
+    "evaluate pets": ["evaluate", "pets", "--output", "json", "--quiet"],
+    "update": ["update", "more"],
+}
+"""Run one after the other in one process that imports the copy."""
 
 
 @pytest.mark.cold("imports a copy of the package")
-def test_a_format_of_corpora(tmp_path: Path) -> None:
-    package = added("Add a format of corpora", tmp_path)
+def test_a_format_a_metric_a_criterion_and_a_classifier(tmp_path: Path, service_desk_model: Path) -> None:
+    shutil.copytree(REPOSITORY / "nbtext", tmp_path / "nbtext")
+    for section in ("Add a format of corpora", "Add a metric", "Add a criterion of features"):
+        add(section, tmp_path)
+    add_classifier(tmp_path)
     corpus(tmp_path, {"pets.dash": "cats - it purrs\ndogs - it barks\ndogs - wags and barks\n", "bad.dash": "cats - it purrs\nno label\n"})
-    trained, answered, explicit, helped = carried_out(
-        package,
-        [
-            ["train", "pets.dash", "--stop-words", "none"],
-            ["classify", "pets.dash"],
-            ["evaluate", "bad.dash", "--format", "dashes", "-o", "json"],
-            ["train", "--help"],
-        ],
-    )
-    assert trained.status == 0
-    assert [row.split("\t")[:2] for row in answered.out.splitlines()] == [
-        ["pets.dash:1", "cats"],
-        ["pets.dash:2", "dogs"],
-        ["pets.dash:3", "dogs"],
-    ]
-    assert (explicit.status, json.loads(explicit.out)["n"]) == (1, 1)
-    assert "dashes (label - text)" in " ".join(helped.out.split())
+    corpus(tmp_path, {f"pets/{name}": text for name, text in PETS.items()} | {"letter": "a cat that purrs", "more/birds/1": "sing"})
+    places = {"TEST": str(SERVICE_DESK / "test"), "MODEL": str(service_desk_model)}
+    words = json.dumps([[places.get(word, word) for word in command] for command in COMMANDS.values()])
+    env = {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "PYTHONWARNINGS": "error", "COLUMNS": "200"}
+    ended = run([sys.executable, "-c", RUN, words], cwd=tmp_path, env=env)
+    assert ended.status == 0, ended.notes
+    results, variants = json.loads(ended.text)
+    done = {name: Done(*result) for name, result in zip(COMMANDS, results, strict=True)}
+    assert {name: status for name, (status, _) in done.items() if status} == {"evaluate dashes": 1, "gate": 6, "wrong gate": 2}
+    check_the_format(done)
+    check_the_metric(done)
+    check_the_criterion(done)
+    assert "letter\tcats\t" in done["classify"].out
+    assert json.loads(done["evaluate pets"].out)["accuracy"] == 1
+    assert "nearest-centroid" in done["train help"].out
+    assert variants == [{"classifier": "nearest-centroid", "weighting": "counts"}]
 
 
-@pytest.mark.cold("imports a copy of the package")
-def test_a_metric(tmp_path: Path, service_desk_model: Path) -> None:
-    package = added("Add a metric", tmp_path)
-    evaluate: list[str | Path] = ["evaluate", SERVICE_DESK / "test", "-m", service_desk_model]
-    figures, table, gate, wrong = carried_out(
-        package,
-        [
-            [*evaluate, "-o", "json"],
-            evaluate,
-            [*evaluate, "--fail-under", "kappa=0.999"],
-            [*evaluate, "--fail-over", "kappa=0.5"],
-        ],
-    )
-    said = json.loads(figures.out)
+def check_the_format(done: dict[str, Done]) -> None:
+    answers = [row.split("\t")[:2] for row in done["classify dashes"].out.splitlines()]
+    assert answers == [["pets.dash:1", "cats"], ["pets.dash:2", "dogs"], ["pets.dash:3", "dogs"]]
+    assert json.loads(done["evaluate dashes"].out)["n"] == 1
+    assert "dashes (label - text)" in " ".join(done["train help"].out.split())
+
+
+def check_the_metric(done: dict[str, Done]) -> None:
+    said = json.loads(done["evaluate"].out)
     low, high = said["intervals"]["kappa"]
     assert low <= said["kappa"] <= high
-    assert f"Cohen's kappa {said['kappa']:.4f} ({low:.4f} to {high:.4f})" in " ".join(table.out.split())
-    assert (figures.status, table.status, gate.status, wrong.status) == (0, 0, 6, 2)
+    assert f"Cohen's kappa {said['kappa']:.4f} ({low:.4f} to {high:.4f})" in " ".join(done["evaluate table"].out.split())
 
 
-@pytest.mark.cold("imports a copy of the package")
-def test_a_criterion_of_features(tmp_path: Path, service_desk_model: Path) -> None:
-    package = added("Add a criterion of features", tmp_path)
-    ranked, trained, helped = carried_out(
-        package,
-        [
-            ["select-features", "--by", "probability-range", "--top", "3", "-m", service_desk_model],
-            ["train", SERVICE_DESK / "test", "--by", "probability-range", "--top", "9", "-m", "model"],
-            ["select-features", "--help"],
-        ],
-    )
-    scores = [float(row.split("\t")[2]) for row in ranked.out.splitlines()]
+def check_the_criterion(done: dict[str, Done]) -> None:
+    scores = [float(row.split("\t")[2]) for row in done["select"].out.splitlines()]
     assert len(scores) == 3
     assert 1 > scores[0] >= scores[1] >= scores[2] > 0
-    assert trained.status == 0
-    assert "probability-range" in helped.out
+    assert "probability-range" in done["select help"].out
