@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     Check = Callable[[object], object]
     ClassPrior = str | Mapping[str, float]
 
-
 ALL_OTHERS = "*"
 """Among pseudo-counts by term: all terms that are not named."""
 
@@ -438,7 +437,6 @@ class Reading(Declared):
 
 READING = Reading.table()
 
-
 INPUT = (
     Parameter(
         "files_from", None, "FILE", text,
@@ -553,7 +551,6 @@ class Settings(Declared):
 
 
 TRAINING = Settings.table()
-
 
 ANALYSIS = ("language", "stop_words", "stemmer", "ngrams", "char_ngrams")
 """The parameters that decide how a text becomes terms."""

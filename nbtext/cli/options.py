@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Options = dict[str, Any]
     """The options of a command by the names of their parameters, None where they were not given."""
 
-
 Command = TypeVar("Command", bound="Callable[..., object]")
 
 DEFAULT_MODEL = "nbtext.joblib"

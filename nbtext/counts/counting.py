@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from nbtext.text.analyzer import Piece
     from nbtext.text.ngrams import PairIds
 
-
 _SPACE = re.compile(rb"[ \t-\r]")
 """Where `bytes.split` splits."""
 

@@ -195,7 +195,6 @@ def stable_order(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 CELLS_AT_ONCE = 1 << 21
 """Term-by-class weights held in memory at once while scoring: 16 MiB."""
 
-
 PRODUCTS_AT_ONCE = 1 << 17
 """Products of counts and weights added up at once: 1 MiB, which stays near the processor."""
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
 ROWS_AT_ONCE = 1 << 16
 """Terms that are copied together: an index for every byte takes eight."""
 

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
-
 NEVER_TESTED = -1
 """In place of a fold's number: documents before the first fold, which only train models."""
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
 
-
 MORE_THAN_CHANCE = 0.001
 """A less probable difference is taken for real: of a thousand runs that do not differ, one is taken for different in a figure."""
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from nbtext.evaluation.cross_validation import HeldOutBlock
     from nbtext.settings import Settings
 
-
 FOLDS_OF_OTHERS = 10
 """For classifiers that cannot leave out one document at a time."""
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from nbtext.metrics import Evaluation
     from nbtext.model.text_classifier import TextClassifier
 
-
 EXAMPLES = 20
 """Leaked documents that the figures name."""
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.settings import Settings
 
-
 OF_THE_SAME_COUNTS = ("evidence", "aic", "bic")
 """Criteria that compare settings over the same counts only."""
 

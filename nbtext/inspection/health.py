@@ -27,7 +27,6 @@ from nbtext.store.lock import SUFFIX, locked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
 PASSED, WARNING, FAILED = "ok", "warning", "failed"
 
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")

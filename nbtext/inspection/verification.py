@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-
 NOT_LOOKED_AT = "not looked at"
 
 SUM_TOLERANCE = 1e-6

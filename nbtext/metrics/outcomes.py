@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64] | NDArray[np.float64]
 
-
 NONE_GIVEN = -1
 """In place of an answer: there is none (any negative number counts as this)."""
 

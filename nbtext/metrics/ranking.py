@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 SCORES_KEPT = 1 << 25
 """Most scores, documents times classes, that are kept: 256 MiB."""
 
-
 ROUNDING = 1 << 13
 """How far apart rounding may bring the log odds of documents whose scores are equal, in units in the last place of a document's largest |log p|.
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Rows = NDArray[np.int64]
 
-
 CELLS_AT_ONCE = 1 << 21
 """Counts of changed documents that are held in memory at once."""
 

@@ -23,18 +23,14 @@ if TYPE_CHECKING:
 IMPOSSIBLE = "impossible"
 """Every class has probability zero, as maximum likelihood may have it."""
 
-
 EMPTY = "empty"
 """The document holds nothing but white space."""
-
 
 NO_KNOWN_TERMS = "no-known-terms"
 """The document holds no term that the model knows."""
 
-
 LOW_PROBABILITY = "low-probability"
 """The best answer is less probable than the threshold, or abstaining costs less."""
-
 
 ATYPICAL = "atypical"
 """The document is less likely than the threshold, compared with training documents of its length."""

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     Plain = Mapping[str, object]
     """Settings as JSON holds them."""
 
-
 Kind = TypeVar("Kind", bound=Declared)
 
 MOST = 2**53

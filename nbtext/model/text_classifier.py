@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     Text = str | bytes | Mapping[str, object]
 
-
 SHOWN = 5
 """Most groups of similar labels in a warning."""
 

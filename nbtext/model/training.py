@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
 
-
 Term = tuple[str, ...]
 """A single term, or the terms of an n-gram."""
 

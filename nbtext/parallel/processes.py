@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
-
 REPORTED = 0.05
 """Seconds between two reports."""
 
@@ -52,9 +51,7 @@ class Pace:
 MOST_TICKETS = 1024
 """Tickets of four bytes each that fit into a pipe on every system."""
 
-
 _TICKET = array("I").itemsize
-
 
 _SLOT = struct.Struct("2q")
 
@@ -163,7 +160,6 @@ class Share:
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
 
-
 _INTERVAL = 0.5
 """Seconds after which a worker checks that its parent is still there."""
 
@@ -201,12 +197,9 @@ def _end_with(parent: int) -> None:
 
 Shared = TypeVar("Shared")
 
-
 Task = TypeVar("Task")
 
-
 Result = TypeVar("Result")
-
 
 AHEAD = 2
 """Tasks of `in_order` for each worker that are handed out at once."""

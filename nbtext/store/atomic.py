@@ -30,12 +30,9 @@ from nbtext.errors import PathError, reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 _SUFFIX = ".tmp"
 
-
 _LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
-
 
 Made = TypeVar("Made")
 

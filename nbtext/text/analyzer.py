@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from nbtext.text.surfaces import Surfaces
 
-
 UNKNOWN = -1
 """In place of a term id: a term that the vocabulary does not hold."""
 
@@ -127,9 +126,7 @@ class Analyzer:
 
 Item = TypeVar("Item")
 
-
 BLOCK_BYTES = 1 << 20
-
 
 BLOCK_DOCUMENTS = 1 << 14
 

@@ -15,7 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
 EMPTY = np.uint64(0)
 """The one key that cannot be stored: it stands at id 0, which marks a free slot."""
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     PairIds = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 
-
 _ABSENT = -2
 """Marks the places near a document's end where no n-gram begins."""
 
