@@ -38,8 +38,8 @@ test-exhaustive: $(VENV)/.ready
 
 # The tests of one room: make test-room ROOM=counts
 test-room: $(VENV)/.ready
-	@test -n "$(ROOM)" || { echo "make test-room ROOM=counts, or another folder or file of nbtext/" >&2; exit 2; }
-	$(PYTEST) tests/test_$(ROOM)*.py tests/test_structure.py
+	@test -n "$(ROOM)" || { echo "make test-room ROOM=counts or ROOM=cli/train: a folder or file of nbtext/, without .py" >&2; exit 2; }
+	$(PYTEST) tests/test_$(subst /,_,$(ROOM))*.py tests/test_structure.py
 
 # Each line is printed, then run.
 demo: $(VENV)/.ready
