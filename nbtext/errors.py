@@ -66,10 +66,10 @@ def reason(problem: OSError) -> str:
     return (problem.strerror or str(problem) or type(problem).__name__).lower().rstrip(".")
 
 
-def counted(n: int, noun: str) -> str:
+def quantity(n: int, noun: str) -> str:
     """Return the number with its noun.
 
-    >>> counted(1, "class"), counted(2_000, "class"), counted(3, "document")
+    >>> quantity(1, "class"), quantity(2_000, "class"), quantity(3, "document")
     ('1 class', '2,000 classes', '3 documents')
     """
     return f"{n:,} {plural(n, noun)}"

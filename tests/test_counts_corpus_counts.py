@@ -25,7 +25,7 @@ from nbtext.counts.corpus_counts import (
     with_parts,
     without,
 )
-from nbtext.counts.counting import AttributedTexts, CountedTerms, count_corpus, count_documents
+from nbtext.counts.counting import AttributedTexts, FeatureCounter, count_corpus, count_documents
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.errors import UsageError
 from nbtext.settings import TRAINING, checked
@@ -161,7 +161,7 @@ def test_categories_are_terms_that_no_text_can_hold() -> None:
 def test_documents_with_values_are_counted_with_their_categories_and_numbers() -> None:
     attributes = Attributes(("colour", "shape"), ("legs",), ("kilos",))
     vocabulary = Vocabulary.of(sorted([category("colour", "red"), category("shape", "red"), "cat"]))
-    counter = AttributedTexts(CountedTerms(vocabulary.find), attributes, vocabulary.find)
+    counter = AttributedTexts(FeatureCounter(vocabulary.find), attributes, vocabulary.find)
     given_documents = [
         attributes.document(b"cat:2", ["red", "red", "4", "1.5"]),
         attributes.document(b"cat:1", ["blue", "red", "", "-1"]),

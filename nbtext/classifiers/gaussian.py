@@ -28,7 +28,7 @@ import numpy as np
 from nbtext.attributes import FARTHEST
 from nbtext.classifiers.base import Classifier, Training, class_prior
 from nbtext.counts.latent import LatentSpace, latent_terms
-from nbtext.errors import ModelError, UsageError, counted
+from nbtext.errors import ModelError, UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -413,7 +413,7 @@ def _check_size(parameters: Mapping[str, object], n_classes: int, n_features: in
     n_roots = n_classes if parameters["covariance"] == "separate" else 1
     if n_roots * (n_features**2 if parameters["covariance_shape"] == "full" else n_features) > MOST_ROOTS:
         raise UsageError(
-            f"{counted(n_roots, 'covariance')} of {counted(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
+            f"{quantity(n_roots, 'covariance')} of {quantity(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
             hint="use --covariance shared, another shape, or a smaller --latent",
         )
 

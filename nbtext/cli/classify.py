@@ -24,7 +24,7 @@ from nbtext.cli.options import (
     require_csv,
     suggest_files,
 )
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -124,7 +124,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         _append_to_log(drift, options["drift"])
     documents.say_notices()
     if without_terms:
-        say.notice(f"no term that the model knows, so the answer is that to an empty document: {counted(without_terms, 'document')}")
+        say.notice(f"no term that the model knows, so the answer is that to an empty document: {quantity(without_terms, 'document')}")
     return say.finish() or (options["exit_status_abstained"] or 0 if abstained else 0)
 
 

@@ -15,7 +15,7 @@ from nbtext.cli.progress import is_wanted, watched
 from nbtext.corpus.directory import listed_paths
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus, resolve_format
-from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, counted
+from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, quantity
 from nbtext.settings import INPUT, READING
 from nbtext.store.atomic import check_replaceable
 
@@ -98,7 +98,7 @@ class Corpus:
         for warning in self._notices.warnings:
             self._messages.warn(warning)
         if self._notices.transcoded:
-            self._messages.notice(f"not valid UTF-8 and read as Windows-1252: {counted(self._notices.transcoded, 'document')}")
+            self._messages.notice(f"not valid UTF-8 and read as Windows-1252: {quantity(self._notices.transcoded, 'document')}")
         if self._notices.unlabelled:
             files = self._notices.unlabelled
             self._messages.notice(f"{files[0]}{' and others' if len(files) > 1 else ''}: in no class directory, left out")
@@ -137,7 +137,7 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: dict[str, A
     for kind, names, others in zip(KINDS, learnt, read, strict=True):
         if len(names) != len(others):
             raise UsageError(
-                f"--{kind} names {counted(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
+                f"--{kind} names {quantity(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
             )
     if resolve_format(paths, reading["format"]) == "svmlight" != model.reading["format"]:
         raise UsageError("the model was trained on texts, not on svmlight's counted features", hint="train one on features")

@@ -22,10 +22,10 @@ from nbtext.cli.options import (
     suggest_files,
     training_options,
 )
-from nbtext.errors import counted
+from nbtext.errors import quantity
 
 if TYPE_CHECKING:
-    from nbtext.cli.jobs import Counted
+    from nbtext.cli.jobs import CountedCorpus
     from nbtext.cli.messages import Messages
     from nbtext.decision import DecisionRule
     from nbtext.evaluation.cross_validation import Folds, HeldOut
@@ -81,7 +81,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
       nbtext cross-validate messages.csv --label-column topic --text-column body --group-column sender --folds 2
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths
-    from nbtext.cli.jobs import counted_corpus, refuse_together
+    from nbtext.cli.jobs import read_and_count, refuse_together
 
     say = messages(options)
     if options["leave_one_out"]:
@@ -96,7 +96,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     if predictions is not None:
         check_output_file(predictions, "--predictions", [*paths, *([options["costs"]] if with_costs else [])])
     columns = [column for column in (options["group_column"], options["time_column"]) if column is not None]
-    of_corpus = counted_corpus(paths, options, say, columns)
+    of_corpus = read_and_count(paths, options, say, columns)
     classes = list(of_corpus.statistics.classes)
     asked = gates(options, n_classes=len(classes), with_costs=with_costs)
     summary, judged = _judge(of_corpus, options, say, decision_rule(options, classes, say))
@@ -108,7 +108,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     return finish(asked, summary, say)
 
 
-def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule) -> tuple[dict[str, Any], list[HeldOut]]:
+def _judge(of_corpus: CountedCorpus, options: dict[str, Any], say: Messages, rule: DecisionRule) -> tuple[dict[str, Any], list[HeldOut]]:
     """All figures, and the documents judged in each repeat."""
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.cross_validation import cross_validate, leave_one_out
@@ -123,7 +123,7 @@ def _judge(of_corpus: Counted, options: dict[str, Any], say: Messages, rule: Dec
     return {**summary, "folds": {**division, **summary["folds"]}}, validation.repeats
 
 
-def _write_predictions(path: str, judged: list[HeldOut], of_corpus: Counted) -> None:
+def _write_predictions(path: str, judged: list[HeldOut], of_corpus: CountedCorpus) -> None:
     from nbtext.report.answers import prediction_lines
     from nbtext.store.atomic import replace_file
 
@@ -136,11 +136,11 @@ def _warn_of_unknown(summary: dict[str, Any], say: Messages) -> None:
         names = f"{', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}"
         documents = sum(summary["unknown_documents"].values())
         say.warn(
-            f"without another document of their class to learn from: {counted(documents, 'document')}, counted as mistakes; of {names}"
+            f"without another document of their class to learn from: {quantity(documents, 'document')}, counted as mistakes; of {names}"
         )
 
 
-def _folds(of_corpus: Counted, options: dict[str, Any], say: Messages) -> tuple[list[Folds], dict[str, Any]]:
+def _folds(of_corpus: CountedCorpus, options: dict[str, Any], say: Messages) -> tuple[list[Folds], dict[str, Any]]:
     """The folds of each repeat, and how they were made."""
     import numpy as np
 

@@ -24,7 +24,7 @@ from nbtext.cli.options import (
     reading_options,
     suggest_files,
 )
-from nbtext.errors import counted
+from nbtext.errors import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -123,7 +123,7 @@ def _tell(say: Messages, summary: Mapping[str, Any], *, ranked: bool) -> None:
     unknown = summary["unknown_labels"]
     if unknown:
         names = f"{', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}"
-        documents = counted(sum(summary["unknown_documents"].values()), "document")
+        documents = quantity(sum(summary["unknown_documents"].values()), "document")
         say.warn(f"the model does not know the labels {names}: {documents}, counted as mistakes")
     if not ranked:
         say.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")

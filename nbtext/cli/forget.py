@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
 from nbtext.cli.writing import writing_options
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
@@ -72,7 +72,7 @@ def _forget(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages)
     counts = without(model.counts, batch.statistics, batch.documents)
     ledger = file.ledger_if_usable()
     file.replace(model.learn(counts), None if ledger is None else forgotten(ledger, batch))
-    say.notice(f"forgot {counted(len(batch.documents), 'document')}")
+    say.notice(f"forgot {quantity(len(batch.documents), 'document')}")
 
 
 def _forget_once(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages) -> None:
@@ -84,4 +84,4 @@ def _forget_once(model: TextClassifier, file: HeldModel, batch: Batch, say: Mess
     result = forgotten_once(model.counts, ledger, batch)
     if result.forgotten:
         file.replace(model.learn(result.counts), result.ledger)
-    say.notice(f"forgot {counted(result.forgotten, 'document')}; not known: {result.unknown:,}")
+    say.notice(f"forgot {quantity(result.forgotten, 'document')}; not known: {result.unknown:,}")

@@ -74,7 +74,7 @@ MOST_CLASSES = 1 << 14
 """With more classes there is too little text in a shard to send it anywhere."""
 
 
-class DocumentsCounted(NamedTuple):
+class CountedWithNotes(NamedTuple):
     """A whole corpus as counts, in its order."""
 
     statistics: ClassStatistics
@@ -89,13 +89,13 @@ def learn(model: TextClassifier, documents: Corpus, jobs: int, scheduler: str | 
     if model.parameters["max_terms"] is not None and (jobs != 1 or scheduler is not None):
         raise UsageError("--max-terms goes with one job", hint="which terms are left out depends on the order of all documents")
     if scheduler is None and needs_documents(model.parameters):
-        counted = documents_counted(model, documents, jobs, _nothing) or no_documents()
+        counted = count_with_documents(model, documents, jobs, _nothing) or no_documents()
         model.fit_counted(counted.statistics, counted.documents)
     else:
-        model.learn(corpus_counted(model, documents, jobs, scheduler) or no_documents())
+        model.learn(count_with_sample(model, documents, jobs, scheduler) or no_documents())
 
 
-def corpus_counted(model: TextClassifier, documents: Corpus, jobs: int, scheduler: str | None = None) -> CorpusCounts | None:
+def count_with_sample(model: TextClassifier, documents: Corpus, jobs: int, scheduler: str | None = None) -> CorpusCounts | None:
     """The counts of a labelled corpus as a model of these parameters counts it, in so many processes or on a cluster; None if there is not one document."""
     if scheduler is not None:
         counts, pieces, of_corpus = counted_on_cluster(model, documents, scheduler)
@@ -112,21 +112,21 @@ def corpus_counted(model: TextClassifier, documents: Corpus, jobs: int, schedule
     return joined_counts(pieces)
 
 
-def documents_counted(model: TextClassifier, documents: Corpus, jobs: int, note: Callable[[Document], Any]) -> DocumentsCounted | None:
-    """As `corpus_counted`, with all documents in place of a sample, their names, and what is to be noted of each."""
+def count_with_documents(model: TextClassifier, documents: Corpus, jobs: int, note: Callable[[Document], Any]) -> CountedWithNotes | None:
+    """As `count_with_sample`, with all documents in place of a sample, their names, and what is to be noted of each."""
     names: list[str] = []
     notes: list[Any] = []
     if jobs == 1:
         labelled = _noted(documents, names, notes, note)
         first = next(labelled, None)
         how = model.parameters, model.stop_list, documents.reading
-        return first and DocumentsCounted(*count_documents(chain([first], labelled), *how), names, notes)
+        return first and CountedWithNotes(*count_documents(chain([first], labelled), *how), names, notes)
     pieces, of_corpus = _pieces(model, documents, jobs, note)
     for outcome in told(pieces, of_corpus, documents):
         names += outcome.names
         notes += outcome.notes
     joined = joined_documents(pieces)
-    return joined and DocumentsCounted(*joined, names, notes)
+    return joined and CountedWithNotes(*joined, names, notes)
 
 
 def scored_documents(model: TextClassifier, documents: Corpus, jobs: int) -> Iterator[ScoredBlock]:
@@ -211,7 +211,7 @@ def _tell(outcome: Outcome, documents: Corpus) -> None:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedCorpus:
     """A corpus as counts, with the names of its documents and their values in the columns asked for."""
 
     statistics: ClassStatistics
@@ -226,7 +226,7 @@ class Counted:
     """Of which `say_notices` is to be asked when the results are there."""
 
 
-def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> Counted:
+def read_and_count(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> CountedCorpus:
     """Read and count a labelled corpus; raises what `nbtext train` raises for its options and documents."""
     from nbtext.classifiers.base import class_prior
     from nbtext.cli.corpus import Corpus, on_error
@@ -241,9 +241,9 @@ def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages,
     require_words(model.parameters, reading)
     parameters = looked_up(model.parameters, model.stop_list, reading)
     source = Corpus(paths, reading, say, labelled=True, columns=columns, on_error=on_error(options))
-    statistics, documents, names, values = documents_counted(model, source, options.get("jobs", 1), columns_of) or no_documents()
+    statistics, documents, names, values = count_with_documents(model, source, options.get("jobs", 1), columns_of) or no_documents()
     class_prior(model.parameters["class_prior"], statistics)  # raises now what it would raise in every fold
-    return Counted(statistics, documents, names, values, parameters, reading, model.stop_list, source)
+    return CountedCorpus(statistics, documents, names, values, parameters, reading, model.stop_list, source)
 
 
 def refuse_together(options: dict[str, Any], asked: str, others: Sequence[str]) -> None:

@@ -34,12 +34,12 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
       nbtext learning-curve messages.csv --label-column topic --text-column body --folds 2 --output json
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.jobs import counted_corpus
+    from nbtext.cli.jobs import read_and_count
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
 
     say = messages(options)
-    counted = counted_corpus(corpus_paths(corpus, options), options, say)
+    counted = read_and_count(corpus_paths(corpus, options), options, say)
     counted.source.say_notices()
     curve = learning_curve(Subsets(counted.statistics, counted.documents), counted.parameters, Resampling(steps, folds, repeats, seed))
     if output == "json":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nbtext.cli.messages import clear_progress, log_is_json, set_progress, standard_error_is_terminal
 from nbtext.corpus.streams import bytes_read
-from nbtext.errors import counted
+from nbtext.errors import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -101,7 +101,7 @@ class Picture:
         set_progress(erase)
         self._read = bytes_read() - self._bytes_before if read is None else read
         share = self._share(documents)
-        text = f"{counted(documents, 'document')}, {documents / seconds:,.0f} per second"
+        text = f"{quantity(documents, 'document')}, {documents / seconds:,.0f} per second"
         if share:
             text += f", {_clock(seconds * (1 - share) / share)} left"
         with contextlib.suppress(OSError):
@@ -113,7 +113,7 @@ class Picture:
 
         self._console = Console(stderr=True)
         if self._format in ("dir", "maildir"):
-            self._total_documents = count_documents(self._paths, self._format)
+            self._total_documents = number_of_files(self._paths, self._format)
         else:
             self._total_bytes = size_of_files(self._paths)
 
@@ -145,7 +145,7 @@ def erase() -> None:
     sys.stderr.flush()
 
 
-def count_documents(paths: Sequence[str], file_format: str) -> int | None:
+def number_of_files(paths: Sequence[str], file_format: str) -> int | None:
     """The files in and below the paths, in which each document is one; None if there are too many, or if they cannot be counted."""
     count, pending = 0, list(paths)
     if file_format == "maildir":

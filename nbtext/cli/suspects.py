@@ -19,7 +19,7 @@ from nbtext.cli.options import (
     require_csv,
     training_options,
 )
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 
 @click.command("suspects", short_help="Find documents of a corpus whose label may be wrong.")
@@ -55,7 +55,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
       nbtext suspects corpora/service-desk/train --limit 5 --print0 | xargs -0 head
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.jobs import counted_corpus
+    from nbtext.cli.jobs import read_and_count
     from nbtext.evaluation.label_errors import suspects
     from nbtext.report.comparisons import Suspect, write_suspects
 
@@ -66,7 +66,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
         raise UsageError(f"--{'print0' if options['print0'] else 'paths'} and --output exclude each other")
     form = "print0" if options["print0"] else "paths" if options["paths"] else output or ("table" if sys.stdout.isatty() else "tsv")
     safe = require_csv(options, form)
-    of_corpus = counted_corpus(corpus_paths(corpus, options), options, say)
+    of_corpus = read_and_count(corpus_paths(corpus, options), options, say)
     classes = of_corpus.statistics.classes
     found = suspects(of_corpus.statistics, of_corpus.documents, of_corpus.parameters, options["min_log_odds"])
     rows = zip(*(column[: options["limit"]].tolist() for column in found), strict=True)
@@ -76,5 +76,5 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
         form,
         safe_cells=safe,
     )
-    say.notice(f"more probable in another class than in their own: {counted(found.rows.size, 'document')} of {len(of_corpus.names):,}")
+    say.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(of_corpus.names):,}")
     return say.finish()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nbtext.cli.corpus import Corpus
-    from nbtext.cli.jobs import Counted
+    from nbtext.cli.jobs import CountedCorpus
     from nbtext.cli.messages import Messages
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.search import Division, Trial
@@ -147,12 +147,12 @@ def _value(parameter: Parameter, text: str | None) -> object:
 
 def _search(
     settings: list[Setting], paths: Sequence[str], options: dict[str, Any], say: Messages, by: str, division: Division
-) -> tuple[list[Trial], Counted, Corpus]:
+) -> tuple[list[Trial], CountedCorpus, Corpus]:
     """The trials, best first, the corpus as the best setting counts it, and the corpus as it was read first, with what was noticed.
 
     Settings that count alike share the counts.
     """
-    from nbtext.cli.jobs import counted_corpus
+    from nbtext.cli.jobs import read_and_count
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.search import COUNTED_ALIKE, best_first
     from nbtext.model.training import looked_up
@@ -162,10 +162,10 @@ def _search(
         alike.setdefault(tuple(setting.parameters[name] for name in COUNTED_ALIKE), []).append(place)
     _require_readable(paths, len(alike))
     trials: list[Trial] = []
-    kept: tuple[Counted, Corpus] | None = None
+    kept: tuple[CountedCorpus, Corpus] | None = None
     for places in alike.values():
         of_options = {**options, **{name: text for name, text in settings[places[0]].texts.items() if name in COUNTED_ALIKE}}
-        of_corpus = counted_corpus(paths, of_options, say if kept is None else say.nothing_again())
+        of_corpus = read_and_count(paths, of_options, say if kept is None else say.nothing_again())
         if kept is None:
             kept = of_corpus, of_corpus.source
             _warn_of_small_classes(of_corpus, by, division, say)
@@ -202,7 +202,7 @@ def _require_readable(paths: Sequence[str], times: int) -> None:
                 raise UsageError(f"{name} can be read once, and these settings count it {times:,} times", hint="put it into a file")
 
 
-def _warn_of_small_classes(of_corpus: Counted, by: str, division: Division, say: Messages) -> None:
+def _warn_of_small_classes(of_corpus: CountedCorpus, by: str, division: Division, say: Messages) -> None:
     statistics = of_corpus.statistics
     sizes = zip(statistics.classes, statistics.class_documents.tolist(), strict=True)
     small = [label for label, size in sizes if size < division.folds]
@@ -212,7 +212,7 @@ def _warn_of_small_classes(of_corpus: Counted, by: str, division: Division, say:
         )
 
 
-def _save(best: Setting, of_corpus: Counted, model_path: str, options: dict[str, Any], say: Messages) -> None:
+def _save(best: Setting, of_corpus: CountedCorpus, model_path: str, options: dict[str, Any], say: Messages) -> None:
     """Write the model that training with the best setting makes."""
     from nbtext.cli.writing import write_anew
     from nbtext.model import TextClassifier
@@ -227,7 +227,7 @@ def _save(best: Setting, of_corpus: Counted, model_path: str, options: dict[str,
 
 
 def _summary(
-    settings: list[Setting], trials: list[Trial], by: str, division: Division, of_corpus: Counted, model_path: str
+    settings: list[Setting], trials: list[Trial], by: str, division: Division, of_corpus: CountedCorpus, model_path: str
 ) -> dict[str, Any]:
     divided = {"folds": division.folds, "seed": division.seed} if by == "cross-validation" else {}
     ranked = [

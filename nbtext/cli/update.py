@@ -18,7 +18,7 @@ from nbtext.cli.options import (
     scheduler_of,
 )
 from nbtext.cli.writing import writing_options
-from nbtext.errors import counted
+from nbtext.errors import quantity
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
@@ -59,7 +59,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
       nbtext update corpora/service-desk/test --once --backup
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.cli.jobs import corpus_counted
+    from nbtext.cli.jobs import count_with_sample
     from nbtext.cli.writing import batch_of, corpus_for, held_model, require_counted_alike, say_changed
     from nbtext.model import TextClassifier
 
@@ -69,7 +69,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     model = TextClassifier.load(model_path)
     source = corpus_for(model, model_path, paths, options, say)
     batch = batch_of(model, source, options["jobs"]) if once else None
-    counts = None if once else corpus_counted(model, source, options["jobs"], scheduler)
+    counts = None if once else count_with_sample(model, source, options["jobs"], scheduler)
     if batch is None and counts is None:
         say.notice("there is nothing to learn")
     else:
@@ -89,7 +89,7 @@ def _learn_all(model: TextClassifier, file: HeldModel, counts: CorpusCounts, say
     ledger = file.ledger_if_usable()
     file.replace(model.learn(model.counts + counts), ledger)
     if ledger is not None:
-        unknown = counted(counts.statistics.n_documents, "document")
+        unknown = quantity(counts.statistics.n_documents, "document")
         say.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {unknown}")
 
 
@@ -101,7 +101,7 @@ def _learn_once(model: TextClassifier, file: HeldModel, batch: Batch, names: lis
     ledger = file.ledger()
     if ledger is None:
         say.warn(
-            f"the model had no ledger, so {counted(model.statistics.n_documents, 'document')} that it learnt before may be learnt again"
+            f"the model had no ledger, so {quantity(model.statistics.n_documents, 'document')} that it learnt before may be learnt again"
         )
     try:
         learnt = learnt_once(model.counts, ledger or Ledger.empty(), batch)
@@ -112,6 +112,6 @@ def _learn_once(model: TextClassifier, file: HeldModel, batch: Batch, names: lis
     if learnt.new or learnt.moved:
         file.replace(model.learn(learnt.counts), learnt.ledger)
     say.notice(
-        f"learnt {counted(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
+        f"learnt {quantity(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
         f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"
     )

@@ -70,10 +70,10 @@ def say_left_ledger(path: str, say: Messages) -> bool:
 
 def batch_of(model: TextClassifier, source: Corpus, jobs: int) -> tuple[Batch, list[str]] | None:
     """The documents of a corpus as a model of these parameters counts them, with fingerprints, and their names; None if there are none."""
-    from nbtext.cli.jobs import documents_counted
+    from nbtext.cli.jobs import count_with_documents
     from nbtext.model.changing import Batch
 
-    counted = documents_counted(model, source, jobs, _fingerprint)
+    counted = count_with_documents(model, source, jobs, _fingerprint)
     return counted and (Batch.of((counted.statistics, counted.documents), counted.notes), counted.names)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbtext.attributes import NO_TEXT
 from nbtext.corpus.document import RawDocument, problem_of, to_utf8
 from nbtext.corpus.streams import MAX_DOCUMENT_BYTES, lines, opened, too_large
-from nbtext.errors import DocumentError, PathError, UsageError, counted
+from nbtext.errors import DocumentError, PathError, UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -194,8 +194,8 @@ def _from_rows(path: str, rows: Iterator[Row], layout: Layout, limit: int, later
 def _wrong_width(found: int, width: int, last: int) -> DocumentError:
     """Return the problem of a row: it has not as many columns as the first row, or, where that lacks some too, not those asked for."""
     if width > last:
-        return DocumentError(f"expected {counted(width, 'column')}, found {found}", hint="check --delimiter")
-    return DocumentError(f"expected at least {counted(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
+        return DocumentError(f"expected {quantity(width, 'column')}, found {found}", hint="check --delimiter")
+    return DocumentError(f"expected at least {quantity(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
 
 
 def _position(name: str, header: Sequence[str], path: str, layout: Layout) -> int:

@@ -47,7 +47,7 @@ _SPACE = re.compile(rb"[ \t-\r]")
 """At what `bytes.split` splits."""
 
 
-class CountedTerms:
+class FeatureCounter:
     """From counted documents to postings over the vocabulary whose ids ``term_ids`` gives."""
 
     def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> None:
@@ -227,7 +227,7 @@ def document_counter(
 ) -> DocumentCounter:
     """The counter of documents as they come when read so: texts, features ``name:count name:count``, or texts with attributes."""
     if reading["format"] == "svmlight":
-        return CountedTerms(vocabulary.find)
+        return FeatureCounter(vocabulary.find)
     texts = AnalyzedTerms(parameters, stop_list, vocabulary)
     attributes = Attributes.of(reading)
     return AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts

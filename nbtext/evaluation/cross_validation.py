@@ -29,7 +29,7 @@ from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import CELLS_AT_ONCE
 from nbtext.decision import DecisionRule
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 from nbtext.metrics import Evaluation
 from nbtext.metrics import outcomes as of_table
 from nbtext.metrics.intervals import Bootstrap
@@ -149,7 +149,7 @@ def ranks(values: Sequence[Any]) -> Whole:
 def _check_folds(n_folds: int, most: int, noun: str, rest: str = "") -> None:
     if n_folds > most:
         raise UsageError(
-            f"there {'is' if most == 1 else 'are'} only {counted(most, noun)}{rest}, too few for {counted(n_folds, 'fold')}",
+            f"there {'is' if most == 1 else 'are'} only {quantity(most, noun)}{rest}, too few for {quantity(n_folds, 'fold')}",
             hint="lower --folds",
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from nbtext import __version__
 from nbtext.decision import DecisionRule, log_posterior
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.evaluation.judging import judge
 from nbtext.explain.mistakes import Excerpts, MistakeFinder, Piece, runner_up
 from nbtext.inspection.overview import overview
@@ -64,7 +64,7 @@ def how_made(model: TextClassifier, model_path: str, *, corpus: Sequence[str], c
         ("classes", f"{len(of['classes']):,}"),
         ("training documents", f"{of['documents']:,}"),
         ("training tokens", f"{of['tokens']:,}"),
-        ("terms", f"{of['terms']:,}, {of['selected_terms']:,} of them selected, {counted(of['ngrams'], 'n-gram')}"),
+        ("terms", f"{of['terms']:,}, {of['selected_terms']:,} of them selected, {quantity(of['ngrams'], 'n-gram')}"),
         ("stop words", f"{of['stop_words']:,}"),
         ("smoothing", f"{of['smoothing']:.6g}{_own(of['terms_with_own_smoothing'])}"),
         ("calibration", _calibration(of["calibration"])),
@@ -74,11 +74,11 @@ def how_made(model: TextClassifier, model_path: str, *, corpus: Sequence[str], c
 
 
 def _own(n: int) -> str:
-    return f", {counted(n, 'term')} {'has its' if n == 1 else 'have their'} own" if n else ""
+    return f", {quantity(n, 'term')} {'has its' if n == 1 else 'have their'} own" if n else ""
 
 
 def _documents(n: int) -> str:
-    return counted(n, "training document")
+    return quantity(n, "training document")
 
 
 def _calibration(of: Mapping[str, Any] | None) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.decision import minimum_error
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import stratified_folds, train_and_score
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
 from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
@@ -233,7 +233,7 @@ def learning_curve(
     classes, n = subsets.documents.classes, len(subsets)
     if n < 2 * resampling.folds:
         raise UsageError(
-            f"{counted(n, 'document')} {'is' if n == 1 else 'are'} too few for {counted(resampling.folds, 'fold')}", hint="lower --folds"
+            f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
     sizes = sizes_of(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
     found = np.full((resampling.folds * resampling.repeats, sizes.size, len(FIGURES)), np.nan)

@@ -389,7 +389,7 @@ class Tokens:
             )
 
     def _features(self, text: bytes) -> Iterator[Token]:
-        """The items of a document of counted features, as `nbtext.counts.counting.CountedTerms` counts them."""
+        """The items of a document of counted features, as `nbtext.counts.counting.FeatureCounter` counts them."""
         from nbtext.counts.counting import name_and_count
 
         place = 0

@@ -24,7 +24,7 @@ from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, Recounte
 from nbtext.counts.counting import check_label
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 from nbtext.model.training import require_additive
 from nbtext.ragged import offsets
 from nbtext.settings import COUNTING
@@ -128,7 +128,7 @@ def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     documents = statistics.term_documents
     kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if statistics.n_terms and not kept.any():
-        raise UsageError(f"none of the {counted(statistics.n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
+        raise UsageError(f"none of the {quantity(statistics.n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
     return copy(model).learn(replace(model.counts.restricted(kept), is_closed=True))
 
 

@@ -32,7 +32,7 @@ from nbtext.counts.counting import DocumentCounter, InTurn, count_corpus, count_
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import CELLS_AT_ONCE
 from nbtext.decision import NO_ANSWER, minimum_error
-from nbtext.errors import DocumentError, ModelError, UsageError, counted
+from nbtext.errors import DocumentError, ModelError, UsageError, quantity
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.training import Learnt, classifier, language_models, learn, looked_up, needs_documents, require_additive
 from nbtext.settings import COUNTING, NLTK_STEMMERS, READING, TRAINING, checked
@@ -73,12 +73,12 @@ def alike(labels: Iterable[str]) -> str | None:
 
 def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
     """Return the size and the smoothing of a model in one line."""
-    attributes = f", {counted(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
+    attributes = f", {quantity(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
     n_own = len(learnt.own)
-    own = f", {counted(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
+    own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
     return (
-        f"{counted(statistics.n_classes, 'class')}, {counted(statistics.n_documents, 'document')}, "
-        f"{counted(int(statistics.class_tokens.sum()), 'token')}, {counted(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}"
+        f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
+        f"{quantity(int(statistics.class_tokens.sum()), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}"
     )
 
 

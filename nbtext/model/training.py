@@ -20,7 +20,7 @@ from nbtext.classifiers.registry import classifier_class
 from nbtext.corpus.lines import read_named_numbers
 from nbtext.counts.categories import are_in, is_category
 from nbtext.decision import log_posterior, minimum_error
-from nbtext.errors import PathError, UsageError, counted
+from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
 from nbtext.settings import ALL_OTHERS
@@ -131,7 +131,7 @@ def _checked(word: str, term: Term, parameters: Mapping[str, Any]) -> Term:
         raise UsageError(f"--smoothing names {word!r}, which is no term: {why}", hint="leave it out")
     if len(term) > parameters["ngrams"]:
         hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
-        raise UsageError(f"--smoothing names {word!r}, which is {counted(len(term), 'term')}", hint=hint)
+        raise UsageError(f"--smoothing names {word!r}, which is {quantity(len(term), 'term')}", hint=hint)
     return term
 
 
@@ -335,7 +335,7 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     documents = statistics.term_documents
     selected: NDArray[np.bool_] = here & (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if n_terms and not selected.any():
-        raise UsageError(f"none of the {counted(n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
+        raise UsageError(f"none of the {quantity(n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
     return selected
 
 
