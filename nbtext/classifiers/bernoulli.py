@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training, class_prior
-from nbtext.counts.matrix import CELLS_AT_ONCE, add_weighted_sums
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.language_model.dirichlet import beta_intervals, share
 
 if TYPE_CHECKING:
@@ -146,10 +146,10 @@ class BernoulliNaiveBayes(LinearClassifier):
         return np.where(self.absence(terms) == 0, 1.0, 0.0)
 
     def _over_terms(self, of: Callable[[NDArray[np.int64]], Floats]) -> Floats:
-        """The sum over all selected terms of what is of shape (n, n_classes), as many at a time as fit in `CELLS_AT_ONCE`."""
+        """The sum over all selected terms of what is of shape (n, n_classes), as many at a time as fit in `TERM_WEIGHTS_AT_ONCE`."""
         terms = np.flatnonzero(self.training.selected)
         total = np.zeros(self.training.statistics.n_classes)
-        step = max(CELLS_AT_ONCE // total.size, 1)
+        step = max(TERM_WEIGHTS_AT_ONCE // total.size, 1)
         for begin in range(0, terms.size, step):
             total += of(terms[begin : begin + step]).sum(axis=0)
         return total

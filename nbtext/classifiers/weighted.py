@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier
-from nbtext.counts.weighting import OF_DOCUMENTS, weighted, weighted_cells
+from nbtext.counts.weighting import NEEDS_DOCUMENTS, weighted, weighted_cells
 from nbtext.errors import ModelError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ KEPT = "weighted_counts"
 class WeightedCountsClassifier(LinearClassifier):
     """A linear classifier that is estimated from weighted counts and scores weighted documents."""
 
-    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary", *OF_DOCUMENTS)
+    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary", *NEEDS_DOCUMENTS)
 
     @classmethod
     @abstractmethod
@@ -54,7 +54,7 @@ class WeightedCountsClassifier(LinearClassifier):
     @classmethod
     def needs_documents(cls, parameters: Mapping[str, Any]) -> bool:
         """Whether the weights are not in the statistics."""
-        return parameters["weighting"] in OF_DOCUMENTS
+        return parameters["weighting"] in NEEDS_DOCUMENTS
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
@@ -64,7 +64,7 @@ class WeightedCountsClassifier(LinearClassifier):
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:
         """The weighted counts of the cells, where they need documents."""
-        return {KEPT: self.counts.cell_counts} if self.weighting in OF_DOCUMENTS else {}
+        return {KEPT: self.counts.cell_counts} if self.weighting in NEEDS_DOCUMENTS else {}
 
     @classmethod
     def restored(cls, training: Training, arrays: Mapping[str, NDArray[np.float64]]) -> Self:

@@ -66,10 +66,10 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
 
 
 def _forget(model: TextClassifier, file: HeldModel, batch: Batch, say: Messages) -> None:
-    from nbtext.counts.corpus_counts import without
+    from nbtext.counts.corpus_counts import forget_documents
     from nbtext.model.changing import forgotten
 
-    counts = without(model.counts, batch.statistics, batch.documents)
+    counts = forget_documents(model.counts, batch.statistics, batch.documents)
     ledger = file.ledger_if_usable()
     file.replace(model.learn(counts), None if ledger is None else forgotten(ledger, batch))
     say.notice(f"forgot {quantity(len(batch.documents), 'document')}")

@@ -23,17 +23,17 @@ _MARK = BETWEEN_VALUES
 """What begins the term of a category; no word of a text does."""
 
 
-def are_in(vocabulary: Vocabulary) -> bool:
+def has_categories(vocabulary: Vocabulary) -> bool:
     """Whether there are any: they come first."""
     return vocabulary.text.startswith(_MARK.encode())
 
 
-def category(name: str, value: str) -> str:
+def category_term(name: str, value: str) -> str:
     """The term of a value of a categorical attribute."""
     return f"{_MARK}{name}{_MARK}{value}"
 
 
-def shown(term: str) -> str:
+def displayed_term(term: str) -> str:
     """A term as people read it: that of a category as ``name=value``, any other as it is."""
     return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term
 
@@ -46,7 +46,7 @@ def is_category(vocabulary: Vocabulary) -> NDArray[np.bool_]:
 
 def is_category_of(vocabulary: Vocabulary, name: str) -> NDArray[np.bool_]:
     """Which terms are the categories of one attribute, shape (n_terms,)."""
-    begin = category(name, "")
+    begin = category_term(name, "")
     found = np.zeros(len(vocabulary), np.bool_)
     candidates = np.flatnonzero(is_category(vocabulary))
     found[candidates] = [vocabulary.term(number).startswith(begin) for number in candidates.tolist()]

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.categories import are_in, is_category
+from nbtext.counts.categories import has_categories, is_category
 from nbtext.counts.documents import MOST_TERMS, CountedDocuments, DocumentSample
-from nbtext.counts.statistics import Numbers, from_cells
+from nbtext.counts.statistics import Renumbering, from_cells
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.hashing import pair, unpair
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def restricted_statistics(statistics: ClassStatistics, kept: NDArray[np.bool_]) -> ClassStatistics:
-    """Statistics of the terms with ``kept`` (shape (n_terms,)) true, among which are all `with_parts` adds."""
+    """Statistics of the terms with ``kept`` (shape (n_terms,)) true, among which are all `with_ngram_parts` adds."""
     cells = kept[statistics.cell_terms]
     return replace(
         statistics,
@@ -59,11 +59,11 @@ def restricted_statistics(statistics: ClassStatistics, kept: NDArray[np.bool_]) 
 def restricted_documents(documents: CountedDocuments, kept: NDArray[np.bool_]) -> CountedDocuments:
     """Documents with those terms only, numbered as in `restricted_statistics`."""
     n_classes = int(documents.classes.max(initial=-1)) + 1
-    numbers = Numbers(np.cumsum(kept) - 1, np.arange(n_classes))
+    numbers = Renumbering(np.cumsum(kept) - 1, np.arange(n_classes))
     return replace(documents, matrix=documents.matrix.of_terms(kept)).renumbered(numbers)
 
 
-def with_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def with_ngram_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Terms and all that n-grams among them are made of, shape (n_terms,): the (n − 1)-gram before the last term, and the last term."""
     kept = kept.copy()
     left, last = unpair(vocabulary.pairs)
@@ -75,7 +75,7 @@ def with_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray[np.bo
         kept[parts] = True
 
 
-def known_to(known: Vocabulary, vocabulary: Vocabulary) -> NDArray[np.bool_]:
+def is_known(known: Vocabulary, vocabulary: Vocabulary) -> NDArray[np.bool_]:
     """Which terms of a vocabulary another knows, shape (n_terms,)."""
     _, theirs, ours = known.union(vocabulary)
     return np.isin(ours, theirs)
@@ -88,7 +88,7 @@ class Relabelled(NamedTuple):
     numbers: NDArray[np.int64]
 
 
-def statistics_under(statistics: ClassStatistics, labels: Sequence[str]) -> Relabelled:
+def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) -> Relabelled:
     """The statistics of the same documents if each class had the label given for it; classes of the same label become one."""
     classes, numbers = _numbered(labels)
     keys, inverse = np.unique(pair(statistics.cell_terms, numbers[statistics.cell_classes]), return_inverse=True)
@@ -117,7 +117,7 @@ class Recounted(NamedTuple):
     documents: CountedDocuments
 
 
-def documents_under(statistics: ClassStatistics, documents: CountedDocuments, labels: Sequence[str]) -> Recounted:
+def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Sequence[str]) -> Recounted:
     """The statistics of some documents, each under the label given for it.
 
     ``statistics`` are those of a corpus of which the documents are a part; only vocabulary and attributes are taken from them.
@@ -224,21 +224,21 @@ def _by_class(classes: NDArray[np.int64], n_classes: int) -> list[NDArray[np.int
     return [order[begin:end] for begin, end in pairwise(bounds)]
 
 
-def bounded(stretches: Iterable[CorpusCounts], most: int) -> CorpusCounts | None:
+def bounded_sum(stretches: Iterable[CorpusCounts], most: int) -> CorpusCounts | None:
     """The counts of the stretches together over at most so many terms, n-grams included; None if there are none."""
     total: CorpusCounts | None = None
     for stretch in stretches:
-        total = within(stretch if total is None else total + stretch, most)
+        total = most_frequent(stretch if total is None else total + stretch, most)
     return total
 
 
-def settled(counts: CorpusCounts, most: int | None) -> CorpusCounts:
+def limit_vocabulary(counts: CorpusCounts, most: int | None) -> CorpusCounts:
     """The counts of a model of at most so many terms. Where some were left out it learns no others: what comes later is exact over those left."""
-    counts = counts if most is None else within(counts, most)
+    counts = counts if most is None else most_frequent(counts, most)
     return replace(counts, is_closed=True) if counts.missed else counts
 
 
-def within(counts: CorpusCounts, most: int) -> CorpusCounts:
+def most_frequent(counts: CorpusCounts, most: int) -> CorpusCounts:
     """The counts of the terms that most documents hold, the first of equals, at most so many of them beside categories.
 
     What an n-gram is made of is in as many documents at least, and stands before it.
@@ -282,19 +282,19 @@ class CorpusCounts:
 
     def over(self, vocabulary: Vocabulary) -> CorpusCounts:
         """The counts of the terms of another vocabulary, and of all categories."""
-        return self.restricted(known_to(vocabulary, self.statistics.vocabulary))
+        return self.restricted(is_known(vocabulary, self.statistics.vocabulary))
 
     def restricted(self, kept: NDArray[np.bool_]) -> CorpusCounts:
         """The counts of the terms with ``kept`` (shape (n_terms,)) true, of what the n-grams among them are made of, and of all categories."""
-        if are_in(self.statistics.vocabulary):
+        if has_categories(self.statistics.vocabulary):
             kept = kept | is_category(self.statistics.vocabulary)
-        kept = with_parts(self.statistics.vocabulary, kept)
+        kept = with_ngram_parts(self.statistics.vocabulary, kept)
         sample = replace(self.sample, documents=restricted_documents(self.sample.documents, kept))
         return replace(self, statistics=restricted_statistics(self.statistics, kept), sample=sample)
 
     def relabelled(self, labels: Sequence[str]) -> CorpusCounts:
         """The counts of the same documents if each class had the label given for it; classes of the same label become one."""
-        statistics, numbers = statistics_under(self.statistics, labels)
+        statistics, numbers = relabelled_statistics(self.statistics, labels)
         documents = replace(self.sample.documents, classes=numbers[self.sample.documents.classes])
         return replace(self, statistics=statistics, sample=DocumentSample.of(documents, self.sample.size, self.sample.bound))
 
@@ -312,19 +312,19 @@ class NeverLearntError(UsageError):
         return self
 
 
-def without(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
+def forget_documents(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
     """The counts less some documents, given with their statistics.
 
     Raises `NeverLearntError` if one was never counted, as far as the counts tell, and `UsageError` if nothing would be left.
     """
-    rest = taken_away(counts, statistics, documents)
+    rest = subtract_documents(counts, statistics, documents)
     if not rest.statistics.n_documents:
         raise UsageError("the model has learnt no other documents, so nothing would be left of it", hint="remove its file instead")
     return rest
 
 
-def taken_away(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
-    """As `without`, but nothing may be left."""
+def subtract_documents(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
+    """As `forget_documents`, but nothing may be left."""
     row = missing_from_sample(counts, statistics, documents)
     if row is None:
         gone = CorpusCounts(statistics, DocumentSample(documents, len(documents)))

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from nbtext.attributes import Attributes, parted
-from nbtext.counts.categories import FORMS, category
-from nbtext.counts.corpus_counts import CorpusCounts, bounded
+from nbtext.counts.categories import FORMS, category_term
+from nbtext.counts.corpus_counts import CorpusCounts, bounded_sum
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, READING, TRAINING, checked
-from nbtext.text.analyzer import Analyzer, TermSequence, blocks, pieces
+from nbtext.text.analyzer import Analyzer, TermSequence, blocks, text_pieces
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics, Frozen
-    from nbtext.text.analyzer import Piece
+    from nbtext.counts.statistics import ClassStatistics, CountedStatistics
+    from nbtext.text.analyzer import TextPiece
     from nbtext.text.ngrams import PairIds
 
 
@@ -56,13 +56,13 @@ class FeatureCounter:
 
     def count(self, texts: Sequence[bytes]) -> Postings:
         """Counts of some documents in valid UTF-8, in the order of the documents. What is not ``name:count`` is a term that occurs once."""
-        parts = [self._count(piece, len(texts)) for piece in pieces(texts, _SPACE)]
+        parts = [self._count(piece, len(texts)) for piece in text_pieces(texts, _SPACE)]
         if len(parts) == 1:
             return parts[0]
         terms, documents, counts = (np.concatenate(column) for column in zip(*(part[:3] for part in parts), strict=True))
         return _summed(terms, documents, counts, np.sum([part.unknown for part in parts], axis=0))
 
-    def _count(self, piece: Piece, n_documents: int) -> Postings:
+    def _count(self, piece: TextPiece, n_documents: int) -> Postings:
         rows = [text.split() for text in piece.texts]
         items = [name_and_count(item) for row in rows for item in row]
         documents = np.repeat(np.arange(len(rows)) + piece.first, [len(row) for row in rows])
@@ -117,7 +117,7 @@ class AttributedTexts:
 
     def _categories(self, rows: Sequence[Sequence[str]]) -> Postings:
         found = [
-            (document, category(name, row[place]))
+            (document, category_term(name, row[place]))
             for document, row in enumerate(rows)
             for place, name in enumerate(self._attributes.categorical)
             if row[place]
@@ -202,7 +202,7 @@ def _sequences(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, or
     The n-grams that begin with the last ``order - 1`` terms of a piece may end in the next one, so these terms are carried over to it.
     """
     carried: TermSequence | None = None
-    for piece in pieces(texts, SEPARATORS):
+    for piece in text_pieces(texts, SEPARATORS):
         documents, terms = analyzer.sequence(piece.texts)
         documents += piece.first
         if carried is not None:
@@ -216,9 +216,9 @@ def analyzers(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabular
     """What finds the terms of a text: its words, and if asked for their character n-grams. No two find the same term."""
     found = [Analyzer(stop_list, stemmer(parameters["stemmer"], parameters["language"]), vocabulary.find)]
     if parameters["char_ngrams"] is not None:
-        from nbtext.text.ngrams import CharNgramAnalyzer, sizes_of
+        from nbtext.text.ngrams import CharNgramAnalyzer, ngram_sizes
 
-        found.append(CharNgramAnalyzer(stop_list, sizes_of(parameters["char_ngrams"]), vocabulary.find))
+        found.append(CharNgramAnalyzer(stop_list, ngram_sizes(parameters["char_ngrams"]), vocabulary.find))
     return found
 
 
@@ -255,7 +255,7 @@ def count_corpus(
     Raises `UsageError` if there is not one document.
     """
     stretches, most = _stretches(labelled, parameters, stop_list, reading), parameters["max_terms"]
-    counts = next(stretches, None) if most is None else bounded(stretches, most)
+    counts = next(stretches, None) if most is None else bounded_sum(stretches, most)
     if counts is None:
         raise UsageError("the corpus has no documents that can be read")
     return counts
@@ -304,7 +304,7 @@ def _count(
     reading: Mapping[str, Any],
     collector: DocumentCollector,
     most: int | None,
-) -> Frozen | None:
+) -> CountedStatistics | None:
     """What the next blocks hold: all that remain, or as many as bring more than ``most`` terms; None if none remains."""
     builder = StatisticsBuilder(Attributes.of(reading))
     counter = document_counter(parameters, stop_list, builder.vocabulary, reading)
@@ -332,7 +332,7 @@ def _inflected(parameters: Mapping[str, Any], stop_list: Sequence[str], vocabula
     from nbtext.text.stemming import InflectedWords
 
     stem = stemmer(parameters["stemmer"], parameters["language"])
-    return InflectedWords(stop_list, stem, lambda words: vocabulary.find([category(FORMS, word) for word in words]))
+    return InflectedWords(stop_list, stem, lambda words: vocabulary.find([category_term(FORMS, word) for word in words]))
 
 
 def check_label(label: object) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.matrix import DocumentTermMatrix, stacked
+from nbtext.counts.matrix import DocumentTermMatrix, stack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.matrix import Postings
-    from nbtext.counts.statistics import Numbers
+    from nbtext.counts.statistics import Renumbering
 
 MOST_ENTRIES = 1 << 21
 """Entries that a sample has at most: 4,096 documents of 512 distinct terms. It is the sample of fewer documents where they are longer."""
@@ -56,7 +56,7 @@ class CountedDocuments:
         found: NDArray[np.int64] = order[np.searchsorted(self.hashes, sample.hashes, sorter=order) + repeated]
         return found
 
-    def renumbered(self, numbers: Numbers) -> CountedDocuments:
+    def renumbered(self, numbers: Renumbering) -> CountedDocuments:
         """The same documents, for statistics in which terms and classes have other numbers."""
         matrix = self.matrix._replace(terms=numbers.terms.astype(self.matrix.terms.dtype)[self.matrix.terms])
         return CountedDocuments(matrix, numbers.classes[self.classes], self.hashes)
@@ -67,7 +67,7 @@ class CountedDocuments:
         if not parts:
             return cls(DocumentTermMatrix.empty(), np.empty(0, np.int64), np.empty(0, np.uint64))
         return cls(
-            stacked([part.matrix for part in parts]),
+            stack([part.matrix for part in parts]),
             np.concatenate([part.classes for part in parts]),
             np.concatenate([part.hashes for part in parts]),
         )
@@ -101,7 +101,7 @@ class DocumentSample:
         """Whether it holds every document of the corpus, but for very long ones."""
         return self.bound == LARGEST_HASH
 
-    def renumbered(self, numbers: Numbers) -> DocumentSample:
+    def renumbered(self, numbers: Renumbering) -> DocumentSample:
         """The same sample, for statistics in which terms and classes have other numbers, in the same order."""
         return replace(self, documents=self.documents.renumbered(numbers))
 
@@ -144,12 +144,12 @@ class DocumentCollector:
         if self._size is not None and (self._documents > 2 * self._size or self._entries > 2 * MOST_ENTRIES):
             self._prune(labels)
 
-    def documents(self, numbers: Numbers) -> CountedDocuments:
+    def documents(self, numbers: Renumbering) -> CountedDocuments:
         """What was kept, with the numbers of the statistics of the stream."""
         documents = CountedDocuments.joined(self._parts).renumbered(numbers)
         return replace(documents, matrix=documents.matrix.sorted())
 
-    def sample(self, numbers: Numbers) -> DocumentSample:
+    def sample(self, numbers: Renumbering) -> DocumentSample:
         """The sample, with the numbers of the statistics of the stream."""
         sample = DocumentSample.of(CountedDocuments.joined(self._parts).renumbered(numbers), self._size or 0, self._bound)
         return replace(sample, documents=replace(sample.documents, matrix=sample.documents.matrix.sorted()))

@@ -89,7 +89,7 @@ class DocumentTermMatrix(NamedTuple):
         return self.of_entries(chosen[self.terms])
 
 
-def stacked(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
+def stack(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
     """The documents of several matrices over the same vocabulary, one after the other."""
     if not matrices:
         return DocumentTermMatrix.empty()
@@ -192,7 +192,7 @@ def stable_order(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return order.take(np.argsort(upper.take(order), kind="stable")) if upper.any() else order
 
 
-CELLS_AT_ONCE = 1 << 21
+TERM_WEIGHTS_AT_ONCE = 1 << 21
 """Term-by-class weights held in memory at once while scoring: 16 MiB."""
 
 
@@ -206,11 +206,11 @@ def add_weighted_sums(
     """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes).
 
     ``weights`` gives those of some terms, shape (n, n_classes); it is asked once for each distinct term, for as many at a time as fit in
-    `CELLS_AT_ONCE`.
+    `TERM_WEIGHTS_AT_ONCE`.
     """
     distinct, entry_term = _distinct(matrix.terms, n_terms)
     documents = matrix.entry_documents
-    step = max(CELLS_AT_ONCE // scores.shape[1], 1)
+    step = max(TERM_WEIGHTS_AT_ONCE // scores.shape[1], 1)
     for begin in range(0, distinct.size, step):
         part = weights(distinct[begin : begin + step])
         here = slice(None) if distinct.size <= step else np.flatnonzero((entry_term >= begin) & (entry_term < begin + step))

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from nbtext.counts.vocabulary import Vocabulary
 
 
-class Numbers(NamedTuple):
+class Renumbering(NamedTuple):
     """For each old number of a term or class the new one, −1 for one that is gone."""
 
     terms: NDArray[np.int64]
     classes: NDArray[np.int64]
 
-    def after(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Numbers:
+    def after(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Renumbering:
         """The new numbers where ``terms`` and ``classes`` gave the old ones, or −1."""
-        return Numbers(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
+        return Renumbering(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,19 +205,19 @@ class ClassStatistics:
         return table
 
 
-class Frozen(NamedTuple):
+class CountedStatistics(NamedTuple):
     """Statistics, and where the terms and classes that were counted stand in them."""
 
     statistics: ClassStatistics
-    numbers: Numbers
+    numbers: Renumbering
 
 
 class Combined(NamedTuple):
     """Statistics made of two, and where the terms and classes of each stand in them."""
 
     statistics: ClassStatistics
-    of_first: Numbers
-    of_second: Numbers
+    of_first: Renumbering
+    of_second: Renumbering
 
 
 _ARRAYS = ("class_documents", "term_offsets", "cell_classes", "cell_counts", "cell_documents")
@@ -230,13 +230,13 @@ def from_cells(
     keys: NDArray[np.uint64],
     counts: NDArray[np.int64],
     documents: NDArray[np.int64],
-) -> Frozen:
+) -> CountedStatistics:
     """Statistics from cells sorted by key (term, class); terms without cells and classes without documents are left out."""
     terms, labels = unpair(keys)
     kept = np.zeros(len(vocabulary), np.bool_)
     kept[terms] = True
     present = class_documents > 0
-    numbers = Numbers(*(np.where(here, np.cumsum(here) - 1, -1) for here in (kept, present)))
+    numbers = Renumbering(*(np.where(here, np.cumsum(here) - 1, -1) for here in (kept, present)))
     statistics = ClassStatistics(
         vocabulary.restrict(kept),
         tuple(label for label, here in zip(classes, present.tolist(), strict=True) if here),
@@ -246,7 +246,7 @@ def from_cells(
         counts,
         documents,
     )
-    return Frozen(statistics, numbers)
+    return CountedStatistics(statistics, numbers)
 
 
 def _distinct(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -296,7 +296,7 @@ class StatisticsBuilder:
         np.add.at(self._counts, cells, np.add.reduceat(postings.counts, begins))
         np.add.at(self._documents, cells, np.diff(begins, append=of_postings.size))
 
-    def freeze(self) -> Frozen:
+    def freeze(self) -> CountedStatistics:
         """What has been counted. It ends the counting: the tables go as they are used up, for they are as large as what comes of them."""
         vocabulary, final_term = self.vocabulary.freeze()
         classes = sorted(self._classes)
@@ -313,7 +313,7 @@ class StatisticsBuilder:
             vocabulary, classes, self._class_documents[first_order], keys[order], self._counts[cells], self._documents[cells]
         )
         moments = self._moments and self._moments.of_classes(first_order)
-        return Frozen(replace(statistics, attributes=self._attributes, moments=moments), numbers.after(final_term, final_class))
+        return CountedStatistics(replace(statistics, attributes=self._attributes, moments=moments), numbers.after(final_term, final_class))
 
 
 def _no_moments(attributes: Attributes) -> Moments | None:

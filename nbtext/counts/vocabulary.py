@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-ROWS_AT_ONCE = 1 << 16
+TERMS_AT_ONCE = 1 << 16
 """Terms that are copied together: an index for every byte takes eight."""
 
 WORTH_A_TABLE = 16
@@ -244,7 +244,7 @@ def _joined(terms: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
 def _rows(text: bytes, bounds: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
     """Some of the terms in such a text, in the order given, as such a text."""
     octets, sizes = np.frombuffer(text, np.uint8), np.diff(bounds)[chosen]
-    parts = (slice(begin, begin + ROWS_AT_ONCE) for begin in range(0, chosen.size, ROWS_AT_ONCE))
+    parts = (slice(begin, begin + TERMS_AT_ONCE) for begin in range(0, chosen.size, TERMS_AT_ONCE))
     rows = b"".join([octets.take(flat_indices(bounds[chosen[part]], sizes[part])).tobytes() for part in parts])
     return rows, offsets(sizes)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-OF_DOCUMENTS = ("log", "tfidf")
+NEEDS_DOCUMENTS = ("log", "tfidf")
 """The weightings whose sums over documents do not follow from the statistics."""
 
 UNITS = 1 << 30
@@ -63,7 +63,7 @@ def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatis
 
 
 def _weights(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatistics) -> Floats:
-    """The weight of each entry, shape (n_entries,), for one of `OF_DOCUMENTS`."""
+    """The weight of each entry, shape (n_entries,), for one of `NEEDS_DOCUMENTS`."""
     weights = log_counts(matrix.counts)
     if weighting == "tfidf":
         weights *= inverse_document_frequency(statistics, matrix.terms)
@@ -76,7 +76,7 @@ def weighted_cells(
 ) -> NDArray[Any]:
     """The sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
 
-    ``documents`` are all those of the statistics; only `OF_DOCUMENTS` need them. Terms that are not selected have no weight there.
+    ``documents`` are all those of the statistics; only `NEEDS_DOCUMENTS` need them. Terms that are not selected have no weight there.
     """
     if weighting == "counts":
         return statistics.cell_counts

@@ -24,7 +24,7 @@ from nbtext.inspection.overview import overview
 from nbtext.inspection.terms import class_terms
 from nbtext.metrics.evaluation import proper_scores
 from nbtext.metrics.intervals import wilson_interval
-from nbtext.metrics.outcomes import Judged, joined, judged
+from nbtext.metrics.outcomes import Judged, join_judged, judge_documents
 from nbtext.metrics.reliability import reliability
 from nbtext.model.scoring import ScoredBlock
 
@@ -313,10 +313,10 @@ class _Uncalibrated:
         n_classes = posterior.shape[1]
         posterior = np.where(np.isnan(posterior), -np.log(n_classes), posterior)  # as in nbtext.evaluation.judging
         truth = np.array([self._number.get(document.label or "", n_classes) for document in block.documents], np.int64)
-        self._parts.append(judged(truth, posterior.argmax(axis=1), posterior))
+        self._parts.append(judge_documents(truth, posterior.argmax(axis=1), posterior))
 
     def judged(self) -> Judged:
-        return joined(self._parts)
+        return join_judged(self._parts)
 
 
 class _SurestMistakes:

@@ -20,7 +20,7 @@ from nbtext.decision import minimum_error
 from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import stratified_folds, train_and_score
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
-from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
+from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -286,7 +286,7 @@ def _figures(subsets: Subsets, parameters: Mapping[str, Any], training: Mask, te
     _, blocks = train_and_score(subsets, {**parameters, "calibration": "none"}, training, test)
     answers = [minimum_error(block.log_posterior) for block in blocks]
     truth = subsets.documents.classes[test]
-    table = outcomes(Cells(truth, np.concatenate(answers), np.ones(truth.size, np.int64)), subsets.statistics.n_classes)
+    table = outcomes(ConfusionCells(truth, np.concatenate(answers), np.ones(truth.size, np.int64)), subsets.statistics.n_classes)
     return float(accuracy(table)), float(macro(f1(table), table))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.attributes import Attributes, parted
-from nbtext.counts.categories import category, shown
+from nbtext.counts.categories import category_term, displayed_term
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.ngrams import with_ngrams
@@ -160,9 +160,9 @@ class WordLocator:
         """The character n-grams of words, if the model has them: for each its word, the term and 1."""
         if self._sizes is None:
             return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-        from nbtext.text.ngrams import char_ngrams, sizes_of
+        from nbtext.text.ngrams import char_ngrams, ngram_sizes
 
-        rows = [char_ngrams(word, sizes_of(self._sizes)) for word in words]
+        rows = [char_ngrams(word, ngram_sizes(self._sizes)) for word in words]
         terms = np.array(self._vocabulary.find([gram for row in rows for gram in row]), np.int64)
         return np.repeat(owners, [len(row) for row in rows]), terms, np.ones(terms.size)
 
@@ -407,18 +407,18 @@ class Tokens:
             elif not value:
                 yield Token("category", None, None, value, "", None, None, MISSING)
             else:
-                term = category(name, value)
+                term = category_term(name, value)
                 term_id, dropped = next(self._numbered([term]))  # no distribution of texts has selected it; its own has
-                yield Token("category", None, None, value, "", shown(term), term_id, None if term_id is not None else dropped)
+                yield Token("category", None, None, value, "", displayed_term(term), term_id, None if term_id is not None else dropped)
 
 
 def _pieces(span: str | None) -> Callable[[str], list[str]]:
     """From a word to its character n-grams, none if there are to be none."""
     if span is None:
         return lambda _: []
-    from nbtext.text.ngrams import char_ngrams, sizes_of
+    from nbtext.text.ngrams import char_ngrams, ngram_sizes
 
-    sizes = sizes_of(span)
+    sizes = ngram_sizes(span)
     return lambda word: char_ngrams(word, sizes)
 
 

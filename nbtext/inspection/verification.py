@@ -13,7 +13,7 @@ import numpy as np
 from nbtext.classifiers.base import TermProbabilities
 from nbtext.counts.categories import FORMS, is_category_of
 from nbtext.counts.documents import MOST_TERMS
-from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.errors import ModelError, UsageError, quantity
 from nbtext.text.hashing import pair, unpair
 
@@ -187,8 +187,8 @@ def _have_opposites(
 
 
 def _parts(probabilities: TermProbabilities, model: TextClassifier) -> Iterator[Whole]:
-    """The selected terms, as many at a time as fit in `CELLS_AT_ONCE`."""
-    selected, step = np.flatnonzero(probabilities.selected), max(CELLS_AT_ONCE // model.statistics.n_classes, 1)
+    """The selected terms, as many at a time as fit in `TERM_WEIGHTS_AT_ONCE`."""
+    selected, step = np.flatnonzero(probabilities.selected), max(TERM_WEIGHTS_AT_ONCE // model.statistics.n_classes, 1)
     return (selected[begin : begin + step] for begin in range(0, selected.size, step))
 
 

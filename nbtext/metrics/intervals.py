@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.metrics.outcomes import Cells, Judged
+    from nbtext.metrics.outcomes import ConfusionCells, Judged
 
 NORMAL_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
@@ -69,7 +69,7 @@ def percentile_interval(replicates: NDArray[np.float64], figure: float) -> Inter
     return min(float(low), figure), max(float(high), figure)
 
 
-def replicated_rates(cells: Cells, costs: NDArray[np.float64] | None, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
+def replicated_rates(cells: ConfusionCells, costs: NDArray[np.float64] | None, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
     """Replicates of the figures of the confusion table, each of shape (n_replicates,); also ``mean_cost``, given what each cell costs.
 
     Drawing n documents with replacement draws the counts of the cells from a multinomial distribution.

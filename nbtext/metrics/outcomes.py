@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.decision import NO_ANSWER
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,17 +23,13 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64] | NDArray[np.float64]
 
 
-NONE_GIVEN = -1
-"""In place of an answer: there is none (any negative number counts as this)."""
-
-
 class Judged(NamedTuple):
     """Documents with their true class and what was made of them; all of shape (n_docs,)."""
 
     truth: NDArray[np.int32]
     """Number of the true class; n_classes and more for labels that the classifier does not know."""
     answer: NDArray[np.int32]
-    """Number of the class answered, `NONE_GIVEN` where there is no answer."""
+    """Number of the class answered, `NO_ANSWER` where there is no answer."""
     rank: NDArray[np.int32]
     """How many classes stand before the true one; n_classes if that is unknown."""
     log_loss: NDArray[np.float64]
@@ -50,12 +48,12 @@ class Judged(NamedTuple):
         return Judged(truth[rows], answer[rows], rank[rows], log_loss[rows], brier[rows], confidence[rows])
 
 
-def judged(truth: NDArray[np.int64], answers: NDArray[np.int64], log_posterior: NDArray[np.float64]) -> Judged:
+def judge_documents(truth: NDArray[np.int64], answers: NDArray[np.int64], log_posterior: NDArray[np.float64]) -> Judged:
     """Judge documents by the number of their true class, their answer, and log p(C_k | d), shape (n_docs, n_classes), in nats."""
     of_truth = log_posterior_of(truth, log_posterior)
     return Judged(
         truth.astype(np.int32),
-        np.maximum(answers, NONE_GIVEN).astype(np.int32),
+        np.maximum(answers, NO_ANSWER).astype(np.int32),
         rank_of_truth(truth, log_posterior).astype(np.int32),
         -of_truth,
         brier_score(of_truth, log_posterior),
@@ -63,7 +61,7 @@ def judged(truth: NDArray[np.int64], answers: NDArray[np.int64], log_posterior: 
     )
 
 
-def joined(parts: Sequence[Judged]) -> Judged:
+def join_judged(parts: Sequence[Judged]) -> Judged:
     """All documents in one, in order."""
     if not parts:
         none, no_figures = np.empty(0, np.int32), np.empty(0)
@@ -95,7 +93,7 @@ def rank_of_truth(truth: NDArray[np.int64], log_posterior: NDArray[np.float64]) 
     return np.where(truth < n_classes, rank, n_classes)
 
 
-class Cells(NamedTuple):
+class ConfusionCells(NamedTuple):
     """The cells of the confusion table that occurred, by true class, then answer; all of shape (n_cells,)."""
 
     truth: NDArray[np.int64]
@@ -114,13 +112,13 @@ class Outcomes(NamedTuple):
     """Documents that got it as the answer."""
 
 
-def cells_of(judged: Judged) -> Cells:
+def confusion_cells(judged: Judged) -> ConfusionCells:
     """Count documents by true class and answer."""
     keys, documents = np.unique((judged.truth.astype(np.int64) << 32) + judged.answer + 1, return_counts=True)
-    return Cells(keys >> 32, (keys & 0xFFFFFFFF) - 1, documents.astype(np.int64))
+    return ConfusionCells(keys >> 32, (keys & 0xFFFFFFFF) - 1, documents.astype(np.int64))
 
 
-def outcomes(cells: Cells, n_labels: int, documents: Counts | None = None) -> Outcomes:
+def outcomes(cells: ConfusionCells, n_labels: int, documents: Counts | None = None) -> Outcomes:
     """The margins; ``documents``, shape (…, n_cells), stand in the cells instead of those counted."""
     counts = cells.documents if documents is None else documents
     right = np.flatnonzero(cells.truth == cells.answer)

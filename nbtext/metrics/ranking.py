@@ -16,7 +16,7 @@ SCORES_KEPT = 1 << 25
 """Most scores, documents times classes, that are kept: 256 MiB."""
 
 
-ROUNDING = 1 << 13
+RANK_ROUNDING = 1 << 13
 """How far apart rounding may bring the log odds of documents whose scores are equal, in units in the last place of a document's largest |log p|.
 
 Rounding happens in units of the score, which is a sum over all terms, and larger by a factor of up to hundreds than the differences between
@@ -78,11 +78,11 @@ def _unit(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
 def tied_ranks(log_probability: NDArray[np.float64], units: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return ranks from 0 up that rise with log p of a class; documents whose log p differs by rounding share one. All of shape (n_docs,).
 
-    A neighbour is tied if its log odds are within `ROUNDING` of the ``units``; an error e of log odds is one of (1 − p)·e in log p.
+    A neighbour is tied if its log odds are within `RANK_ROUNDING` of the ``units``; an error e of log odds is one of (1 − p)·e in log p.
     """
     order = np.argsort(log_probability, kind="stable")
     ascending = log_probability[order]
-    tolerance = -np.expm1(ascending) * ROUNDING * units[order]
+    tolerance = -np.expm1(ascending) * RANK_ROUNDING * units[order]
     with np.errstate(invalid="ignore"):  # from −∞ to −∞ is no step
         steps = np.diff(ascending) > np.maximum(tolerance[1:], tolerance[:-1])
     ranks = np.zeros(order.size, np.int64)

@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.attributes import KINDS
-from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, Recounted, documents_under, taken_away, without
+from nbtext.counts.corpus_counts import (
+    CorpusCounts,
+    NeverLearntError,
+    Recounted,
+    forget_documents,
+    relabelled_documents,
+    subtract_documents,
+)
 from nbtext.counts.counting import check_label
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
@@ -163,7 +170,7 @@ class Batch(NamedTuple):
 
     def under(self, rows: Rows, labels: Sequence[str]) -> Recounted:
         """Some documents, each under the label given for it, and their statistics."""
-        return documents_under(self.statistics, self.documents.rows(rows), labels)
+        return relabelled_documents(self.statistics, self.documents.rows(rows), labels)
 
     def last_of_each(self) -> Rows:
         """The rows of different documents, ascending, each where it stands last: the later label holds."""
@@ -213,7 +220,7 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Learnt:
     changed = rows[moved | new]
     if moved.any():
         with _rows_of_batch(rows[moved]):
-            counts = taken_away(counts, *batch.under(rows[moved], [ledger.labels[number] for number in before[moved].tolist()]))
+            counts = subtract_documents(counts, *batch.under(rows[moved], [ledger.labels[number] for number in before[moved].tolist()]))
     if changed.size:
         added = batch.under(changed, batch.labels(changed))
         counts = counts + CorpusCounts(added.statistics, DocumentSample.of(added.documents, counts.sample.size))
@@ -259,7 +266,7 @@ def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgot
         raise problem
     if rows.size:
         with _rows_of_batch(rows):
-            counts = without(counts, *batch.under(rows, batch.labels(rows)))
+            counts = forget_documents(counts, *batch.under(rows, batch.labels(rows)))
     return Forgotten(counts, ledger.changed(batch.fingerprints[rows], [None] * rows.size), rows.size, before.size - rows.size)
 
 

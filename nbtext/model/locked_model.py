@@ -22,13 +22,13 @@ from nbtext.classifiers.registry import CLASSIFIERS, classifier_class
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.store import check_replaceable
-from nbtext.store.atomic import SUFFIX as BACKUP
-from nbtext.store.atomic import as_given, keep_backup
+from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
+from nbtext.store.atomic import displayed_path, keep_backup
+from nbtext.store.ledger import LEDGER_SUFFIX as LEDGER
 from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger, write_ledger
-from nbtext.store.ledger import SUFFIX as LEDGER
-from nbtext.store.lock import SUFFIX as LOCK
+from nbtext.store.lock import LOCK_SUFFIX as LOCK
 from nbtext.store.lock import locked
-from nbtext.store.model_file import digest_in, import_joblib, model_content, model_digest, write_model_content
+from nbtext.store.model_file import embedded_digest, import_joblib, model_digest, read_model_bytes, write_model_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,7 +66,7 @@ class HeldModel:
 
     def replace_content(self, content: bytes, ledger: Ledger | None = None) -> None:
         """As `replace`, by the bytes of a model file."""
-        write_model_content(self.path, content, self._before(ledger))
+        write_model_bytes(self.path, content, self._before(ledger))
 
     def _before(self, ledger: Ledger | None) -> Callable[[Path, bytes], None]:
         """What is to be done just before the model file is replaced."""
@@ -138,15 +138,15 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
     check_replaceable(path)
     _require_apart(new, path, backup=backup)
     description = TextClassifier.load(new).describe()
-    content = model_content(new)
+    content = read_model_bytes(new)
     check_replaceable(new)
     import_what_changing_needs()
     with ExitStack() as locks:
         for place in sorted((new, path), key=os.path.realpath):  # everybody in one order, so that two do not wait for each other
             locks.enter_context(locked(place, lock_timeout))
-        if model_digest(new) != digest_in(content):
+        if model_digest(new) != embedded_digest(content):
             raise ModelError("was replaced while it was read", where=new, hint="run it again")
-        _put(content, _ledger_of(new, path, digest_in(content)), HeldModel(path, backup=backup))
+        _put(content, _ledger_of(new, path, embedded_digest(content)), HeldModel(path, backup=backup))
         _remove(new, path)
     return description
 
@@ -172,7 +172,7 @@ def _ledger_of(new: str, path: str, digest: bytes) -> Ledger | None:
     except ModelError:
         raise UsageError(
             f"has no ledger of documents learnt once, but {path} has one",
-            where=new, hint=f"train it with nbtext train --once, or remove {as_given(path)}{LEDGER}",
+            where=new, hint=f"train it with nbtext train --once, or remove {displayed_path(path)}{LEDGER}",
         ) from None  # fmt: skip
 
 

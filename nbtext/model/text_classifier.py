@@ -27,10 +27,10 @@ from nbtext import __version__
 from nbtext.attributes import KINDS, Attributes
 from nbtext.classifiers.base import LinearClassifier, class_prior
 from nbtext.counts.categories import is_category_of
-from nbtext.counts.corpus_counts import CorpusCounts, settled, without
+from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vocabulary
 from nbtext.counts.counting import DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
-from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import DocumentError, ModelError, UsageError, quantity
 from nbtext.model.state import State, from_plain, to_plain
@@ -298,7 +298,7 @@ class TextClassifier(ForScikitLearn):
         """Take texts away; the statistics are as if they had never been learnt. Raises `UsageError` if one was not, and takes none away."""
         require_additive(self.parameters)
         labelled = labelled_texts(texts, labels, self._attributes)
-        return self.learn(without(self.counts, *count_documents(labelled, self.parameters, self.stop_list, self.reading)))
+        return self.learn(forget_documents(self.counts, *count_documents(labelled, self.parameters, self.stop_list, self.reading)))
 
     def learn(self, counts: CorpusCounts, **changes: object) -> TextClassifier:
         """Make of other counts, or with parameters changed that do not count otherwise, what training makes of them.
@@ -398,7 +398,7 @@ class TextClassifier(ForScikitLearn):
     @property
     def documents_at_once(self) -> int:
         """As many documents as may be scored together: with a hundred thousand classes few."""
-        return max(min(BLOCK_DOCUMENTS, CELLS_AT_ONCE // self.statistics.n_classes), 1)
+        return max(min(BLOCK_DOCUMENTS, TERM_WEIGHTS_AT_ONCE // self.statistics.n_classes), 1)
 
     @property
     def classes_(self) -> list[str]:
@@ -472,7 +472,7 @@ class TextClassifier(ForScikitLearn):
 
     def _estimate(self, counts: CorpusCounts, parameters: dict[str, Any], documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave it as it was."""
-        counts = settled(counts, parameters["max_terms"])
+        counts = limit_vocabulary(counts, parameters["max_terms"])
         class_prior(parameters["class_prior"], counts.statistics)  # raises now what it would raise at the first question
         self._replace(parameters, counts, learn(counts, looked_up(parameters, self.stop_list, self.reading), documents))
         self.written_by = versions(parameters)

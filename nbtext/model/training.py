@@ -18,14 +18,14 @@ from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
 from nbtext.classifiers.base import Training, class_prior
 from nbtext.classifiers.registry import classifier_class
 from nbtext.corpus.lines import read_named_numbers
-from nbtext.counts.categories import are_in, is_category
+from nbtext.counts.categories import has_categories, is_category
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
 from nbtext.settings import ALL_OTHERS
 from nbtext.text.analyzer import UNKNOWN, Analyzer
-from nbtext.text.ngrams import ANYTHING
+from nbtext.text.ngrams import WILDCARD
 from nbtext.text.stemming import stemmer
 from nbtext.text.words import words
 from nbtext.typicality import Profile, Typicality
@@ -122,7 +122,7 @@ def _terms(named: list[str], parameters: Mapping[str, Any], stop_list: Sequence[
 
 def _checked(word: str, term: Term, parameters: Mapping[str, Any]) -> Term:
     """The term of a word; raises `UsageError` if no document could hold it."""
-    if ANYTHING in word:
+    if WILDCARD in word:
         if parameters["char_ngrams"] is None:
             raise UsageError(f"--smoothing names {word!r}, and no term has an asterisk", hint="only * alone stands for all other terms")
         return (word,)
@@ -202,7 +202,7 @@ def _with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
 
 def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) -> Learnt:
     from nbtext.metrics.evaluation import proper_scores
-    from nbtext.metrics.outcomes import judged
+    from nbtext.metrics.outcomes import judge_documents
 
     usable = np.isfinite(unseen.scores[np.arange(len(unseen.classes)), unseen.classes])  # not where the class went with its only document
     if not usable.any():
@@ -211,7 +211,7 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
 
     def figures(calibration: Calibration, scores: NDArray[np.float64]) -> dict[str, float]:
         posterior = calibration.log_posterior(scores, lengths)
-        found = proper_scores(judged(truth, posterior.argmax(axis=1), posterior))
+        found = proper_scores(judge_documents(truth, posterior.argmax(axis=1), posterior))
         return {figure: float(f"{value:.6g}") for figure, value in found.items()}
 
     calibrated = []
@@ -326,7 +326,7 @@ def class_for(statistics: ClassStatistics, parameters: Mapping[str, Any]) -> typ
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> NDArray[np.bool_]:
     here, n_terms = np.diff(statistics.term_offsets) > 0, statistics.n_terms  # in a part of a corpus some terms may have no cells
-    if are_in(statistics.vocabulary):
+    if has_categories(statistics.vocabulary):
         categories = is_category(statistics.vocabulary)
         here &= ~categories
         n_terms -= int(np.count_nonzero(categories))

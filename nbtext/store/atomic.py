@@ -37,7 +37,7 @@ _SUFFIX = ".tmp"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
 
 
-Made = TypeVar("Made")
+Created = TypeVar("Created")
 
 
 def check_replaceable(path: str, *, follow: bool = True) -> Path:
@@ -70,13 +70,13 @@ def _is_kept_by_sticky_bit(file: os.stat_result, folder: os.stat_result) -> bool
     return bool(folder.st_mode & stat.S_ISVTX) and os.geteuid() not in {0, file.st_uid, folder.st_uid}
 
 
-def as_given(path: str) -> str:
+def displayed_path(path: str) -> str:
     """Where a file lies, for people: the path itself, or what it leads to if it is a symbolic link."""
     return os.path.realpath(path) if Path(path).is_symlink() else path
 
 
 def _folder(path: str) -> str:
-    return str(Path(as_given(path)).parent)
+    return str(Path(displayed_path(path)).parent)
 
 
 def replace_file(
@@ -143,7 +143,7 @@ def _remove_unless_locked(path: Path) -> None:
         os.close(descriptor)
 
 
-def made_beside(target: Path, make: Callable[[str], Made]) -> tuple[Made, Path]:
+def create_beside(target: Path, make: Callable[[str], Created]) -> tuple[Created, Path]:
     """Return what ``make`` makes beside ``target``, and where: at a path that nobody can foresee, until one is free.
 
     `remove_abandoned` finds it. ``make`` raises `FileExistsError` for a path that is not free.
@@ -163,7 +163,7 @@ def _locked_temporary(target: Path) -> tuple[int, Path]:
     """Return a descriptor of a new empty file beside ``target``, which holds the lock on it until it is closed, and its path."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
-        descriptor, temporary = made_beside(target, lambda path: os.open(path, flags, 0o600))
+        descriptor, temporary = create_beside(target, lambda path: os.open(path, flags, 0o600))
         try:
             with contextlib.suppress(OSError):  # no locks on this file system: then nobody takes it for abandoned either
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -206,7 +206,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-SUFFIX = ".1"
+BACKUP_SUFFIX = ".1"
 
 
 def keep_backup(target: Path) -> None:
@@ -214,10 +214,10 @@ def keep_backup(target: Path) -> None:
 
     It is the file itself under a second name, or a copy where the file system has no second names. Raises `PathError` if it cannot be kept.
     """
-    kept = target.with_name(target.name + SUFFIX)
+    kept = target.with_name(target.name + BACKUP_SUFFIX)
     try:
         try:
-            _, second = made_beside(target, lambda path: os.link(target, path, follow_symlinks=False))
+            _, second = create_beside(target, lambda path: os.link(target, path, follow_symlinks=False))
         except FileNotFoundError:
             return
         except OSError:

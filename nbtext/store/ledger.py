@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SUFFIX = ".ledger"
+LEDGER_SUFFIX = ".ledger"
 FINGERPRINT_BYTES = 16
 FINGERPRINT = np.dtype(f"S{FINGERPRINT_BYTES}")
 NO_MODEL = bytes(32)
-FORMAT = 1
-MAGIC = b"nbledger"
+LEDGER_FORMAT = 1
+LEDGER_MAGIC = b"nbledger"
 
 ABSENT = -1
 """The label of a document that a ledger does not hold."""
@@ -131,7 +131,7 @@ def fingerprint(text: bytes) -> bytes:
 
 def ledger_path(model_path: str) -> str:
     """Where the ledger of a model is, beside the file itself where that is a symbolic link."""
-    return os.path.realpath(model_path) + SUFFIX
+    return os.path.realpath(model_path) + LEDGER_SUFFIX
 
 
 def write_ledger(model_path: str, before: tuple[bytes, Ledger], after: tuple[bytes, Ledger]) -> None:
@@ -153,7 +153,7 @@ def write_ledger(model_path: str, before: tuple[bytes, Ledger], after: tuple[byt
         fingerprints.tobytes(),
         np.where(numbers == ABSENT, _GONE, numbers).astype("<u4").tobytes(),
     ))  # fmt: skip
-    fields = (MAGIC, FORMAT, len(text), len(old), fingerprints.size, old_model, new_model)
+    fields = (LEDGER_MAGIC, LEDGER_FORMAT, len(text), len(old), fingerprints.size, old_model, new_model)
     head = _FIELDS.pack(*fields, b"")[: _DIGEST.start]
     content = head, hashlib.sha256(head + body).digest(), body
     replace_file(ledger_path(model_path), lambda file: file.writelines(content), beside=Path(os.path.realpath(model_path)))
@@ -187,11 +187,11 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def _parsed(content: bytes, model: bytes) -> Ledger:
-    if content[: len(MAGIC)] != MAGIC or len(content) < _FIELDS.size:
+    if content[: len(LEDGER_MAGIC)] != LEDGER_MAGIC or len(content) < _FIELDS.size:
         raise _damaged("it does not begin like one")
     _, version, label_bytes, entries, changes, before, after, digest = _FIELDS.unpack_from(content)
-    if version > FORMAT:
-        raise ModelError(f"made by a newer nbtext (format {version}, this one reads {FORMAT})", hint="upgrade nbtext")
+    if version > LEDGER_FORMAT:
+        raise ModelError(f"made by a newer nbtext (format {version}, this one reads {LEDGER_FORMAT})", hint="upgrade nbtext")
     if len(content) != _FIELDS.size + label_bytes + (entries + changes) * (FINGERPRINT_BYTES + 4):
         raise _damaged("it has not the length that its header says")
     if hashlib.sha256(content[: _DIGEST.start] + content[_DIGEST.stop :]).digest() != digest:

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.errors import LockedError, NbtextError, PathError, reason
-from nbtext.store.atomic import as_given
+from nbtext.store.atomic import displayed_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SUFFIX = ".lock"
+LOCK_SUFFIX = ".lock"
 
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.005, 0.1
 """Seconds between two attempts: at first few, for most holders are quick."""
@@ -33,11 +33,11 @@ def locked(path: str, timeout: float) -> Iterator[None]:
 
     Raises `LockedError` if another process holds it all the time, `PathError` if there can be no lock file.
     """
-    place = os.path.realpath(path) + SUFFIX
+    place = os.path.realpath(path) + LOCK_SUFFIX
     try:
         descriptor = _acquired(place, time.monotonic() + timeout, timeout)
     except NbtextError as problem:
-        problem.where = as_given(path) + SUFFIX
+        problem.where = displayed_path(path) + LOCK_SUFFIX
         raise
     try:
         yield

@@ -148,7 +148,7 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         raise
 
 
-def model_content(path: str) -> bytes:
+def read_model_bytes(path: str) -> bytes:
     """The bytes of a whole, undamaged model file; raises as `read_model_file` does."""
     try:
         content = _read(path)
@@ -159,14 +159,14 @@ def model_content(path: str) -> bytes:
     return content
 
 
-def digest_in(content: bytes) -> bytes:
+def embedded_digest(content: bytes) -> bytes:
     """The digest that the bytes of a model file give of themselves."""
     return content[_DIGEST]
 
 
-def write_model_content(path: str, content: bytes, before: Callable[[Path, bytes], None]) -> None:
+def write_model_bytes(path: str, content: bytes, before: Callable[[Path, bytes], None]) -> None:
     """Write the bytes of a model file as they are, atomically; ``before`` as in `write_model_file`. Raises `PathError` if it cannot be written."""
-    replace_file(path, lambda file: file.writelines((content,)), lambda target: before(target, digest_in(content)))
+    replace_file(path, lambda file: file.writelines((content,)), lambda target: before(target, embedded_digest(content)))
 
 
 def model_digest(path: str) -> bytes | None:

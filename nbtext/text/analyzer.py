@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.ragged import GrowingRows, flat_indices
 from nbtext.text.hashing import group
-from nbtext.text.surfaces import TOO_LONG, SurfaceTable, find_surfaces
+from nbtext.text.surfaces import LONG_FORM, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, words
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Analyzer:
         self._term_ids = term_ids
         self._table = SurfaceTable()
         self._meaning = np.full(1 << 16, _NEW, np.int32)
-        self._meaning[TOO_LONG] = _DROPPED  # each of these is analysed where it stands
+        self._meaning[LONG_FORM] = _DROPPED  # each of these is analysed where it stands
         self._several = GrowingRows()
 
     def sequence(self, texts: Sequence[bytes]) -> TermSequence:
@@ -70,7 +70,7 @@ class Analyzer:
             self._meaning[new_forms.take(first)] = self._analyse(surfaces, new.take(first))
             meaning[new] = self._meaning.take(new_forms)
         remembered = len(self._several)
-        too_long = np.flatnonzero(forms == TOO_LONG)
+        too_long = np.flatnonzero(forms == LONG_FORM)
         if too_long.size:
             meaning[too_long] = self._analyse(surfaces, too_long)
         sequence = self._without_dropped(surfaces.documents, meaning)
@@ -125,7 +125,7 @@ class Analyzer:
             self._meaning = grown
 
 
-Item = TypeVar("Item")
+BlockItem = TypeVar("BlockItem")
 
 
 BLOCK_BYTES = 1 << 20
@@ -134,9 +134,9 @@ BLOCK_BYTES = 1 << 20
 BLOCK_DOCUMENTS = 1 << 14
 
 
-def blocks(items: Iterable[Item], size: Callable[[Item], int], at_once: int = BLOCK_DOCUMENTS) -> Iterator[list[Item]]:
+def blocks(items: Iterable[BlockItem], size: Callable[[BlockItem], int], at_once: int = BLOCK_DOCUMENTS) -> Iterator[list[BlockItem]]:
     """Consecutive items, as few as reach `BLOCK_BYTES` by ``size`` or ``at_once`` in number; never an empty block."""
-    block: list[Item] = []
+    block: list[BlockItem] = []
     total = 0
     for item in items:
         block.append(item)
@@ -152,7 +152,7 @@ PIECE_BYTES = 1 << 21
 """About the size of a piece: twice a block of documents, so that usual blocks stay whole."""
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """Consecutive documents, or a part of one."""
 
     first: int
@@ -162,7 +162,7 @@ class Piece(NamedTuple):
     """Whether the next piece has more of the same document."""
 
 
-def pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[Piece]:
+def text_pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[TextPiece]:
     """Yield documents in order, in one piece at least, those longer than `PIECE_BYTES` cut in front of separators; a piece is longer where it has none.
 
     ``separator`` matches one byte that is never part of a token.
@@ -172,13 +172,13 @@ def pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[Pie
         if len(text) <= PIECE_BYTES:
             continue
         if first < number:
-            yield Piece(first, texts[first:number])
+            yield TextPiece(first, texts[first:number])
         begin = 0
         while begin < len(text):
             cut = separator.search(text, begin + PIECE_BYTES)
             end = cut.start() if cut else len(text)
-            yield Piece(number, [text[begin:end]], end < len(text))
+            yield TextPiece(number, [text[begin:end]], end < len(text))
             begin = end
         first = number + 1
     if first < len(texts) or not texts:
-        yield Piece(first, texts[first:])
+        yield TextPiece(first, texts[first:])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-EMPTY = np.uint64(0)
+EMPTY_KEY = np.uint64(0)
 """The one key that cannot be stored: it stands at id 0, which marks a free slot."""
 
 
@@ -57,7 +57,7 @@ class KeyTable:
         return self._stored[1 : self._size + 1]
 
     def intern(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """The id of each key, new keys included; shape (n,). No key may be `EMPTY`."""
+        """The id of each key, new keys included; shape (n,). No key may be `EMPTY_KEY`."""
         ids = self.find(keys)
         unknown = np.flatnonzero(ids == 0)
         if unknown.size:

@@ -51,7 +51,7 @@ def with_ngrams(sequence: TermSequence, order: int, pair_ids: PairIds, begins: i
     return TermSequence(np.repeat(documents[:begins], order)[present], interleaved[present])
 
 
-ANYTHING = "*"
+WILDCARD = "*"
 """Stands where a word may go on. One at least is in every character n-gram."""
 
 
@@ -67,17 +67,17 @@ def char_ngrams(word: str, sizes: range) -> list[str]:
         if n > length + 1:
             break
         if n > 1:
-            found.append(word[: n - 1] + ANYTHING)
-        found += [f"{ANYTHING}{word[begin : begin + n]}{ANYTHING}" for begin in range(length - n + 1)]
+            found.append(word[: n - 1] + WILDCARD)
+        found += [f"{WILDCARD}{word[begin : begin + n]}{WILDCARD}" for begin in range(length - n + 1)]
         if n > 1:
-            found.append(ANYTHING + word[length - n + 1 :])
+            found.append(WILDCARD + word[length - n + 1 :])
     return found
 
 
-def sizes_of(span: str) -> range:
+def ngram_sizes(span: str) -> range:
     """The sizes that a canonical ``N`` or ``N-M`` means.
 
-    >>> sizes_of("3-5"), sizes_of("4")
+    >>> ngram_sizes("3-5"), ngram_sizes("4")
     (range(3, 6), range(4, 5))
     """
     low, _, high = span.partition("-")

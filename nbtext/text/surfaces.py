@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-WORD = 8
+WORD_BYTES = 8
 """Bytes compared at a time: one 64-bit load."""
 
 MAX_INTERNED = 32
 """Forms longer than this many bytes are too rare to repeat (or are sentences of a script without spaces): they get no id."""
 
-TOO_LONG = 0
+LONG_FORM = 0
 """The id that all forms longer than `MAX_INTERNED` share."""
 
 _SEPARATOR = 0
@@ -35,8 +35,8 @@ _FOLD = bytes(
 )
 SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]")
 """One byte that is no part of a surface form."""
-_PADDING = bytes(MAX_INTERNED + 2 * WORD)
-_KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], np.uint64)
+_PADDING = bytes(MAX_INTERNED + 2 * WORD_BYTES)
+_KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD_BYTES + 1)], np.uint64)
 
 
 class Surfaces(NamedTuple):
@@ -80,20 +80,20 @@ class SurfaceTable:
         return 2 * max(len(self._words), len(self._chains)) + 2
 
     def intern(self, surfaces: Surfaces) -> NDArray[np.int32]:
-        """The id of each form, shape (n_forms,): even for a form of one word, odd for a chain; `TOO_LONG` beyond the limit."""
+        """The id of each form, shape (n_forms,): even for a form of one word, odd for a chain; `LONG_FORM` beyond the limit."""
         text, starts, lengths, _ = surfaces
         ids = 2 * self._words.intern(_words(text, starts, lengths))
-        long = np.flatnonzero(lengths > WORD)
-        done = WORD
+        long = np.flatnonzero(lengths > WORD_BYTES)
+        done = WORD_BYTES
         while long.size:
             if done == MAX_INTERNED:
-                ids[long] = TOO_LONG
+                ids[long] = LONG_FORM
                 break
             rest = lengths.take(long) - done
             words = self._words.intern(_words(text, starts.take(long) + done, rest))
             ids[long] = 2 * self._chains.intern(pair(ids.take(long), words)) + 1
-            done += WORD
-            long = long.compress(rest > WORD)
+            done += WORD_BYTES
+            long = long.compress(rest > WORD_BYTES)
         return ids
 
 
@@ -102,7 +102,7 @@ def _words(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -
 
     Two aligned words are shifted into one: of an array that is not aligned, `take` would copy the whole.
     """
-    aligned = np.frombuffer(text, "<u8", len(text) // WORD)
+    aligned = np.frombuffer(text, "<u8", len(text) // WORD_BYTES)
     place, bits = starts >> 3, ((starts & 7) << 3).view(np.uint64)
     words: NDArray[np.uint64] = aligned.take(place) >> bits
     words |= aligned[1:].take(place) << (np.uint64(64) - bits)  # a shift by 64 gives 0
