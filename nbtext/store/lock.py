@@ -1,8 +1,7 @@
-"""One writer at a time: a lock (flock) on a file beside the one that is to be written.
+"""One writer at a time: a lock (flock) on a file beside the one to be written, which is itself replaced and so cannot carry the lock.
 
-The lock cannot be on the file itself, which is replaced by another. The kernel frees it when its holder ends, however it ends. Readers take
-none. The lock file is removed at the end by its holder alone, while it holds it; so whoever gets the lock looks whether the file that it
-has locked is still the one of that name, and else begins anew.
+The kernel frees the lock when its holder ends, however it ends. Readers take no lock. Only the holder removes the lock file, before it releases
+the lock; so whoever gets the lock checks that the locked file is still the one of that name, and else starts again.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ if TYPE_CHECKING:
 LOCK_SUFFIX = ".lock"
 
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.005, 0.1
-"""Seconds between two attempts: at first few, for most holders are quick."""
+"""Seconds between two attempts; short at first, since most holders are quick."""
 
 
 @contextlib.contextmanager
 def locked(path: str, timeout: float) -> Iterator[None]:
-    """Hold the lock of a file (symbolic links followed) that may or may not exist; wait for at most ``timeout`` seconds.
+    """Hold the lock of a file (symbolic links followed), which need not exist; wait for at most ``timeout`` seconds.
 
-    Raises `LockedError` if another process holds it all the time, `PathError` if there can be no lock file.
+    Raises `LockedError` if another process holds it all that time, `PathError` if a lock file cannot be made.
     """
     place = os.path.realpath(path) + LOCK_SUFFIX
     try:
@@ -44,12 +43,12 @@ def locked(path: str, timeout: float) -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):
             Path(place).unlink()
-        with contextlib.suppress(OSError):  # what was to be written is written
+        with contextlib.suppress(OSError):  # the work is done
             os.close(descriptor)
 
 
 def _acquired(place: str, deadline: float, timeout: float) -> int:
-    """A descriptor of the file at ``place`` with the lock on it."""
+    """Return a descriptor of the file at ``place`` that holds the lock on it."""
     wait = _SHORTEST_WAIT
     while True:
         descriptor, is_new = _opened(place)
@@ -71,9 +70,9 @@ def _acquired(place: str, deadline: float, timeout: float) -> int:
 
 
 def _opened(place: str) -> tuple[int, bool]:
-    """Return a descriptor of the lock file, and whether it was made for that."""
+    """Return a descriptor of the lock file, and whether the file is new."""
     try:
-        descriptor, is_new = _made_or_found(place)
+        descriptor, is_new = _create_or_open(place)
     except OSError as problem:
         raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="remove it if no other process is running") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -82,15 +81,15 @@ def _opened(place: str) -> tuple[int, bool]:
     return descriptor, is_new
 
 
-def _made_or_found(place: str) -> tuple[int, bool]:
+def _create_or_open(place: str) -> tuple[int, bool]:
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
     while True:
         with contextlib.suppress(FileExistsError):
             return os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
-        with contextlib.suppress(FileNotFoundError):  # its holder has removed it since
+        with contextlib.suppress(FileNotFoundError):  # its holder has just removed it
             try:
                 return os.open(place, os.O_RDWR | flags), False
-            except PermissionError:  # somebody else's: reading is enough for a lock
+            except PermissionError:  # another user's file: reading is enough for a lock
                 return os.open(place, os.O_RDONLY | flags), False
 
 
@@ -100,7 +99,7 @@ def _is_locked(descriptor: int, place: str, *, is_new: bool) -> bool:
     except BlockingIOError:
         return False
     except OSError as problem:
-        if is_new:  # where there are no locks nobody will hold it, and remove it in the end
+        if is_new:  # without locks nobody would remove it
             with contextlib.suppress(OSError):
                 Path(place).unlink()
         raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="keep the model on a file system that has locks") from None
