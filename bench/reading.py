@@ -17,7 +17,7 @@ from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.counts.counting import count_corpus
 from nbtext.settings import READING, TRAINING, checked
-from nbtext.text.stop_words import stop_words
+from nbtext.text.words import stop_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -1,6 +1,6 @@
 """A corpus as counts: restricted, under other labels, and taken away, against counting the documents that are meant.
 
-Also tests `counts/counting.py`, `counts/categories.py`, `counts/corpus_counts.py`, `counts/corpus_counts.py` and `counts/corpus_counts.py`.
+Also tests `counts/counting.py` and `counts/vocabulary.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.attributes import Attributes
-from nbtext.counts.categories import category_term, displayed_term, has_categories, is_category, is_category_of
 from nbtext.counts.corpus_counts import (
     NeverLearntError,
     first_impossible,
@@ -26,7 +25,7 @@ from nbtext.counts.corpus_counts import (
     with_ngram_parts,
 )
 from nbtext.counts.counting import AttributedTexts, FeatureCounter, count_corpus, count_documents
-from nbtext.counts.vocabulary import Vocabulary
+from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term, has_categories, is_category, is_category_of
 from nbtext.errors import UsageError
 from nbtext.settings import TRAINING, checked
 from tests.budget import examples

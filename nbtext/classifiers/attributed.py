@@ -33,8 +33,8 @@ import numpy as np
 from nbtext.attributes import FARTHEST
 from nbtext.classifiers.base import Classifier, TermProbabilities, Training
 from nbtext.classifiers.registry import classifier_class
-from nbtext.counts.categories import is_category_of
 from nbtext.counts.matrix import add_weighted_sums
+from nbtext.counts.vocabulary import is_category_of
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.smoothing import could_be_chosen, smoothing_by_evidence

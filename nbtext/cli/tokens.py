@@ -80,7 +80,7 @@ def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[Token
     from nbtext.corpus.reading import resolved
     from nbtext.counts.counting import require_words
     from nbtext.explain.word_walk import Tokens
-    from nbtext.text.stop_words import stop_words
+    from nbtext.text.words import stop_words
 
     analysis = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)
     parameters = checked(analysis, given(analysis, options))

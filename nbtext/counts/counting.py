@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from nbtext.attributes import Attributes, parted
-from nbtext.counts.categories import FORMS, category_term
 from nbtext.counts.corpus_counts import CorpusCounts, bounded_sum
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
+from nbtext.counts.vocabulary import FORMS, category_term
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, READING, TRAINING, checked
 from nbtext.text.analyzer import Analyzer, TermSequence, blocks, text_pieces

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.attributes import Attributes, parted
-from nbtext.counts.categories import category_term, displayed_term
+from nbtext.counts.vocabulary import category_term, displayed_term
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.ngrams import with_ngrams

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.categories import displayed_term
+from nbtext.counts.vocabulary import displayed_term
 from nbtext.inspection.terms import attributes_overview
 from nbtext.language_model.measures import CELLS_AT_ONCE, jensen_shannon_parts
 from nbtext.model.state import State, to_plain

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
-from nbtext.counts.categories import FORMS, category_term, displayed_term, is_category_of
 from nbtext.counts.counting import analyzers
+from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
 from nbtext.errors import UsageError
 from nbtext.selection import CELLS_AT_ONCE, Ranking, mutual_information, rank
 from nbtext.text.analyzer import UNKNOWN

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import TermProbabilities
-from nbtext.counts.categories import FORMS, is_category_of
 from nbtext.counts.documents import MOST_TERMS
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.vocabulary import FORMS, is_category_of
 from nbtext.errors import ModelError, UsageError, quantity
 from nbtext.text.hashing import pair, unpair
 

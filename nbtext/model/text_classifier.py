@@ -26,11 +26,11 @@ import numpy as np
 from nbtext import __version__
 from nbtext.attributes import KINDS, Attributes
 from nbtext.classifiers.base import LinearClassifier, class_prior
-from nbtext.counts.categories import is_category_of
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vocabulary
 from nbtext.counts.counting import DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.vocabulary import is_category_of
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import DocumentError, ModelError, UsageError, quantity
 from nbtext.model.state import State, from_plain, to_plain
@@ -428,7 +428,7 @@ class TextClassifier(ForScikitLearn):
     def stop_list(self) -> list[str]:
         """The stop words, sorted; raises `UsageError` or `PathError` if there are none of that name."""
         if self._stop_list is None:
-            from nbtext.text.stop_words import stop_words
+            from nbtext.text.words import stop_words
 
             self._stop_list = stop_words(self.parameters["stop_words"], self.parameters["language"])
         return self._stop_list

@@ -18,7 +18,7 @@ from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
 from nbtext.classifiers.base import Training, class_prior
 from nbtext.classifiers.registry import classifier_class
 from nbtext.corpus.lines import read_named_numbers
-from nbtext.counts.categories import has_categories, is_category
+from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
