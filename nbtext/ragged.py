@@ -1,13 +1,25 @@
-"""Rows of different lengths in flat arrays: row i is ``[starts[i], starts[i] + sizes[i])``."""
+"""Helpers on flat arrays: look-up in sorted keys, and rows of different lengths, of which row i is ``[starts[i], starts[i] + sizes[i])``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+def find_sorted(keys: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each wanted key among ascending ``keys``, the first of equals, −1 if it is not there; shape (n_wanted,).
+
+    >>> find_sorted(np.array([2, 3, 5]), np.array([5, 4])).tolist()
+    [2, -1]
+    """
+    if not keys.size:
+        return np.full(wanted.size, -1, np.int64)
+    place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return np.where(keys[place] == wanted, place, -1)
 
 
 def flat_indices(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -326,7 +326,7 @@ def missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, docum
     """
     sample = counts.sample
     expected = (documents.hashes < np.uint64(sample.bound)) & (documents.matrix.entries <= MOST_TERMS)
-    sampled = Counter(zip(sample.documents.hashes.tolist(), sample.documents.classes.tolist(), strict=True))
+    sampled = Counter(sample.documents.keys())
     number = {label: place for place, label in enumerate(counts.statistics.classes)}
     for row in np.flatnonzero(expected).tolist():
         key = int(documents.hashes[row]), number.get(statistics.classes[documents.classes[row]], -1)

@@ -45,6 +45,10 @@ class CountedDocuments:
     def __len__(self) -> int:
         return len(self.classes)
 
+    def keys(self) -> list[tuple[int, int]]:
+        """Return hash and class number of each document, by which a sample is searched."""
+        return list(zip(self.hashes.tolist(), self.classes.tolist(), strict=True))
+
     def rows(self, chosen: NDArray[np.int64]) -> CountedDocuments:
         """Return some of the documents, by number, in the order given."""
         return CountedDocuments(self.matrix.rows(chosen), self.classes[chosen], self.hashes[chosen])
@@ -107,9 +111,9 @@ class DocumentSample:
 
     def __sub__(self, other: DocumentSample) -> DocumentSample:
         """Return the sample without the documents of another corpus, each removed as often as it is there. Evicted ones do not return."""
-        leaving = Counter(zip(other.documents.hashes.tolist(), other.documents.classes.tolist(), strict=True))
+        leaving = Counter(other.documents.keys())
         stays = []
-        for row, key in enumerate(zip(self.documents.hashes.tolist(), self.documents.classes.tolist(), strict=True)):
+        for row, key in enumerate(self.documents.keys()):
             if leaving[key]:
                 leaving[key] -= 1
             else:

@@ -47,7 +47,7 @@ class LatentSpace:
 
     @classmethod
     def of(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], documents: DocumentTermMatrix, dimensions: int) -> Self:
-        """Return the space of all documents of the statistics, with at most so many dimensions as they span."""
+        """Return the space of all documents of the statistics, of ``dimensions`` dimensions or as many as they span."""
         known = latent_terms(statistics, selected, dimensions)
         matrix = weighted(documents.of_terms(known), "tfidf", statistics)
         number = np.cumsum(known) - 1

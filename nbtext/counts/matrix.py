@@ -101,9 +101,9 @@ def stack(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
 
 
 class Postings(NamedTuple):
-    """Counts n_jd of term j in document d that are not zero, sorted by term, then document.
+    """Counts n_jd of term j in document d that are not zero; postings of a term stand together, by document.
 
-    So the postings of neighbouring documents of a class are added to a cell together, and sorting is by small numbers, one radix sort each.
+    So neighbouring documents of a class add to a cell together, and sorting is by ids, which takes two radix sorts.
     """
 
     terms: NDArray[np.int64]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.ragged import flat_indices
+from nbtext.ragged import find_sorted, flat_indices
 from nbtext.text.hashing import KeyTable, group, pair, unpair
 
 if TYPE_CHECKING:
@@ -214,10 +214,8 @@ def _band(matrix: DocumentTermMatrix, band: int, rows: int) -> NDArray[np.uint64
 def _equal(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the places of elements of ``left`` that are in ``right``, and of the first equal element there."""
     values, first = np.unique(right, return_index=True)
-    if not values.size:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    place = np.minimum(np.searchsorted(values, left), values.size - 1)
-    found = np.flatnonzero(values[place] == left)
+    place = find_sorted(values, left)
+    found = np.flatnonzero(place >= 0)
     return found, first[place[found]]
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.attributes import BETWEEN_VALUES
-from nbtext.ragged import flat_indices, offsets
+from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
 
@@ -146,8 +146,8 @@ class Vocabulary:
         if self._pair_table is not None:
             found = self._pair_table.find(wanted).astype(np.int64)
             return np.where(found != 0, self.n_single - 1 + found, UNKNOWN)
-        place = np.minimum(np.searchsorted(self.pairs, wanted), self.pairs.size - 1)
-        return np.where(self.pairs[place] == wanted, self.n_single + place, UNKNOWN)
+        place = find_sorted(self.pairs, wanted)
+        return np.where(place >= 0, self.n_single + place, UNKNOWN)
 
     def find_terms(self, terms: Sequence[tuple[str, ...]]) -> NDArray[np.int64]:
         """Return the id of each term, given as a tuple of its single terms; `UNKNOWN` for those not in the vocabulary. Shape (n,)."""

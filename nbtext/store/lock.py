@@ -34,7 +34,7 @@ def locked(path: str, timeout: float) -> Iterator[None]:
     """
     place = os.path.realpath(path) + LOCK_SUFFIX
     try:
-        descriptor = _acquired(place, time.monotonic() + timeout, timeout)
+        descriptor = _acquire(place, timeout)
     except NbtextError as problem:
         problem.where = displayed_path(path) + LOCK_SUFFIX
         raise
@@ -47,13 +47,13 @@ def locked(path: str, timeout: float) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _acquired(place: str, deadline: float, timeout: float) -> int:
+def _acquire(place: str, timeout: float) -> int:
     """Return a descriptor of the file at ``place`` that holds the lock on it."""
-    wait = _SHORTEST_WAIT
+    deadline, wait = time.monotonic() + timeout, _SHORTEST_WAIT
     while True:
-        descriptor, is_new = _opened(place)
+        descriptor, is_new = _open(place)
         try:
-            if _is_locked(descriptor, place, is_new=is_new) and _is_still_there(descriptor, place):
+            if _try_lock(descriptor, place, is_new=is_new) and _is_still_there(descriptor, place):
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -62,22 +62,20 @@ def _acquired(place: str, deadline: float, timeout: float) -> int:
         left = deadline - time.monotonic()
         if left <= 0:
             waited = f"for {timeout:g} s" if timeout else "now"
-            raise LockedError(
-                f"another process is writing the model {waited}", where=place, hint="try again, or give a longer --lock-timeout"
-            )
+            raise LockedError(f"another process is writing the model {waited}", hint="try again, or give a longer --lock-timeout")
         time.sleep(min(wait, left))
         wait = min(2 * wait, _LONGEST_WAIT)
 
 
-def _opened(place: str) -> tuple[int, bool]:
+def _open(place: str) -> tuple[int, bool]:
     """Return a descriptor of the lock file, and whether the file is new."""
     try:
         descriptor, is_new = _create_or_open(place)
     except OSError as problem:
-        raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="remove it if no other process is running") from None
+        raise PathError(f"cannot lock: {reason(problem)}", hint="remove it if no other process is running") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise PathError("cannot lock: it is not a regular file", where=place, hint="remove it")
+        raise PathError("cannot lock: it is not a regular file", hint="remove it")
     return descriptor, is_new
 
 
@@ -93,7 +91,7 @@ def _create_or_open(place: str) -> tuple[int, bool]:
                 return os.open(place, os.O_RDONLY | flags), False
 
 
-def _is_locked(descriptor: int, place: str, *, is_new: bool) -> bool:
+def _try_lock(descriptor: int, place: str, *, is_new: bool) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -102,7 +100,7 @@ def _is_locked(descriptor: int, place: str, *, is_new: bool) -> bool:
         if is_new:  # without locks nobody would remove it
             with contextlib.suppress(OSError):
                 Path(place).unlink()
-        raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="keep the model on a file system that has locks") from None
+        raise PathError(f"cannot lock: {reason(problem)}", hint="keep the model on a file system that has locks") from None
     return True
 
 
