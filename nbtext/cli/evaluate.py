@@ -12,7 +12,7 @@ from nbtext.cli import options as option
 from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.leaks import LeakWatch, tell_leaks, training_corpus_option
 from nbtext.cli.messages import SHOWN
-from nbtext.errors import counted
+from nbtext.errors import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,7 +109,7 @@ def _tell(say: Messages, summary: Mapping[str, Any], *, ranked: bool) -> None:
     unknown = summary["unknown_labels"]
     if unknown:
         names = f"{', '.join(unknown[:SHOWN])}{' and others' if len(unknown) > SHOWN else ''}"
-        documents = counted(sum(summary["unknown_documents"].values()), "document")
+        documents = quantity(sum(summary["unknown_documents"].values()), "document")
         say.warn(f"the model does not know the labels {names}: {documents}, counted as mistakes")
     if not ranked:
         say.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")

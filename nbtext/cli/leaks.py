@@ -8,7 +8,7 @@ import click
 
 from nbtext.attributes import NO_TEXT
 from nbtext.cli.options import suggest_files
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ def tell_leaks(say: Messages, summary: Mapping[str, Any]) -> None:
         if found:
             kinds = f"{leaks['exact']:,} with the same words, {leaks['near']:,} nearly"
             without = "there is no other" if leaks["without"] is None else f"accuracy without them {leaks['without']['accuracy']:.4f}"
-            say.warn(f"in the training corpus too: {found:,} of {counted(summary['n'], 'document')} ({kinds}); {without}")
+            say.warn(f"in the training corpus too: {found:,} of {quantity(summary['n'], 'document')} ({kinds}); {without}")
     elif "sampled_leaks" in summary:
         _tell_sampled_leaks(say, summary)
 
@@ -91,5 +91,5 @@ def _tell_sampled_leaks(say: Messages, summary: Mapping[str, Any]) -> None:
     if found > checked * ACCIDENTAL:
         of_all = "" if checked == summary["n"] else " that the model's sample can tell about"
         say.warn(
-            f"in the training corpus too: {found:,} of {counted(checked, 'document')}{of_all}; --training CORPUS gives the figures without them"
+            f"in the training corpus too: {found:,} of {quantity(checked, 'document')}{of_all}; --training CORPUS gives the figures without them"
         )

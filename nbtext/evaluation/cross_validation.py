@@ -27,9 +27,9 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
-from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.decision import DecisionRule
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 from nbtext.metrics import Evaluation
 from nbtext.metrics import outcomes as of_table
 from nbtext.metrics.intervals import Bootstrap
@@ -150,7 +150,7 @@ def ranks(values: Sequence[Any]) -> Whole:
 def _check_folds(n_folds: int, most: int, noun: str, rest: str = "") -> None:
     if n_folds > most:
         raise UsageError(
-            f"there {'is' if most == 1 else 'are'} only {counted(most, noun)}{rest}, too few for {counted(n_folds, 'fold')}",
+            f"there {'is' if most == 1 else 'are'} only {quantity(most, noun)}{rest}, too few for {quantity(n_folds, 'fold')}",
             hint="lower --folds",
         )
 
@@ -341,14 +341,14 @@ def _scored(subsets: Subsets, statistics: ClassStatistics, learnt: Learnt, param
 
 def blocks_of_rows(rows: Whole, n_classes: int) -> Iterator[Whole]:
     """The rows, as many at a time as may be scored together."""
-    step = max(min(BLOCK_DOCUMENTS, CELLS_AT_ONCE // n_classes), 1)
+    step = max(min(BLOCK_DOCUMENTS, TERM_WEIGHTS_AT_ONCE // n_classes), 1)
     for begin in range(0, rows.size, step):
         yield rows[begin : begin + step]
 
 
 def _rates(judged: Judged, n_classes: int) -> tuple[float, float]:
     """Accuracy and macro F1."""
-    table = of_table.outcomes(of_table.cells_of(judged), n_classes)
+    table = of_table.outcomes(of_table.confusion_cells(judged), n_classes)
     return float(of_table.accuracy(table)), float(of_table.macro(of_table.f1(table), table))
 
 

@@ -17,14 +17,14 @@ import numpy as np
 
 from nbtext import __version__
 from nbtext.decision import DecisionRule, log_posterior
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.evaluation.judging import judge
 from nbtext.explain.mistakes import ExcerptPiece, Excerpts, MistakeFinder, runner_up
 from nbtext.inspection.overview import overview
 from nbtext.inspection.terms import class_terms
 from nbtext.metrics.evaluation import proper_scores
 from nbtext.metrics.intervals import wilson_interval
-from nbtext.metrics.outcomes import Judged, joined, judged
+from nbtext.metrics.outcomes import Judged, join_judged, judge_documents
 from nbtext.metrics.reliability import reliability
 from nbtext.model.scoring import ScoredBlock
 
@@ -64,7 +64,7 @@ def how_made(model: TextClassifier, model_path: str, *, corpus: Sequence[str], c
         ("classes", f"{len(of['classes']):,}"),
         ("training documents", f"{of['documents']:,}"),
         ("training tokens", f"{of['tokens']:,}"),
-        ("terms", f"{of['terms']:,}, {of['selected_terms']:,} of them selected, {counted(of['ngrams'], 'n-gram')}"),
+        ("terms", f"{of['terms']:,}, {of['selected_terms']:,} of them selected, {quantity(of['ngrams'], 'n-gram')}"),
         ("stop words", f"{of['stop_words']:,}"),
         ("smoothing", f"{of['smoothing']:.6g}{_own(of['terms_with_own_smoothing'])}"),
         ("calibration", _calibration(of["calibration"])),
@@ -74,11 +74,11 @@ def how_made(model: TextClassifier, model_path: str, *, corpus: Sequence[str], c
 
 
 def _own(n: int) -> str:
-    return f", {counted(n, 'term')} {'has its' if n == 1 else 'have their'} own" if n else ""
+    return f", {quantity(n, 'term')} {'has its' if n == 1 else 'have their'} own" if n else ""
 
 
 def _documents(n: int) -> str:
-    return counted(n, "training document")
+    return quantity(n, "training document")
 
 
 def _calibration(of: Mapping[str, Any] | None) -> str:
@@ -313,10 +313,10 @@ class _Uncalibrated:
         n_classes = posterior.shape[1]
         posterior = np.where(np.isnan(posterior), -np.log(n_classes), posterior)  # as in nbtext.evaluation.judging
         truth = np.array([self._number.get(document.label or "", n_classes) for document in block.documents], np.int64)
-        self._parts.append(judged(truth, posterior.argmax(axis=1), posterior))
+        self._parts.append(judge_documents(truth, posterior.argmax(axis=1), posterior))
 
     def judged(self) -> Judged:
-        return joined(self._parts)
+        return join_judged(self._parts)
 
 
 class _SurestMistakes:

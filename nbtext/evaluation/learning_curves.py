@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.decision import minimum_error
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import stratified_folds, train_and_score
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
-from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
+from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,7 +235,7 @@ def learning_curve(
     classes, n = subsets.documents.classes, len(subsets)
     if n < 2 * resampling.folds:
         raise UsageError(
-            f"{counted(n, 'document')} {'is' if n == 1 else 'are'} too few for {counted(resampling.folds, 'fold')}", hint="lower --folds"
+            f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
     sizes = sizes_of(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
     found = np.full((resampling.folds * resampling.repeats, sizes.size, len(FIGURES)), np.nan)
@@ -288,7 +288,7 @@ def _figures(subsets: Subsets, parameters: Settings, training: Mask, test: Mask)
     _, blocks = train_and_score(subsets, replace(parameters, calibration="none"), training, test)
     answers = [minimum_error(block.log_posterior) for block in blocks]
     truth = subsets.documents.classes[test]
-    table = outcomes(Cells(truth, np.concatenate(answers), np.ones(truth.size, np.int64)), subsets.statistics.n_classes)
+    table = outcomes(ConfusionCells(truth, np.concatenate(answers), np.ones(truth.size, np.int64)), subsets.statistics.n_classes)
     return float(accuracy(table)), float(macro(f1(table), table))
 
 

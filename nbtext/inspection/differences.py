@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.categories import shown
+from nbtext.counts.vocabulary import displayed_term
 from nbtext.inspection.terms import attributes_overview
 from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
 from nbtext.model.state import State, to_plain
@@ -101,7 +101,7 @@ def moved_terms(old: TextClassifier, new: TextClassifier, top: int) -> Moved:
         order = np.lexsort((best, -values[0]))[:top]
         best, values = best[order], values[:, order]
     moves = [
-        Move(shown(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
+        Move(displayed_term(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
         for place, (share, before, after) in zip(best.tolist(), values.T.tolist(), strict=True)
     ]
     came, went = (len(vocabulary) - model.statistics.n_terms for model in (old, new))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import TermProbabilities
-from nbtext.counts.categories import FORMS, is_category_of
 from nbtext.counts.documents import MOST_TERMS
-from nbtext.counts.matrix import CELLS_AT_ONCE
-from nbtext.errors import ModelError, UsageError, counted
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.vocabulary import FORMS, is_category_of
+from nbtext.errors import ModelError, UsageError, quantity
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
@@ -120,9 +120,9 @@ def _sample(model: TextClassifier) -> str:
         _require(
             ((counts == statistics.cell_counts) | inflected).all(), "it holds all documents, and their counts are not those of the classes"
         )
-        return f"{counted(len(documents), 'document')}, all there are; their counts are those of the classes"
+        return f"{quantity(len(documents), 'document')}, all there are; their counts are those of the classes"
     evicted = f", but for those of more than {MOST_TERMS:,} terms" if sample.is_complete else ""
-    return f"{len(documents):,} of {counted(statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
+    return f"{len(documents):,} of {quantity(statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
 
 
 def _attributes(model: TextClassifier) -> str:
@@ -160,8 +160,8 @@ def _estimates(model: TextClassifier) -> str:
             raise DisagreementError(f"{problem} ({probabilities.symbol}, {probabilities.meaning})") from None
         checked |= probabilities.selected
     n_terms, n_values = np.count_nonzero(model.learnt.selected), np.count_nonzero(checked & ~model.learnt.selected)
-    of_values = f" and {counted(int(n_values), 'value')} of attributes" if n_values else ""
-    return f"probabilities of {counted(model.statistics.n_classes, 'class')} and of {counted(int(n_terms), 'term')}{of_values} sum to 1"
+    of_values = f" and {quantity(int(n_values), 'value')} of attributes" if n_values else ""
+    return f"probabilities of {quantity(model.statistics.n_classes, 'class')} and of {quantity(int(n_terms), 'term')}{of_values} sum to 1"
 
 
 def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None:
@@ -187,8 +187,8 @@ def _have_opposites(
 
 
 def _parts(probabilities: TermProbabilities, model: TextClassifier) -> Iterator[Whole]:
-    """The selected terms, as many at a time as fit in `CELLS_AT_ONCE`."""
-    selected, step = np.flatnonzero(probabilities.selected), max(CELLS_AT_ONCE // model.statistics.n_classes, 1)
+    """The selected terms, as many at a time as fit in `TERM_WEIGHTS_AT_ONCE`."""
+    selected, step = np.flatnonzero(probabilities.selected), max(TERM_WEIGHTS_AT_ONCE // model.statistics.n_classes, 1)
     return (selected[begin : begin + step] for begin in range(0, selected.size, step))
 
 
@@ -207,7 +207,7 @@ def _answers(model: TextClassifier) -> str:
         _require(_are_distributions(np.exp(log_posterior)), "a document gets probabilities that do not sum to 1")
         impossible += int(np.count_nonzero(~possible))
     _require(not impossible or model.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
-    return f"probabilities of {counted(matrix.n_documents - impossible, 'document')} sum to 1" + (
+    return f"probabilities of {quantity(matrix.n_documents - impossible, 'document')} sum to 1" + (
         f", {impossible:,} impossible" if impossible else ""
     )
 

@@ -15,7 +15,7 @@ from nbtext.errors import UsageError
 from nbtext.metrics import outcomes as of_table
 from nbtext.metrics.baselines import baselines
 from nbtext.metrics.intervals import Bootstrap, percentile_interval, replicated_rates, replicated_scores, wilson_interval
-from nbtext.metrics.outcomes import TOP, Judged, cells_of, f1, joined, judged, macro, outcomes
+from nbtext.metrics.outcomes import TOP, Judged, confusion_cells, f1, join_judged, judge_documents, macro, outcomes
 from nbtext.metrics.ranking import SCORES_KEPT, KeptScores, RankingFigures
 from nbtext.metrics.reliability import BINS, Reliability, expected_calibration_error, reliability
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.decision import Costs
-    from nbtext.metrics.outcomes import Cells, Judged, Outcomes
+    from nbtext.metrics.outcomes import ConfusionCells, Judged, Outcomes
 
 
 MOST_VALUES = 1000
@@ -63,7 +63,7 @@ class Slices:
 
 def slice_figures(judged: Judged, n_labels: int) -> dict[str, Any]:
     """The figures of some documents, one at least."""
-    table = outcomes(cells_of(judged), n_labels)
+    table = outcomes(confusion_cells(judged), n_labels)
     hits = int(table.hits.sum())
     return {
         "n": judged.n,
@@ -125,7 +125,7 @@ class Evaluation:
                 self._number[label] = len(self.classes)
                 self.classes.append(label)
         truth = np.array([self._number[label] for label in labels], np.int64)
-        self._parts.append(judged(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
+        self._parts.append(judge_documents(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
         self._scores.add(log_posterior)
         self._slices.add(columns)
 
@@ -147,12 +147,12 @@ class Evaluation:
     @property
     def judged(self) -> Judged:
         """What is kept of each document, in order."""
-        self._parts = [joined(self._parts)]
+        self._parts = [join_judged(self._parts)]
         return self._parts[0]
 
     def confusion(self) -> dict[str, dict[str, int]]:
         """Documents by true class and answer, in the order of `classes`, without those that did not occur; no answer is the empty text."""
-        return self._named(of_table.cells_of(self.judged))
+        return self._named(of_table.confusion_cells(self.judged))
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
         """All figures as plain values. One that is infinite or that there is not is None: an impossible class was the true one, no documents.
@@ -160,7 +160,7 @@ class Evaluation:
         ``intervals`` are Wilson's for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates.
         """
         everything = self.judged
-        cells = of_table.cells_of(everything)
+        cells = of_table.confusion_cells(everything)
         table = of_table.outcomes(cells, len(self.classes))
         ranking = self._scores.figures(everything.truth)
         bins = reliability(everything)
@@ -180,7 +180,7 @@ class Evaluation:
             **({"slices": self._slices.summary(everything, len(self.classes))} if self._slices.columns else {}),
         }
 
-    def _figures(self, everything: Judged, cells: Cells, table: Outcomes, ranking: RankingFigures) -> dict[str, float]:
+    def _figures(self, everything: Judged, cells: ConfusionCells, table: Outcomes, ranking: RankingFigures) -> dict[str, float]:
         answered = table.answered.sum()
         made = {
             **{name: float(value) for name, value in of_table.rates(table).items()},
@@ -194,7 +194,9 @@ class Evaluation:
             made["mean_cost"] = float((self._cell_costs(cells) * cells.documents).sum()) / (everything.n or np.nan)
         return made if everything.n else dict.fromkeys(made, np.nan)
 
-    def _intervals(self, figures: dict[str, float], everything: Judged, cells: Cells, bootstrap: Bootstrap) -> dict[str, list[float]]:
+    def _intervals(
+        self, figures: dict[str, float], everything: Judged, cells: ConfusionCells, bootstrap: Bootstrap
+    ) -> dict[str, list[float]]:
         n = everything.n
         found = {"accuracy": list(wilson_interval(int(cells.documents[cells.truth == cells.answer].sum()), n))}
         if not n:
@@ -240,7 +242,7 @@ class Evaluation:
     def _known(self, everything: Judged) -> dict[str, Any]:
         """The main figures over the documents whose class the classifier knows."""
         known = everything.of(everything.truth < self._n_known)
-        table = of_table.outcomes(of_table.cells_of(known), self._n_known)
+        table = of_table.outcomes(of_table.confusion_cells(known), self._n_known)
         figures = {
             "accuracy": float(of_table.accuracy(table)),
             "macro_f1": float(of_table.macro(of_table.f1(table), table)),
@@ -257,7 +259,7 @@ class Evaluation:
             for name, figures in found.items()
         }
 
-    def _cell_costs(self, cells: Cells) -> NDArray[np.float64]:
+    def _cell_costs(self, cells: ConfusionCells) -> NDArray[np.float64]:
         """What each document of a cell cost, shape (n_cells,)."""
         assert self._costs is not None  # noqa: S101 - asked for only where there are
         of_abstaining = self._costs.of_abstaining
@@ -267,7 +269,7 @@ class Evaluation:
         costs[known] = table[cells.truth[known], cells.answer[known] + 1]
         return costs
 
-    def _named(self, cells: Cells) -> dict[str, dict[str, int]]:
+    def _named(self, cells: ConfusionCells) -> dict[str, dict[str, int]]:
         names: dict[str, dict[str, int]] = {}
         for truth, answer, documents in zip(*(column.tolist() for column in cells), strict=True):
             names.setdefault(self.classes[truth], {})[self.classes[answer] if answer >= 0 else ""] = documents

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report import forms as records
 from nbtext.report.forms import json_line, number, print_blank, print_lines, print_table, visible_on_terminal
 
@@ -94,7 +94,7 @@ def verdicts(summary: Mapping[str, Any]) -> list[str]:
     alike = [_name(name) for name, of in others.items() if of["beyond_chance"] is False]
     if alike:
         said.append(f"Beyond chance they do not differ in {' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}.")
-    said.append(f"B answers otherwise than A for {summary['changed']:,} of {counted(summary['n'], 'document')}.")
+    said.append(f"B answers otherwise than A for {summary['changed']:,} of {quantity(summary['n'], 'document')}.")
     return said
 
 
@@ -153,7 +153,7 @@ TRIAL_FIGURES = {
 
 def print_trials(summary: Mapping[str, Any]) -> None:
     """Print the settings, best first, and the model that was written."""
-    folds = f", {counted(summary['folds'], 'fold')}, seed {summary['seed']}" if "folds" in summary else ""
+    folds = f", {quantity(summary['folds'], 'fold')}, seed {summary['seed']}" if "folds" in summary else ""
     print_lines({
         "by": f"{summary['by']}{folds}",
         "documents": f"{summary['documents']:,}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report.forms import print_blank, print_lines, print_table
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
@@ -33,7 +33,7 @@ def print_history(runs: Sequence[Run], together: Run | None = None, others: int 
         "newest" if together is None else "together": f"moved: {', '.join(moved)}" if moved else "nothing moved",
     }
     if others:
-        lines["left out"] = f"{counted(others, 'run')} of another model, or noted by an older nbtext"
+        lines["left out"] = f"{quantity(others, 'run')} of another model, or noted by an older nbtext"
     print_lines(lines)
 
 

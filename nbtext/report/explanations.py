@@ -29,7 +29,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from nbtext.errors import PathError, counted, reason
+from nbtext.errors import PathError, quantity, reason
 from nbtext.report import forms as records
 from nbtext.report.forms import finite, json_line, number, print_blank, print_drawn, print_lines, print_table, tsv, visible
 from nbtext.store.atomic import check_replaceable, replace_file
@@ -258,10 +258,10 @@ def _rows(of: Explanation, top: int) -> Iterator[tuple[str, ...]]:
     for name, nats, times, terms in parts:
         yield name, signed(nats), times, terms
     if n_others:
-        yield f"({counted(n_others, 'other')})", signed(others), "", ""
+        yield f"({quantity(n_others, 'other')})", signed(others), "", ""
     if of.rest is not None:
         yield "(rest: the words do not add up)", signed(of.rest), "", ""
-    yield "log odds", signed(of.log_odds), "", f"{counted(idle, 'word')} {'adds' if idle == 1 else 'add'} nothing" if idle else ""
+    yield "log odds", signed(of.log_odds), "", f"{quantity(idle, 'word')} {'adds' if idle == 1 else 'add'} nothing" if idle else ""
 
 
 def _shaded(of: Explanation) -> Any:  # noqa: ANN401 - a rich.text.Text, not to be imported at start
@@ -362,7 +362,7 @@ def _removal(of: WhyNot) -> str:
     words, occurrences = of.removal.words, of.removal.occurrences
     if words is None:
         return "no words whose absence would do" if of.removal.smallest else "no words were found whose absence would do; there may be some"
-    times = "" if occurrences == len(words) else f" ({counted(occurrences, 'occurrence')})"
+    times = "" if occurrences == len(words) else f" ({quantity(occurrences, 'occurrence')})"
     kind = "the fewest words" if of.removal.smallest else "perhaps not the fewest words"
     return f"{', '.join(words)}{times}: {kind}; then {_share(of.removal.probability)}"
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report import forms as records
 from nbtext.report.forms import json_line, print_blank, print_lines, print_table, visible_on_terminal
 
@@ -113,7 +113,7 @@ def print_similarity(of: Mapping[str, Any]) -> None:
     sys.stdout.write("Jensen–Shannon divergence of the language models, in nats: 0 is equal, 0.6931 nothing in common\n")
     if of["left_out"]:
         sys.stdout.write(
-            f"the {counted(len(names), 'class')} with most documents; {counted(of['left_out'], 'other')} {'is' if of['left_out'] == 1 else 'are'} left out\n"
+            f"the {quantity(len(names), 'class')} with most documents; {quantity(of['left_out'], 'other')} {'is' if of['left_out'] == 1 else 'are'} left out\n"
         )
     if few:
         numbers = [str(number) for number in range(1, len(names) + 1)]
@@ -153,7 +153,9 @@ def print_overview(summary: Mapping[str, Any]) -> None:
     per_term = isinstance(training["smoothing"], dict)
     chosen = "given" if per_term else {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
     n_own = summary["terms_with_own_smoothing"]
-    own = f"; {counted(n_own, 'term')} {'has its' if n_own == 1 else 'have their'} own" if per_term and training["estimate"] != "ml" else ""
+    own = (
+        f"; {quantity(n_own, 'term')} {'has its' if n_own == 1 else 'have their'} own" if per_term and training["estimate"] != "ml" else ""
+    )
     print_lines({
         "classes": f"{len(summary['classes']):,}",
         "documents": f"{summary['documents']:,}",
@@ -162,7 +164,7 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         "smoothing": f"{summary['smoothing']:g} ({'given' if training['estimate'] == 'ml' else chosen}{own})",
         **_boundary(summary["boundary"]),
         "calibration": _calibration(summary["calibration"]),
-        "sample": f"{counted(summary['sample']['documents'], 'document')}{', all there are' if summary['sample']['complete'] else ''}",
+        "sample": f"{quantity(summary['sample']['documents'], 'document')}{', all there are' if summary['sample']['complete'] else ''}",
         "stop words": f"{summary['stop_words']:,}",
         "training": _settings({**training, "smoothing": "per term"} if per_term else training),
         "reading": _settings(summary["reading"]),
@@ -173,7 +175,7 @@ def print_overview(summary: Mapping[str, Any]) -> None:
         print_table(
             None,
             (
-                f"{counted(summary['calibration']['documents'], 'document')}, each judged by a model without it",
+                f"{quantity(summary['calibration']['documents'], 'document')}, each judged by a model without it",
                 "before",
                 "after calibration",
             ),
@@ -198,7 +200,7 @@ def _boundary(boundary: Mapping[str, Any] | None) -> dict[str, str]:
     if boundary is None:
         return {}
     n_features = max(len(of["w"]) for of in boundary.values())
-    return {"boundary": f"linear in {counted(n_features, 'feature')}; w and w_0 of each class with --output json"}
+    return {"boundary": f"linear in {quantity(n_features, 'feature')}; w and w_0 of each class with --output json"}
 
 
 def _calibration(calibration: Mapping[str, Any] | None) -> str:

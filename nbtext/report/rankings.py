@@ -13,7 +13,7 @@ import sys
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report import forms as records
 from nbtext.report.forms import print_blank, print_lines, print_table
 
@@ -108,7 +108,7 @@ def print_class_details(classes: Mapping[str, Mapping[str, Any]]) -> None:
         columns = [[(entry["term"], _number(entry["value"])) for entry in of[measure]] for measure in HEADS]
         rows = zip_longest(*columns, fillvalue=("", ""))
         print_table(
-            f"{label}: {counted(of['documents'], 'document')}, {counted(of['tokens'], 'token')}, prior {of['prior']:.4f}",
+            f"{label}: {quantity(of['documents'], 'document')}, {quantity(of['tokens'], 'token')}, prior {of['prior']:.4f}",
             ("", *(head.format_map(of["probability_of"]) for heads in HEADS.values() for head in heads)),
             ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in enumerate(rows, 1)),
             numeric=(0, 2, 4, 6),
@@ -174,7 +174,7 @@ def _settings(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _attribute(of: Mapping[str, Any] | None) -> str:
-    return "—" if of is None else f"{of['kind']}, {counted(of['documents'], 'document')}"
+    return "—" if of is None else f"{of['kind']}, {quantity(of['documents'], 'document')}"
 
 
 def _print_classes(classes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -185,7 +185,7 @@ def _print_classes(classes: Mapping[str, Mapping[str, Any]]) -> None:
         return
     order = sorted(differing, key=lambda label: -(float("inf") if (value := differing[label]["divergence"]) is None else value))
     print_table(
-        f"{len(differing):,} of {counted(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
+        f"{len(differing):,} of {quantity(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
         + (f"; the first {MOST_CLASSES}" if len(order) > MOST_CLASSES else ""),
         ("class", "documents A → B", "prior A → B", "divergence (nats)"),
         ((label, *_of_class(differing[label])) for label in order[:MOST_CLASSES]),
@@ -217,7 +217,7 @@ def _value(value: object) -> str:
 def _few(words: int | list[str]) -> str:
     if isinstance(words, int):
         return f"{words:,}"
-    more = f" and {counted(len(words) - WORDS_SHOWN, 'other')}" if len(words) > WORDS_SHOWN else ""
+    more = f" and {quantity(len(words) - WORDS_SHOWN, 'other')}" if len(words) > WORDS_SHOWN else ""
     return ", ".join(words[:WORDS_SHOWN]) + more
 
 

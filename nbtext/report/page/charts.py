@@ -9,7 +9,7 @@ from bisect import bisect_right
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report.numbers import percent, percent_interval
 from nbtext.report.page.markup import NOTHING, Markup, breakable, element, escaped, joined, shortened
 
@@ -163,14 +163,14 @@ def _ring(forecast: Forecast, last: tuple[float, float], place: Callable[[int, f
         else [_line("whisker", x, place(forecast.documents, low)[1], x, place(forecast.documents, high)[1])]
     )
     words = (
-        f"{counted(forecast.documents, 'document')}: forecast {percent(value)}, 95\u00a0% interval {percent_interval(forecast.accuracy)}"
+        f"{quantity(forecast.documents, 'document')}: forecast {percent(value)}, 95\u00a0% interval {percent_interval(forecast.accuracy)}"
     )
     return element("g", element("title", words), _line("ahead", *last, x, y), *ends, element("circle", class_="ring", cx=x, cy=y, r=5))
 
 
 def _point_in_words(point: LearningPoint) -> str:
     return (
-        f"{counted(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent(point.low)} to "
+        f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent(point.low)} to "
         f"{percent(point.high)}; macro F1 {percent(point.macro_f1)}"
     )
 
@@ -196,7 +196,7 @@ def round_numbers(low: float, high: float) -> list[int]:
 
 def _bin_in_words(part: Bin) -> str:
     return (
-        f"{counted(part.n, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.right.value)} right, "
+        f"{quantity(part.n, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.right.value)} right, "
         f"95\u00a0% interval {percent_interval(part.right)}"
     )
 
@@ -295,7 +295,7 @@ def _cell(truth: str, answer: str, n: int, support: int, *, small: bool) -> Mark
     if not n:
         return element("td", class_="none" if hit else None)
     names = f"{shortened(truth, LABEL)}, right" if hit else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
-    words = f"{names}: {n:,} of {counted(support, 'document')}, {percent(n / support)}"
+    words = f"{names}: {n:,} of {quantity(support, 'document')}, {percent(n / support)}"
     number = element("span", f"{n:,}", class_="unseen") if small else escaped(f"{n:,}")
     return element("td", number, class_=shade(n / support, hit=hit), title=words)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report.explanations import calibration_lines, causes, level, pieces, signed, strongest, strongest_first
 from nbtext.report.numbers import percent
 from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH
@@ -80,11 +80,11 @@ def _table(of: Explanation, top: int) -> Markup:
     parts, (n_others, others), idle = strongest_first(of, top)
     rows = [("without any word", of.prior, "", ""), *parts]
     if n_others:
-        rows.append((counted(n_others, "other word"), others, "", ""))
+        rows.append((quantity(n_others, "other word"), others, "", ""))
     if of.rest is not None:
         rows.append(("rest: the words do not add up", of.rest, "", ""))
     most = max((abs(nats) for _, nats, *_ in rows if abs(nats) < float("inf")), default=0.0) or 1.0
-    caption = f"What adds up to the log odds, strongest first. {counted(idle, 'word')} {'adds' if idle == 1 else 'add'} nothing."
+    caption = f"What adds up to the log odds, strongest first. {quantity(idle, 'word')} {'adds' if idle == 1 else 'add'} nothing."
     if of.rest is not None:
         caption = "What the log odds lose without each word: these do not add up, so the rest is named too."
     body = [

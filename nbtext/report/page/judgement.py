@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report.numbers import interval, percent, percent_interval, share
 from nbtext.report.page.charts import MOST_CLASSES, bar, chosen_classes, heat_map, learning_curve, legend, reliability_diagram
 from nbtext.report.page.markup import LABEL, NOTHING, Markup, breakable, element, heads, joined, note, scrolling, section, shortened
@@ -49,7 +49,7 @@ def _how_good(data: ReportData) -> list[object]:
     largest, baseline = data.baseline
     classes = sum(1 for figures in data.per_class if figures.support)
     parts: list[object] = [
-        f"The model answered {counted(data.n, 'document')} of {counted(classes, 'class')}. It is right on ",
+        f"The model answered {quantity(data.n, 'document')} of {quantity(classes, 'class')}. It is right on ",
         element("strong", percent(data.accuracy.value)),
         f" of them (95\u00a0% interval {percent_interval(data.accuracy)}). Always answering ",
         label(largest),
@@ -58,12 +58,12 @@ def _how_good(data: ReportData) -> list[object]:
     if (data.accuracy.low or 0) <= baseline:
         parts.append(" So there is no sign here that the model is better than that.")
     if data.unanswered:
-        parts.append(f" It gave no answer to {counted(data.unanswered, 'document')}, which counts as wrong.")
+        parts.append(f" It gave no answer to {quantity(data.unanswered, 'document')}, which counts as wrong.")
     if data.unknown_labels:
         unknown = set(data.unknown_labels)
         n = sum(figures.support for figures in data.per_class if figures.label in unknown)
         some = data.unknown_labels[:3]
-        parts += [f" It cannot be right on {counted(n, 'document')} of classes that it does not know: ", joined(map(label, some), ", ")]
+        parts += [f" It cannot be right on {quantity(n, 'document')} of classes that it does not know: ", joined(map(label, some), ", ")]
         parts.append(f" and {len(unknown) - 3:,} more." if len(unknown) > 3 else ".")
     return parts
 
@@ -84,7 +84,7 @@ def _where_wrong(data: ReportData) -> list[object]:
     )
     if weakest is not None and (weakest.recall.value or 0.0) < 1:
         parts += [" The class that it recognises least is ", label(weakest.label), ": it finds "]
-        parts += [f"{percent(weakest.recall.value)} of its {counted(weakest.support, 'document')}", *_taken_for(weakest.label, cells)]
+        parts += [f"{percent(weakest.recall.value)} of its {quantity(weakest.support, 'document')}", *_taken_for(weakest.label, cells)]
     return parts
 
 
@@ -111,7 +111,7 @@ def _how_fair(data: ReportData) -> list[object]:
         return []
     parts: list[object] = [element("strong", "These figures may flatter the model:")]
     parts.append(
-        f" {leaks.found:,} of the {counted(leaks.looked_at, 'document')} {'' if leaks.looked_at == data.n else 'that could be checked '}"
+        f" {leaks.found:,} of the {quantity(leaks.looked_at, 'document')} {'' if leaks.looked_at == data.n else 'that could be checked '}"
     )
     parts.append("stand among those that it was trained on" + (", word for word or nearly." if leaks.without else "."))
     if leaks.without:
@@ -147,7 +147,7 @@ def headline(data: ReportData) -> Markup:
     largest, baseline = data.baseline
     classes = sum(1 for of in data.per_class if of.support)
     cards = (
-        ("Documents", f"{data.n:,}", f"of {counted(classes, 'class')}"),
+        ("Documents", f"{data.n:,}", f"of {quantity(classes, 'class')}"),
         ("Accuracy", share(data.accuracy.value), interval(data.accuracy)),
         ("Macro F1", share(data.macro_f1.value), interval(data.macro_f1)),
         ("Baseline", share(baseline), f"accuracy of always {shortened(largest, 30)}"),
@@ -309,7 +309,7 @@ def learning(data: ReportData) -> Markup:
         return NOTHING
     first, last = curve.points[0], curve.points[-1]
     words = (
-        f"Learning curve: accuracy goes from {percent(first.accuracy)} with {counted(first.documents, 'document')} to "
+        f"Learning curve: accuracy goes from {percent(first.accuracy)} with {quantity(first.documents, 'document')} to "
         f"{percent(last.accuracy)} with {last.documents:,}."
     )
     drawn = "" if curve.forecast.accuracy.value is None else " The ring is a forecast, with its interval."
@@ -318,7 +318,7 @@ def learning(data: ReportData) -> Markup:
         "Learning curve",
         element("p", _forecast(curve)),
         note(
-            f"Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {counted(curve.runs, 'run')}. "
+            f"Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {quantity(curve.runs, 'run')}. "
             f"95\u00a0% of the runs lie in the band.{drawn}"
         ),
         element(
@@ -336,7 +336,7 @@ def _forecast(curve: LearningCurve) -> str:
     if forecast.accuracy.value is None:
         return f"There is no forecast: {forecast.withheld}."
     return (
-        f"With {counted(forecast.documents, 'document')} in place of {curve.documents:,} the accuracy would be {percent(forecast.accuracy.value)} "
+        f"With {quantity(forecast.documents, 'document')} in place of {curve.documents:,} the accuracy would be {percent(forecast.accuracy.value)} "
         f"(95\u00a0% interval {percent_interval(forecast.accuracy)}) in place of {percent(forecast.now)}, if the curve goes on as it went."
     )
 
@@ -345,7 +345,7 @@ def _left_out(per_class: Sequence[ClassFigures], shown: Sequence[ClassFigures]) 
     n = sum(1 for of in per_class if of.support or of.answered) - len(shown)
     return (
         note(
-            f"The {counted(len(shown), 'class')} with most documents {'is' if len(shown) == 1 else 'are'} shown; {counted(n, 'class')} more {'is' if n == 1 else 'are'} left out."
+            f"The {quantity(len(shown), 'class')} with most documents {'is' if len(shown) == 1 else 'are'} shown; {quantity(n, 'class')} more {'is' if n == 1 else 'are'} left out."
         )
         if n
         else NOTHING
