@@ -1,9 +1,4 @@
-"""What can go wrong, each kind with the exit status of the command line's contract.
-
-The library raises these; one place (`nbtext.cli.main`) prints them as one line and exits.
-
-Counts with their nouns and lists of names are written as messages and reports print them.
-"""
+"""Exceptions, each with its exit status; `nbtext.cli.main` prints them as one line. Also counts with their nouns and lists of names, as messages and reports print them."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class NbtextError(Exception):
-    """A failure with a message for people: what is wrong, where, and (``hint``) what to do."""
+    """A failure: what is wrong (``message``), where, and what to do (``hint``)."""
 
     exit_status = 70
 
@@ -42,38 +37,38 @@ class UsageError(NbtextError, ValueError):
 
 
 class ModelError(NbtextError):
-    """A model that is missing, damaged, of a newer format, or no model at all."""
+    """A model is missing, damaged, of a newer format, or not a model."""
 
     exit_status = 3
 
 
 class PathError(NbtextError):
-    """A path that cannot be read or written."""
+    """A path cannot be read or written."""
 
     exit_status = 4
 
 
 class WorkerError(NbtextError):
-    """A process that worked for this one has ended before its work; as memory that ran out, since that is how it mostly ends."""
+    """A worker process ended before its work was done; reported as out of memory, the usual cause."""
 
     exit_status = 4
 
 
 class LockedError(NbtextError):
-    """A model that another process is writing, and goes on writing."""
+    """Another process kept the model locked."""
 
     exit_status = 5
 
 
 def reason(problem: OSError) -> str:
-    """What the operating system said, without the number and the path that the caller names itself."""
+    """Return the message of the operating system, without error number and path."""
     return (problem.strerror or str(problem) or type(problem).__name__).lower().rstrip(".")
 
 
-def counted(n: int, noun: str) -> str:
-    """Return the number with its noun.
+def quantity(n: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1.
 
-    >>> counted(1, "class"), counted(2_000, "class"), counted(3, "document")
+    >>> quantity(1, "class"), quantity(2_000, "class"), quantity(3, "document")
     ('1 class', '2,000 classes', '3 documents')
     """
     return f"{n:,} {plural(n, noun)}"

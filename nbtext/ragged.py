@@ -1,8 +1,8 @@
-"""Rows of different length in flat arrays: row i is ``[starts[i], starts[i] + sizes[i])``."""
+"""Helpers on flat arrays: look-up in sorted keys, and rows of different lengths, of which row i is ``[starts[i], starts[i] + sizes[i])``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,8 +10,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def find_sorted(keys: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each wanted key among ascending ``keys``, the first of equals, −1 if it is not there; shape (n_wanted,).
+
+    >>> find_sorted(np.array([2, 3, 5]), np.array([5, 4])).tolist()
+    [2, -1]
+    """
+    if not keys.size:
+        return np.full(wanted.size, -1, np.int64)
+    place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return np.where(keys[place] == wanted, place, -1)
+
+
 def flat_indices(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices of all elements of all rows, one row after the other; shape (sum of sizes,).
+    """Return the indices of all elements of all rows, row after row, shape (sum of sizes,).
 
     >>> flat_indices(np.array([10, 20]), np.array([2, 3])).tolist()
     [10, 11, 20, 21, 22]
@@ -22,14 +34,14 @@ def flat_indices(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray
 
 
 def offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each row begins when rows are packed without gaps, and where the last ends; shape (n_rows + 1,)."""
+    """Return the start of each row when rows are packed without gaps, and the end of the last, shape (n_rows + 1,)."""
     bounds = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=bounds[1:])
     return bounds
 
 
 class GrowingRows:
-    """Rows of whole numbers to which rows are added; each has a number, from 0."""
+    """A growing list of rows of whole numbers."""
 
     def __init__(self) -> None:
         self._elements = np.empty(1 << 12, np.int64)
@@ -40,7 +52,7 @@ class GrowingRows:
         return self._size
 
     def append(self, elements: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-        """Add rows of some sizes, given one after the other."""
+        """Add rows, given as their elements row after row and their sizes."""
         first, begin = self._size, int(self._bounds[self._size])
         self._size += sizes.size
         if self._size >= self._bounds.size:
@@ -52,13 +64,13 @@ class GrowingRows:
         self._elements[begin:end] = elements
 
     def truncate(self, size: int) -> None:
-        """Keep the first rows only."""
+        """Keep only the first ``size`` rows."""
         self._size = size
 
     def sizes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many elements some rows have."""
+        """Return the sizes of some rows."""
         return self._bounds[rows + 1] - self._bounds[rows]
 
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The elements of some rows, one row after the other."""
+        """Return the elements of some rows, row after row."""
         return self._elements[flat_indices(self._bounds[rows], self.sizes(rows))]

@@ -162,7 +162,7 @@ def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(monkeypatch: pyt
         sizes.append(terms.size)
         return absence(self, terms)
 
-    monkeypatch.setattr(bernoulli, "CELLS_AT_ONCE", 700)
+    monkeypatch.setattr(bernoulli, "TERM_WEIGHTS_AT_ONCE", 700)
     monkeypatch.setattr(BernoulliNaiveBayes, "absence", watched)
     model = fitted(corpus, 0.1)
     assert model.bias == pytest.approx(whole.bias, rel=1e-12)

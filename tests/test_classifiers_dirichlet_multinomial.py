@@ -133,7 +133,7 @@ def test_scores_do_not_depend_on_how_many_weights_are_held_at_once(monkeypatch: 
     documents = [terms for _, terms in corpus[:40]]
     together = scores(model, of, documents)
     np.testing.assert_allclose(together, np.concatenate([scores(model, of, [terms]) for terms in documents]), rtol=1e-12)
-    monkeypatch.setattr(matrix, "CELLS_AT_ONCE", 200)
+    monkeypatch.setattr(matrix, "TERM_WEIGHTS_AT_ONCE", 200)
     monkeypatch.setattr(matrix, "PRODUCTS_AT_ONCE", 100)
     np.testing.assert_allclose(scores(model, of, documents), together, rtol=1e-12)
 

@@ -193,7 +193,7 @@ def test_densities_do_not_depend_on_how_many_are_computed_at_once(monkeypatch: A
     data = drawn(sizes=(9, 9, 9, 9, 9))
     model = fitted(data, separate=True)
     together = model.log_density(data[0])
-    monkeypatch.setattr(gaussian, "CELLS_AT_ONCE", 2 * data[0].size)
+    monkeypatch.setattr(gaussian, "TERM_WEIGHTS_AT_ONCE", 2 * data[0].size)
     np.testing.assert_allclose(model.log_density(data[0]), together, rtol=1e-12)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.cli.progress import Picture, count_documents, size_of_files
+from nbtext.cli.progress import Picture, number_of_files, size_of_files
 from nbtext.model.sharding import paced
 from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
 
@@ -166,9 +166,9 @@ def test_no_colour_if_it_is_not_wanted(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_how_many_documents_and_bytes_there_will_be(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "x", "c/a/deep/2": "x", "c/b/3": "x", "c/b/.hidden": "x", "m/cur/1": "x", "m/new/2": "x", "m/tmp/3": "x"})
-    assert count_documents([str(tmp_path / "c"), str(tmp_path / "c/a/1")], "dir") == 4
-    assert count_documents([str(tmp_path / "m")], "maildir") == 2
-    assert count_documents([str(tmp_path / "none")], "maildir") == 2
+    assert number_of_files([str(tmp_path / "c"), str(tmp_path / "c/a/1")], "dir") == 4
+    assert number_of_files([str(tmp_path / "m")], "maildir") == 2
+    assert number_of_files([str(tmp_path / "none")], "maildir") == 2
     assert size_of_files([str(tmp_path / "c/a/1"), str(tmp_path / "c/b/3")]) == 2
     assert size_of_files([str(tmp_path / "c")]) is None
     assert size_of_files([str(tmp_path / "none")]) is None

@@ -16,7 +16,7 @@ from nbtext.errors import ModelError, NbtextError
 from nbtext.model.locked_model import promote
 from nbtext.store.ledger import ledger_path, read_ledger
 from nbtext.store.lock import locked
-from nbtext.store.model_file import model_content, model_digest
+from nbtext.store.model_file import model_digest, read_model_bytes
 from tests.budget import exhaustive, rounds
 from tests.process import HOUSE, PETS, TIME_LIMIT, corpus, error_line, nbtext, start, succeeded
 from tests.test_model_locked_model import DYING
@@ -219,11 +219,11 @@ def test_both_models_are_locked(once: Path, held: str) -> None:
 
 def test_a_new_model_that_is_replaced_while_it_is_read(once: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def and_then_replaced(path: str) -> bytes:
-        content = model_content(path)
+        content = read_model_bytes(path)
         Path(path).write_bytes((once / "nbtext.joblib").read_bytes())
         return content
 
-    monkeypatch.setattr("nbtext.model.locked_model.model_content", and_then_replaced)
+    monkeypatch.setattr("nbtext.model.locked_model.read_model_bytes", and_then_replaced)
     before = (once / "nbtext.joblib").read_bytes()
     with pytest.raises(ModelError, match=r"new: was replaced while it was read; run it again"):
         promote(str(once / "new"), str(once / "nbtext.joblib"), lock_timeout=0)

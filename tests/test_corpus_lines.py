@@ -18,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from nbtext import TextClassifier
 from nbtext.corpus.lines import split_labels
-from nbtext.counts.counting import CountedTerms
+from nbtext.counts.counting import FeatureCounter
 from nbtext.counts.vocabulary import Vocabulary
 from tests.building import plain
 from tests.process import MEMORY, error_line, nbtext, succeeded
@@ -128,7 +128,7 @@ def test_counted_features_do_not_meet_a_model_of_texts(pets: Path) -> None:
 def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
     vocabulary = Vocabulary.of(["a", "b:c", "é"])
     lines = [" ".join(f"{name}:{count}" for name, count in row).encode() for row in rows]
-    matrix = CountedTerms(vocabulary.find).count(lines).matrix()
+    matrix = FeatureCounter(vocabulary.find).count(lines).matrix()
     for number, row in enumerate(rows):
         wanted: Counter[str] = Counter()
         for name, count in row:

@@ -1,6 +1,6 @@
 """A corpus as counts: restricted, under other labels, and taken away, against counting the documents that are meant.
 
-Also tests `counts/counting.py`, `counts/categories.py`, `counts/corpus_counts.py`, `counts/corpus_counts.py` and `counts/corpus_counts.py`.
+Also tests `counts/counting.py` and `counts/vocabulary.py`.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.attributes import Attributes
-from nbtext.counts.categories import are_in, category, is_category, is_category_of, shown
 from nbtext.counts.corpus_counts import (
     NeverLearntError,
-    documents_under,
     first_impossible,
-    known_to,
+    forget_documents,
+    is_known,
     missing_from_sample,
-    statistics_under,
-    taken_away,
-    with_parts,
-    without,
+    relabelled_documents,
+    relabelled_statistics,
+    subtract_documents,
+    with_ngram_parts,
 )
-from nbtext.counts.counting import Analysis, AttributedTexts, CountedTerms, count_corpus, count_documents
-from nbtext.counts.vocabulary import Vocabulary
+from nbtext.counts.counting import Analysis, AttributedTexts, FeatureCounter, count_corpus, count_documents
+from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term, has_categories, is_category, is_category_of
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
 from tests.budget import examples
@@ -79,10 +78,10 @@ def dense(counts: CorpusCounts) -> list[list[int]]:
 def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
     vocabulary = counted([("x", "ant bee cat dog")], ngrams=3).statistics.vocabulary
     names = [vocabulary.term(term) for term in range(len(vocabulary))]
-    kept = with_parts(vocabulary, np.array([name == "bee cat dog" for name in names]))
+    kept = with_ngram_parts(vocabulary, np.array([name == "bee cat dog" for name in names]))
     assert {name for name, stays in zip(names, kept.tolist(), strict=True) if stays} == {"bee", "cat", "dog", "bee cat", "bee cat dog"}
     other = counted([("x", "cat bee"), ("y", "bee cat eel")], ngrams=3).statistics.vocabulary
-    known = known_to(vocabulary, other)
+    known = is_known(vocabulary, other)
     assert {other.term(term) for term in np.flatnonzero(known).tolist()} == {"bee", "cat", "bee cat"}
 
 
@@ -92,7 +91,7 @@ def test_counts_under_other_labels_are_those_of_documents_labelled_so(labelled: 
     found = counts.relabelled([new[label] for label in counts.statistics.classes])
     assert found.statistics == wanted.statistics
     assert dense(found) == dense(wanted)
-    statistics, numbers = statistics_under(counts.statistics, [new[label] for label in counts.statistics.classes])
+    statistics, numbers = relabelled_statistics(counts.statistics, [new[label] for label in counts.statistics.classes])
     assert statistics == wanted.statistics
     assert [statistics.classes[number] for number in numbers.tolist()] == [new[label] for label in counts.statistics.classes]
 
@@ -102,7 +101,7 @@ def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st
     rows = sorted(data.draw(st.sets(st.integers(0, len(labelled) - 1), min_size=1)))
     labels = data.draw(st.lists(st.sampled_from("uvw"), min_size=len(rows), max_size=len(rows)))
     statistics, counted_documents = documents(labelled)
-    found = documents_under(statistics, counted_documents.rows(np.array(rows)), labels)
+    found = relabelled_documents(statistics, counted_documents.rows(np.array(rows)), labels)
     wanted, _ = documents([(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)])
     assert found.statistics == wanted
     assert [found.statistics.classes[number] for number in found.documents.classes.tolist()] == labels
@@ -111,12 +110,12 @@ def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st
 @examples(12)
 @given(corpora, corpora)
 def test_documents_taken_away_are_as_never_counted(kept: Corpus, gone: Corpus) -> None:
-    found = without(counted(kept + gone), *documents(gone))
+    found = forget_documents(counted(kept + gone), *documents(gone))
     assert found.statistics == counted(kept).statistics
     assert sorted(dense(found)) == sorted(dense(counted(kept)))
-    assert taken_away(counted(gone), *documents(gone)).statistics.n_documents == 0
+    assert subtract_documents(counted(gone), *documents(gone)).statistics.n_documents == 0
     with pytest.raises(UsageError, match="nothing would be left"):
-        without(counted(gone), *documents(gone))
+        forget_documents(counted(gone), *documents(gone))
 
 
 LEARNT = [("x", "ant bee"), ("x", "ant"), ("y", "cat")]
@@ -140,7 +139,7 @@ def test_the_first_document_that_was_never_counted_is_named(gone: Corpus, row: i
     """
     counts = counted(LEARNT, sample=sample)
     with pytest.raises(NeverLearntError, match=f"document {row + 1} was never learnt as '{gone[row][0]}'; nothing is forgotten") as caught:
-        taken_away(counts, *documents(gone))
+        subtract_documents(counts, *documents(gone))
     assert str(caught.value.naming("a.tsv:7")) == f"a.tsv:7: was never learnt as '{gone[row][0]}'; nothing is forgotten"
     assert missing_from_sample(counts, *documents(gone)) in ([row] if sample else [row, None])
     assert first_impossible(counts, *documents(gone)) == row
@@ -148,20 +147,24 @@ def test_the_first_document_that_was_never_counted_is_named(gone: Corpus, row: i
 
 
 def test_categories_are_terms_that_no_text_can_hold() -> None:
-    terms = [category("colour", "dark red"), category("co", "lour"), category("colour", "")]
-    assert [shown(term) for term in (*terms, "red", "a=b")] == ["colour=dark red", "co=lour", "colour=", "red", "a=b"]
+    terms = [category_term("colour", "dark red"), category_term("co", "lour"), category_term("colour", "")]
+    assert [displayed_term(term) for term in (*terms, "red", "a=b")] == ["colour=dark red", "co=lour", "colour=", "red", "a=b"]
     vocabulary = Vocabulary.of(sorted([*terms, "colour", "red"]))
     of_colour = is_category_of(vocabulary, "colour")
     names = [vocabulary.term(number) for number in range(len(vocabulary))]
     assert {name for name, found in zip(names, is_category(vocabulary).tolist(), strict=True) if found} == set(terms)
     assert {name for name, found in zip(names, of_colour.tolist(), strict=True) if found} == {terms[0], terms[2]}
-    assert (are_in(vocabulary), are_in(Vocabulary.of(["colour", "red"])), are_in(Vocabulary.of([]))) == (True, False, False)
+    assert (has_categories(vocabulary), has_categories(Vocabulary.of(["colour", "red"])), has_categories(Vocabulary.of([]))) == (
+        True,
+        False,
+        False,
+    )
 
 
 def test_documents_with_values_are_counted_with_their_categories_and_numbers() -> None:
     attributes = Attributes(("colour", "shape"), ("legs",), ("kilos",))
-    vocabulary = Vocabulary.of(sorted([category("colour", "red"), category("shape", "red"), "cat"]))
-    counter = AttributedTexts(CountedTerms(vocabulary.find), attributes, vocabulary.find)
+    vocabulary = Vocabulary.of(sorted([category_term("colour", "red"), category_term("shape", "red"), "cat"]))
+    counter = AttributedTexts(FeatureCounter(vocabulary.find), attributes, vocabulary.find)
     given_documents = [
         attributes.document(b"cat:2", ["red", "red", "4", "1.5"]),
         attributes.document(b"cat:1", ["blue", "red", "", "-1"]),
@@ -171,7 +174,10 @@ def test_documents_with_values_are_counted_with_their_categories_and_numbers() -
     postings = counter.count(given_documents)
     matrix = postings.matrix()
     found = [
-        {shown(vocabulary.term(term)): count for term, count in zip(matrix.terms[row].tolist(), matrix.counts[row].tolist(), strict=True)}
+        {
+            displayed_term(vocabulary.term(term)): count
+            for term, count in zip(matrix.terms[row].tolist(), matrix.counts[row].tolist(), strict=True)
+        }
         for row in (slice(begin, end) for begin, end in zip(matrix.offsets.tolist(), matrix.offsets[1:].tolist(), strict=False))
     ]
     assert found == [{"cat": 2, "colour=red": 1, "shape=red": 1}, {"cat": 1, "shape=red": 1}, {}, {"cat": 3}]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.corpus_counts import bounded, settled, within
+from nbtext.counts.corpus_counts import bounded_sum, limit_vocabulary, most_frequent
 from nbtext.counts.counting import Analysis, count_corpus
 from nbtext.settings import Settings
 from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
@@ -44,10 +44,10 @@ def documents_by_term(counts: CorpusCounts) -> dict[str, int]:
 def test_counts_are_too_low_by_no_more_than_is_told(documents: Documents, most: int, size: int, ngrams: int) -> None:
     whole = counted(documents, ngrams)
     stretches = (counted(documents[begin : begin + size], ngrams) for begin in range(0, len(documents), size))
-    found = bounded(stretches, most)
+    found = bounded_sum(stretches, most)
     assert found is not None
     assert found.statistics.n_terms <= most
-    assert settled(found, most).is_closed == (found.missed > 0)
+    assert limit_vocabulary(found, most).is_closed == (found.missed > 0)
     assert found.statistics.class_documents.tolist() == whole.statistics.class_documents.tolist()
     true = documents_by_term(whole)
     for term, holding in documents_by_term(found).items():
@@ -60,14 +60,14 @@ def test_counts_are_too_low_by_no_more_than_is_told(documents: Documents, most: 
 @given(DOCUMENTS, st.integers(1, 12))
 def test_the_terms_in_most_documents_stay(documents: Documents, most: int) -> None:
     whole = counted(documents)
-    kept = documents_by_term(within(whole, most))
+    kept = documents_by_term(most_frequent(whole, most))
     true = documents_by_term(whole)
     assert sorted(kept.values(), reverse=True) == sorted(true.values(), reverse=True)[:most]
     assert all(true[term] == holding for term, holding in kept.items())
 
 
 def test_no_stretch_has_no_counts() -> None:
-    assert bounded([], 3) is None
+    assert bounded_sum([], 3) is None
 
 
 def test_a_model_stays_within_its_bound(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_what_does_not_go_with_a_bound(tmp_path: Path, options: tuple[str, ...],
 
 
 def test_terms_of_equal_documents_stay_in_the_order_of_the_vocabulary() -> None:
-    kept = within(counted([("a", b"bb cc dd"), ("b", b"aa bb")]), 3)
+    kept = most_frequent(counted([("a", b"bb cc dd"), ("b", b"aa bb")]), 3)
     assert [kept.statistics.vocabulary.term(number) for number in range(3)] == ["aa", "bb", "cc"]
     assert kept.missed == 1
     assert np.array_equal(kept.statistics.term_documents, [1, 2, 1])

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from tests.process import nbtext
 from tests.test_structure import FILES
 
@@ -45,8 +45,8 @@ def test_a_fixed_plural_is_found() -> None:
 
 
 def test_one_is_singular_and_all_others_plural() -> None:
-    assert [counted(n, "class") for n in (0, 1, 2, 1000)] == ["0 classes", "1 class", "2 classes", "1,000 classes"]
-    assert counted(1, "training document") == "1 training document"
+    assert [quantity(n, "class") for n in (0, 1, 2, 1000)] == ["0 classes", "1 class", "2 classes", "1,000 classes"]
+    assert quantity(1, "training document") == "1 training document"
 
 
 def test_a_model_of_one_document(tmp_path: Path) -> None:

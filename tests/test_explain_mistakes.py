@@ -92,7 +92,7 @@ def test_terms_are_the_same_however_many_weights_are_held_at_once(monkeypatch: p
     documents = [("fish", "purr bark mouse postman"), ("cats", "bark swim bubble fetch"), ("dogs", "sleep purr purr")]
     wanted = found(fitted(ngrams=2), documents)
     assert len(wanted) == 3
-    monkeypatch.setattr("nbtext.classifiers.base.CELLS_AT_ONCE", 1)
+    monkeypatch.setattr("nbtext.classifiers.base.TERM_WEIGHTS_AT_ONCE", 1)
     assert found(fitted(ngrams=2), documents) == wanted
 
 

@@ -13,7 +13,7 @@ from nbtext.decision import Costs
 from nbtext.metrics import Evaluation
 from nbtext.metrics import intervals as module
 from nbtext.metrics.intervals import FEWEST_REPLICATES, REPLICATES, Bootstrap, percentile_interval, replicated_rates, replicated_scores
-from nbtext.metrics.outcomes import cells_of
+from nbtext.metrics.outcomes import confusion_cells
 from tests.budget import examples, rounds, some
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_an_infinite_figure_has_no_interval() -> None:
 @pytest.mark.parametrize("at_once", [1, 64, 1 << 20])
 def test_replicates_do_not_depend_on_how_many_are_drawn_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = World(4, 50).evaluation().judged
-    cells = cells_of(judged)
+    cells = confusion_cells(judged)
 
     def drawn() -> Figures:
         return {**replicated_rates(cells, None, Bootstrap(30)), **replicated_scores(judged, Bootstrap(30))}

@@ -1,4 +1,4 @@
-"""Rows of different length, against lists of lists."""
+"""Rows of different lengths and look-up in sorted keys, against lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.ragged import GrowingRows
+from nbtext.ragged import GrowingRows, find_sorted
 
 rows = st.lists(st.lists(st.integers(-5, 2**40), max_size=4), max_size=5)
 
@@ -35,3 +35,10 @@ def test_more_rows_than_there_is_room_for_at_first() -> None:
     assert len(growing) == 1800
     assert growing.sizes(np.array([0, 1, 2, 1799])).tolist() == [4, 0, 7, 7]
     assert growing.take(np.array([1797, 2, 1])).tolist() == [599, 600, 601, 602, 4, 5, 6, 7, 8, 9, 10]
+
+
+@given(st.lists(st.integers(-3, 5)), st.lists(st.integers(-4, 6)))
+def test_keys_are_found_where_they_first_stand(keys: list[int], wanted: list[int]) -> None:
+    keys.sort()
+    places = find_sorted(np.array(keys, np.int64), np.array(wanted, np.int64))
+    assert places.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]

@@ -1,7 +1,4 @@
-"""The model file: what is written comes back, and what is malformed is refused.
-
-Also tests `store/index.py`.
-"""
+"""The model file: what is written comes back, and what is malformed is refused."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from hypothesis import strategies as st
 
 from nbtext.errors import ModelError, UsageError
 from nbtext.store import FORMAT, read_model_file, write_model_file
-from nbtext.store.index import DTYPES, MAX_INDEX_BYTES
+from nbtext.store.model_file import DTYPES, MAX_INDEX_BYTES
 from tests.hostile import GADGETS, MARK
 from tests.process import HOUSE, cold, run, succeeded
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, count_corpus, document_counter
 from nbtext.settings import Reading, Settings
-from nbtext.text.analyzer import pieces
+from nbtext.text.analyzer import text_pieces
 from nbtext.text.surfaces import SEPARATORS, find_surfaces
 from tests import strategies
 from tests.budget import examples
@@ -60,7 +60,7 @@ def same(one: CorpusCounts, other: CorpusCounts) -> bool:
 def test_pieces_are_the_documents_and_split_no_form(texts: list[bytes], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
-        found = list(pieces(texts, SEPARATORS))
+        found = list(text_pieces(texts, SEPARATORS))
     joined = [b""] * len(texts)
     for piece in found:
         for number, text in enumerate(piece.texts, piece.first):

@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, document_counter
 from nbtext.explain.mistakes import Excerpts
-from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, sizes_of
+from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, ngram_sizes
 from nbtext.text.words import words
 from tests import oracle, strategies
 from tests.process import nbtext, succeeded
@@ -108,9 +108,9 @@ def test_they_are_added_to_words_and_ngrams_of_words_and_leave_these_as_they_are
 
 
 def test_sizes() -> None:
-    assert list(sizes_of("3")) == [3]
-    assert list(sizes_of("10")) == [10]
-    assert list(sizes_of("1-10")) == list(range(1, 11))
+    assert list(ngram_sizes("3")) == [3]
+    assert list(ngram_sizes("10")) == [10]
+    assert list(ngram_sizes("1-10")) == list(range(1, 11))
 
 
 def test_blocks_are_counted_as_one_by_one() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.text.surfaces import MAX_INTERNED, TOO_LONG, SurfaceTable, find_surfaces
+from nbtext.text.surfaces import LONG_FORM, MAX_INTERNED, SurfaceTable, find_surfaces
 from tests import oracle, strategies
 from tests.budget import examples
 
@@ -34,9 +34,9 @@ def test_a_form_has_one_id_and_an_id_one_form(batches: list[list[bytes]]) -> Non
         surfaces = find_surfaces(texts)
         forms = surfaces.forms(np.arange(surfaces.starts.size))
         for form, number in zip(forms, table.intern(surfaces).tolist(), strict=True):
-            assert (number == TOO_LONG) == (len(form.encode()) > MAX_INTERNED)
+            assert (number == LONG_FORM) == (len(form.encode()) > MAX_INTERNED)
             assert ids.setdefault(form, number) == number
-    interned = [number for number in ids.values() if number != TOO_LONG]
+    interned = [number for number in ids.values() if number != LONG_FORM]
     assert len(set(interned)) == len(interned)
     assert all(0 <= number < table.limit for number in interned)
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from nbtext.attributes import FARTHEST
-from nbtext.counts.categories import is_category_of
 from nbtext.counts.matrix import add_weighted_sums
+from nbtext.counts.vocabulary import is_category_of
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.smoothing import smoothing_by_evidence

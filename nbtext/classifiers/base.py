@@ -16,7 +16,7 @@ import numpy as np
 
 from nbtext.corpus.option_files import read_named_numbers
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.matrix import CELLS_AT_ONCE, add_weighted_sums
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, credible_intervals
 from nbtext.language_model.smoothing import smoothing_by_evidence
@@ -434,9 +434,9 @@ class LinearClassifier(AdditiveClassifier):
         return scores
 
     def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
-        """Return x_jd (w_j,answer − w_j,rival) of each entry, with the weights of at most `CELLS_AT_ONCE` terms and classes in memory."""
+        """Return x_jd (w_j,answer − w_j,rival) of each entry, with the weights of at most `TERM_WEIGHTS_AT_ONCE` terms and classes in memory."""
         terms, places = np.unique(features.terms, return_inverse=True)
-        step = max(CELLS_AT_ONCE // self.bias.size, 1)
+        step = max(TERM_WEIGHTS_AT_ONCE // self.bias.size, 1)
         nats = np.empty(features.terms.size)
         for begin in range(0, terms.size, step):
             weights = self.weights(terms[begin : begin + step])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities
-from nbtext.counts.matrix import CELLS_AT_ONCE, add_weighted_sums
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.language_model.dirichlet import beta_intervals, share
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ class BernoulliNaiveBayes(LinearClassifier):
         return np.where(self.absence(terms) == 0, 1.0, 0.0)
 
     def _sum_over_terms(self, values: Callable[[Whole], Floats]) -> Floats:
-        """Return the sum over all selected terms of values of shape (n, n_classes), with at most `CELLS_AT_ONCE` of them in memory."""
+        """Return the sum over all selected terms of values of shape (n, n_classes), with at most `TERM_WEIGHTS_AT_ONCE` of them in memory."""
         terms = np.flatnonzero(self.known())
         total = np.zeros(self.training.statistics.n_classes)
-        step = max(CELLS_AT_ONCE // total.size, 1)
+        step = max(TERM_WEIGHTS_AT_ONCE // total.size, 1)
         for begin in range(0, terms.size, step):
             total += values(terms[begin : begin + step]).sum(axis=0)
         return total

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training, difference
-from nbtext.counts.matrix import CELLS_AT_ONCE, add_weighted_sums
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.polya import (
     LEAST_CONCENTRATION,
@@ -124,7 +124,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
 
     def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
         """Return log Γ(s·φ + n) − log Γ(s·φ) under the answer less the same under the rival, of each entry."""
-        step = max(CELLS_AT_ONCE // self.log_prior.size, 1)
+        step = max(TERM_WEIGHTS_AT_ONCE // self.log_prior.size, 1)
         nats = np.empty(features.terms.size)
         for begin in range(0, nats.size, step):
             part = slice(begin, begin + step)

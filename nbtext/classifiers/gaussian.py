@@ -23,8 +23,8 @@ from nbtext.attributes import FARTHEST
 from nbtext.classifiers.attribute_likelihoods import mean_and_variance
 from nbtext.classifiers.base import Boundary, Classifier, Training
 from nbtext.counts.latent import LatentSpace, latent_terms
-from nbtext.counts.matrix import CELLS_AT_ONCE
-from nbtext.errors import ModelError, UsageError, counted
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.errors import ModelError, UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -186,7 +186,7 @@ class GaussianClasses:
     def _distances_by_roots(self, features: Floats) -> Floats:
         n_documents, n_classes = len(features), len(self.means)
         distances = np.empty((n_documents, n_classes))
-        step = max(CELLS_AT_ONCE // max(features.size, 1), 1)
+        step = max(TERM_WEIGHTS_AT_ONCE // max(features.size, 1), 1)
         for begin in range(0, n_classes, step):
             part = slice(begin, begin + step)
             whitened = _times(features[np.newaxis] - self.means[part, np.newaxis], self.roots[part])
@@ -388,7 +388,7 @@ def _check_size(settings: Settings, n_classes: int, n_features: int) -> None:
     n_roots = n_classes if settings.covariance == "separate" else 1
     if n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features) > MOST_ROOTS:
         raise UsageError(
-            f"{counted(n_roots, 'covariance')} of {counted(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
+            f"{quantity(n_roots, 'covariance')} of {quantity(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
             hint="use --covariance shared, another shape, or a smaller --latent",
         )
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, Training, Unseen
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.counts.weighting import weighted
 from nbtext.errors import ModelError, UsageError
 
@@ -484,7 +484,7 @@ def _scales(statistics: ClassStatistics, selected: NDArray[np.bool_], smoothing:
     """Return 1 + |r_jk|, shape (n_selected, n_classes), float32."""
     terms, totals = np.flatnonzero(selected), statistics.tokens_of(selected)
     scales = np.empty((terms.size, statistics.n_classes), np.float32)
-    step = max(CELLS_AT_ONCE // statistics.n_classes, 1)
+    step = max(TERM_WEIGHTS_AT_ONCE // statistics.n_classes, 1)
     for begin in range(0, terms.size, step):
         counts = statistics.counts_of(terms[begin : begin + step])
         scales[begin : begin + step] = 1 + np.abs(log_count_ratio(counts, totals, terms.size, smoothing))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier
-from nbtext.counts.weighting import OF_DOCUMENTS, weighted, weighted_cells
+from nbtext.counts.weighting import NEEDS_DOCUMENTS, weighted, weighted_cells
 from nbtext.errors import ModelError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ WEIGHTED_COUNTS = "weighted_counts"
 class WeightedCountsClassifier(LinearClassifier):
     """A linear classifier estimated from weighted counts, for documents weighted in the same way."""
 
-    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary", *OF_DOCUMENTS)
+    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary", *NEEDS_DOCUMENTS)
 
     counts: ClassStatistics
     """The statistics, with weighted cells in place of counts."""
@@ -56,7 +56,7 @@ class WeightedCountsClassifier(LinearClassifier):
     @classmethod
     def needs_documents(cls, settings: Settings) -> bool:
         """Return True if the sums of the weights are not in the statistics."""
-        return settings.weighting in OF_DOCUMENTS
+        return settings.weighting in NEEDS_DOCUMENTS
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
@@ -66,7 +66,7 @@ class WeightedCountsClassifier(LinearClassifier):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the weighted counts of the cells, if they need documents."""
-        return {WEIGHTED_COUNTS: self.counts.cell_counts} if self.weighting in OF_DOCUMENTS else {}
+        return {WEIGHTED_COUNTS: self.counts.cell_counts} if self.weighting in NEEDS_DOCUMENTS else {}
 
     @classmethod
     def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import options as option
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
     from nbtext.evaluation.drift_log import DriftWatch
@@ -89,7 +89,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         _append_to_log(drift, options["drift"])
     documents.say_notices()
     if n := counts.without_known_terms:
-        say.notice(f"no term that the model knows, so the answer is that to an empty document: {counted(n, 'document')}")
+        say.notice(f"no term that the model knows, so the answer is that to an empty document: {quantity(n, 'document')}")
     return say.finish() or (options["exit_status_abstained"] or 0 if counts.abstained else 0)
 
 

@@ -14,7 +14,7 @@ from nbtext.cli.options import given
 from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.corpus.option_files import listed_paths
 from nbtext.corpus.reading import resolved
-from nbtext.errors import UsageError, counted, listed
+from nbtext.errors import UsageError, listed, quantity
 from nbtext.model.corpus_flow import Corpus, CountedCorpus, count_each, no_documents, reading_like
 from nbtext.settings import INPUT, READING, TRAINING, Reading
 from nbtext.store.atomic import check_replaceable
@@ -59,7 +59,7 @@ class CommandCorpus(Corpus):
         for warning in self.notices.warnings:
             self._say.warn(warning)
         if self.notices.transcoded:
-            self._say.notice(f"not valid UTF-8 and read as Windows-1252: {counted(self.notices.transcoded, 'document')}")
+            self._say.notice(f"not valid UTF-8 and read as Windows-1252: {quantity(self.notices.transcoded, 'document')}")
         if files := self.notices.unlabelled:
             self._say.notice(f"{listed(files, 1)}: in no class directory, left out")
         self._say.failed += self.notices.unnamed
@@ -90,7 +90,7 @@ class Counted(NamedTuple):
     """Says what was noticed, when the results are there."""
 
 
-def counted_corpus(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> Counted:
+def read_and_count(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> Counted:
     """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
     from nbtext.classifiers.base import class_prior
 

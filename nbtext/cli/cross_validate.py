@@ -10,7 +10,7 @@ import click
 from nbtext.cli import options as option
 from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.messages import SHOWN
-from nbtext.errors import UsageError, counted, listed
+from nbtext.errors import UsageError, listed, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
       nbtext cross-validate corpora/service-desk/train --leave-one-out --fail-under accuracy=0.5
       nbtext cross-validate messages.csv --label-column topic --text-column body --group-column sender --folds 2
     """
-    from nbtext.cli.corpus import check_output_file, corpus_paths, counted_corpus
+    from nbtext.cli.corpus import check_output_file, corpus_paths, read_and_count
 
     say = option.messages(options)
     if options["leave_one_out"]:
@@ -83,7 +83,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     if predictions is not None:
         check_output_file(predictions, "--predictions", [*paths, *([options["costs"]] if with_costs else [])])
     columns = [column for column in (options["group_column"], options["time_column"]) if column is not None]
-    of_corpus = counted_corpus(paths, options, say, columns)
+    of_corpus = read_and_count(paths, options, say, columns)
     classes = list(of_corpus.corpus.statistics.classes)
     asked = gates(options, n_classes=len(classes), with_costs=with_costs)
     result, folds, judged = _judge(of_corpus, options, say, option.decision_rule(options, classes, say))
@@ -124,7 +124,7 @@ def _warn_of_unknown(result: EvaluationResult, say: Messages) -> None:
     if unknown := result.unknown_labels:
         documents = sum(result.unknown_documents.values())
         say.warn(
-            f"without another document of their class to learn from: {counted(documents, 'document')}, counted as mistakes; of {listed(unknown, SHOWN)}"
+            f"without another document of their class to learn from: {quantity(documents, 'document')}, counted as mistakes; of {listed(unknown, SHOWN)}"
         )
 
 

@@ -12,7 +12,7 @@ from nbtext.cli import options as option
 from nbtext.cli.gates import finish, gate_options, gates
 from nbtext.cli.leaks import LeakWatch, tell_leaks, training_corpus_option
 from nbtext.cli.messages import SHOWN
-from nbtext.errors import counted, listed
+from nbtext.errors import listed, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,7 +109,7 @@ def _error_file(options: Mapping[str, Any], inputs: tuple[str, ...]) -> nullcont
 
 def _tell(say: Messages, result: EvaluationResult, *, ranked: bool) -> None:
     if unknown := result.unknown_labels:
-        documents = counted(sum(result.unknown_documents.values()), "document")
+        documents = quantity(sum(result.unknown_documents.values()), "document")
         say.warn(f"the model does not know the labels {listed(unknown, SHOWN)}: {documents}, counted as mistakes")
     if not ranked:
         say.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")

@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
 from nbtext.cli.writing import corpus_to_change, lock_settings, say_changed, writing_options
-from nbtext.errors import counted
+from nbtext.errors import quantity
 
 
 @click.command("forget", short_help="Take documents out of the model.")
@@ -47,7 +47,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
         say.notice("there is nothing to forget")
     else:
         forgot = forget(model_path, model, batch, once=once, **lock_settings(options))
-        say.notice(f"forgot {counted(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if once else ""))
+        say.notice(f"forgot {quantity(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if once else ""))
         say_changed(model, forgot.model, model_path, say)
     source.say_notices()
     return say.finish()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from nbtext.cli.messages import say as say_line
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +71,7 @@ def gates(options: Mapping[str, Any], *, n_classes: int, with_costs: bool) -> li
         if gate.name == "mean_cost" and not with_costs:
             raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")
         if gate.name.startswith("top_") and int(gate.name.split("_")[1]) >= n_classes:
-            raise UsageError(f"there is no {gate.name} with {counted(n_classes, 'class')}")
+            raise UsageError(f"there is no {gate.name} with {quantity(n_classes, 'class')}")
     return found
 
 

@@ -8,7 +8,7 @@ import click
 
 from nbtext.attributes import NO_TEXT
 from nbtext.cli.options import suggest_files
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -83,8 +83,8 @@ def tell_leaks(say: Messages, leaks: LeakResult | SampledLeakResult | None, n: i
     if isinstance(leaks, LeakResult):
         kinds = f"{leaks.exact:,} with the same words, {leaks.near:,} nearly"
         without = "there is no other" if leaks.without is None else f"accuracy without them {leaks.without.accuracy:.4f}"
-        say.warn(f"in the training corpus too: {leaks.found:,} of {counted(n, 'document')} ({kinds}); {without}")
+        say.warn(f"in the training corpus too: {leaks.found:,} of {quantity(n, 'document')} ({kinds}); {without}")
     elif leaks.found > leaks.checked * ACCIDENTAL:
         which = "" if leaks.checked == n else " that the model's sample can tell about"
-        checked = f"{counted(leaks.checked, 'document')}{which}"
+        checked = f"{quantity(leaks.checked, 'document')}{which}"
         say.warn(f"in the training corpus too: {leaks.found:,} of {checked}; --training CORPUS gives the figures without them")

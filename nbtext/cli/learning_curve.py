@@ -33,12 +33,12 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
       nbtext learning-curve corpora/service-desk/train
       nbtext learning-curve messages.csv --label-column topic --text-column body --folds 2 --output json
     """
-    from nbtext.cli.corpus import corpus_paths, counted_corpus
+    from nbtext.cli.corpus import corpus_paths, read_and_count
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
 
     say = messages(options)
-    counted = counted_corpus(corpus_paths(corpus, options), options, say)
+    counted = read_and_count(corpus_paths(corpus, options), options, say)
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
     curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed))

@@ -10,7 +10,7 @@ import click
 from nbtext.cli import options as suggestions
 from nbtext.cli.options import messages, messages_options
 from nbtext.cli.writing import lock_settings, warn_of_left_ledger, writing_options
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
     if ledger is not None or not warn_of_left_ledger(output, say):
         _warn_of_missing_ledgers(parts, say)
     if repeated:
-        say.warn(f"learnt by more than one of the models, so they count more than once: {counted(repeated, 'document')}")
+        say.warn(f"learnt by more than one of the models, so they count more than once: {quantity(repeated, 'document')}")
     for warning in model.warnings():
         say.warn(warning)
     say.notice(f"{output}: {model.describe()}")
@@ -68,6 +68,6 @@ def _warn_of_missing_ledgers(parts: Sequence[Part], say: Messages) -> None:
 
     without = [part for part in parts if part.ledger is None]
     if without and any(os.path.lexists(ledger_path(part.path)) for part in parts):
-        documents = counted(sum(part.model.statistics.n_documents for part in without), "document")
+        documents = quantity(sum(part.model.statistics.n_documents for part in without), "document")
         names = ", ".join(part.path for part in without)
         say.warn(f"{names}: no ledger that can be used, so nbtext update --once may learn again what is in there: {documents}")

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from nbtext.errors import DocumentError, NbtextError, counted
+from nbtext.errors import DocumentError, NbtextError, quantity
 from nbtext.report.forms import escaped_json, visible
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Messages:
     def finish(self) -> int:
         """Say how many failed documents were not shown; return the exit status: 1 if a document could not be read."""
         if self.failed > self._shown:
-            say(f"could not be read besides: {counted(self.failed - self._shown, 'document')}")
+            say(f"could not be read besides: {quantity(self.failed - self._shown, 'document')}")
         return 1 if self.failed else 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli.messages import clear_progress, log_is_json, set_progress, standard_error_is_terminal
 from nbtext.corpus.reading import resolve_format
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Picture:
         set_progress(erase)
         self._read = read
         share = self._share(documents)
-        text = f"{counted(documents, 'document')}, {documents / seconds:,.0f} per second"
+        text = f"{quantity(documents, 'document')}, {documents / seconds:,.0f} per second"
         if share:
             text += f", {_clock(seconds * (1 - share) / share)} left"
         with contextlib.suppress(OSError):
@@ -89,7 +89,7 @@ class Picture:
 
         self._console = Console(stderr=True)
         if FORMATS[self._format].file_per_document:
-            self._total_documents = count_documents(self._paths, self._format)
+            self._total_documents = number_of_files(self._paths, self._format)
         else:
             self._total_bytes = size_of_files(self._paths)
 
@@ -121,7 +121,7 @@ def erase() -> None:
     sys.stderr.flush()
 
 
-def count_documents(paths: Sequence[str], file_format: str) -> int | None:
+def number_of_files(paths: Sequence[str], file_format: str) -> int | None:
     """Return the number of files in and below the paths; None if there are too many, or if they cannot be counted."""
     count, pending = 0, list(paths)
     if file_format == "maildir":

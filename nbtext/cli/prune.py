@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli.options import Number, WholeNumber, messages, messages_options, model_option
 from nbtext.cli.writing import opened_model, say_changed, writing_options
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 
 @click.command("prune", short_help="Leave rare or common terms out for good.")
@@ -41,6 +41,6 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
         before = file.load()
         after = pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
         file.replace(after, file.ledger_if_usable())
-    say.notice(f"removed {before.statistics.n_terms - after.statistics.n_terms:,} of {counted(before.statistics.n_terms, 'term')}")
+    say.notice(f"removed {before.statistics.n_terms - after.statistics.n_terms:,} of {quantity(before.statistics.n_terms, 'term')}")
     say_changed(before, after, model_path, say)
     return say.finish()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nbtext.cli import options as option
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 
 
 @click.command("suspects", short_help="Find documents of a corpus whose label may be wrong.")
@@ -40,7 +40,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
       nbtext suspects corpora/service-desk/train --min-log-odds 2.3 --paths
       nbtext suspects corpora/service-desk/train --limit 5 --print0 | xargs -0 head
     """
-    from nbtext.cli.corpus import corpus_paths, counted_corpus
+    from nbtext.cli.corpus import corpus_paths, read_and_count
     from nbtext.evaluation.label_errors import suspects
     from nbtext.report.comparisons import write_suspects
 
@@ -51,9 +51,9 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
         raise UsageError(f"--{'print0' if options['print0'] else 'paths'} and --output exclude each other")
     form = "print0" if options["print0"] else "paths" if options["paths"] else output or ("table" if sys.stdout.isatty() else "tsv")
     safe = option.require_csv(options, form)
-    (statistics, documents, names, _), settings, _, source = counted_corpus(corpus_paths(corpus, options), options, say)
+    (statistics, documents, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options, say)
     found = suspects(statistics, documents, settings, options["min_log_odds"])
     source.say_notices()
     write_suspects(found.named(names, statistics.classes, options["limit"]), form, safe_cells=safe)
-    say.notice(f"more probable in another class than in their own: {counted(found.rows.size, 'document')} of {len(names):,}")
+    say.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")
     return say.finish()

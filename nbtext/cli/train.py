@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli.writing import write_new_model, writing_options
-from nbtext.errors import counted
+from nbtext.errors import quantity
 
 
 @click.command("train", short_help="Learn classes from labelled documents.")
@@ -56,7 +56,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     write_new_model(model, model_path, options, say, ledger)
     documents.say_notices()
     if missed := model.counts.missed:
-        say.notice(f"terms were left out to keep to --max-terms; counts of the others may be too low by {counted(missed, 'document')}")
+        say.notice(f"terms were left out to keep to --max-terms; counts of the others may be too low by {quantity(missed, 'document')}")
     for warning in model.warnings():
         say.warn(warning)
     say.notice(f"{model_path}: {model.describe()}, {time.monotonic() - begin:.1f} s")

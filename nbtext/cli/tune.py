@@ -54,7 +54,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none --folds 5
       nbtext tune corpora/service-desk/train --by evidence --try smoothing=0.01,0.1,auto --estimate mean
     """
-    from nbtext.cli.corpus import corpus_paths, counted_corpus, require_distinct, warn_of_small_classes
+    from nbtext.cli.corpus import corpus_paths, read_and_count, require_distinct, warn_of_small_classes
     from nbtext.evaluation.search import OF_THE_SAME_COUNTS, Division, require_comparable
     from nbtext.evaluation.tuning import search, settings_to_try
     from nbtext.store import check_replaceable
@@ -79,7 +79,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
     first: list[CommandCorpus] = []  # says what was noticed; later readings are silent
 
     def count(setting: Setting) -> Counted:
-        counted = counted_corpus(paths, {**options, **setting.texts_of_counting()}, say.nothing_again() if first else say)
+        counted = read_and_count(paths, {**options, **setting.texts_of_counting()}, say.nothing_again() if first else say)
         if not first:
             first.append(counted.source)
             if criterion == "cross-validation":

@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli.writing import corpus_to_change, lock_settings, say_changed, writing_options
-from nbtext.errors import counted
+from nbtext.errors import quantity
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
@@ -60,7 +60,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
         say.notice("there is nothing to learn")
     else:
         updated = update(model_path, model, more, **lock_settings(options))
-        _say_learnt(updated, counted(more.statistics.n_documents, "document"), say)
+        _say_learnt(updated, quantity(more.statistics.n_documents, "document"), say)
         say_changed(model, updated.model, model_path, say)
     source.say_notices()
     return say.finish()
@@ -72,8 +72,8 @@ def _say_learnt(updated: Updated, added: str, say: Messages) -> None:
             say.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}")
         return
     if not updated.had_ledger:
-        say.warn(f"the model had no ledger, so {counted(updated.documents_before, 'document')} that it learnt before may be learnt again")
+        say.warn(f"the model had no ledger, so {quantity(updated.documents_before, 'document')} that it learnt before may be learnt again")
     say.notice(
-        f"learnt {counted(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
+        f"learnt {quantity(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
         f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"
     )

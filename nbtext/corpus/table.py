@@ -13,7 +13,7 @@ from nbtext.attributes import NO_TEXT
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import RawDocument, problem_of, too_large
 from nbtext.corpus.streams import numbered_lines, open_source, open_stream
-from nbtext.errors import DocumentError, PathError, UsageError, counted
+from nbtext.errors import DocumentError, PathError, UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -167,8 +167,8 @@ def _width(rows: Iterator[Row], last: int) -> int:
 def _wrong_width(found: int, width: int, last: int) -> DocumentError:
     """Return the problem of a row with another number of columns than the first row, or, if that has too few, than are needed."""
     if width > last:
-        return DocumentError(f"expected {counted(width, 'column')}, found {found}", hint="check --delimiter")
-    return DocumentError(f"expected at least {counted(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
+        return DocumentError(f"expected {quantity(width, 'column')}, found {found}", hint="check --delimiter")
+    return DocumentError(f"expected at least {quantity(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
 
 
 def _has_header(reading: Reading, others: Sequence[str]) -> bool:

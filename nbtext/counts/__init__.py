@@ -1,1 +1,1 @@
-"""What is counted: the vocabulary, the document-term matrix, the statistics of classes."""
+"""Counts: the vocabulary, the document-term matrix, the statistics of classes."""

@@ -1,20 +1,11 @@
-"""Counts of some of the terms only, as if no document had ever held another.
+"""A corpus as counts, its statistics and a sample of its documents, and what can be done with it without reading it again.
 
-Statistics under other labels: classes renamed, or several made one; and single documents under labels of their own.
+Two corpora add and subtract; terms are left out, classes renamed or merged, documents forgotten; and any part of a corpus that was counted
+once is the sum of its documents, or the whole less the others.
 
-The statistics of any part of a corpus that was counted once: the whole less the documents outside, or the sum of those inside.
-
-Every document's entry in the document-term matrix belongs to one cell of the statistics, that of its term and the document's class. Which
-one it is, is found once; after that a part costs one pass over the entries of its documents or of the others, whichever are fewer.
-
-A corpus counted in bounded memory: stretch by stretch, and after each only the terms in most documents stay.
-
-A term that was left out and comes again begins anew, so counts of terms that stay may be too low; by how many documents at most is told. Source: G.
-Manku, R. Motwani, Approximate frequency counts over data streams (2002), whose lossy counting prunes by a rate rather than to a number of terms.
-
-A corpus as counts: its statistics and a sample of its documents. They add and subtract together.
-
-Documents taken away from counts, and which of them cannot be because it was never counted.
+A corpus can be counted in bounded memory: in stretches, after each of which only the terms in most documents stay. A term that was left out and
+comes again starts from zero, so counts may be too low, by at most `CorpusCounts.missed` documents. Source: G. Manku, R. Motwani, Approximate
+frequency counts over data streams (2002), whose lossy counting prunes by a rate rather than to a number of terms.
 """
 
 from __future__ import annotations
@@ -26,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.categories import are_in, is_category
 from nbtext.counts.documents import MOST_TERMS, CountedDocuments, DocumentSample
-from nbtext.counts.statistics import Numbers, from_cells
+from nbtext.counts.statistics import from_cells, sum_cells
+from nbtext.counts.vocabulary import is_category
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.hashing import pair, unpair
@@ -43,28 +34,68 @@ if TYPE_CHECKING:
     from nbtext.counts.vocabulary import Vocabulary
 
 
-def restricted_statistics(statistics: ClassStatistics, kept: NDArray[np.bool_]) -> ClassStatistics:
-    """Statistics of the terms with ``kept`` (shape (n_terms,)) true, among which are all `with_parts` adds."""
-    cells = kept[statistics.cell_terms]
-    return replace(
-        statistics,
-        vocabulary=statistics.vocabulary.restrict(kept),
-        term_offsets=offsets(np.diff(statistics.term_offsets)[kept]),
-        cell_classes=statistics.cell_classes[cells],
-        cell_counts=statistics.cell_counts[cells],
-        cell_documents=statistics.cell_documents[cells],
-    )
+@dataclass(frozen=True, eq=False)
+class CorpusCounts:
+    """All that is kept of a corpus; terms and classes of the sample are numbered as in the statistics."""
+
+    statistics: ClassStatistics
+    sample: DocumentSample
+    is_closed: bool = False
+    """True if there can be no new terms: what is added is counted over these terms only."""
+    missed: int = 0
+    """Documents by which counts of a term may be too low, since terms were left out while counting."""
+
+    def __add__(self, other: CorpusCounts) -> CorpusCounts:
+        """Return both corpora together, over the terms of those that are closed."""
+        mine = self.over(other.statistics.vocabulary) if other.is_closed else self
+        theirs = other.over(self.statistics.vocabulary) if self.is_closed else other
+        statistics, first, second = mine.statistics.combined(theirs.statistics, 1)
+        sample = mine.sample.renumbered(first) + theirs.sample.renumbered(second)
+        return CorpusCounts(statistics, sample, self.is_closed or other.is_closed, self.missed + other.missed)
+
+    def __sub__(self, other: CorpusCounts) -> CorpusCounts:
+        """Return the corpus without the documents of another; raises `UsageError` if that counts anything that this one does not."""
+        theirs = other.over(self.statistics.vocabulary) if self.is_closed else other
+        statistics, first, second = self.statistics.combined(theirs.statistics, -1)
+        return replace(self, statistics=statistics, sample=self.sample.renumbered(first) - theirs.sample.renumbered(second))
+
+    def over(self, vocabulary: Vocabulary) -> CorpusCounts:
+        """Return the counts of the terms of another vocabulary, and of all categories."""
+        return self.restricted(is_known(vocabulary, self.statistics.vocabulary))
+
+    def restricted(self, kept: NDArray[np.bool_]) -> CorpusCounts:
+        """Return the counts of the terms with ``kept`` (shape (n_terms,)) true, of the parts of n-grams among them, and of all categories."""
+        statistics, documents = self.statistics, self.sample.documents
+        kept = with_ngram_parts(statistics.vocabulary, kept | is_category(statistics.vocabulary))
+        cells = kept[statistics.cell_terms]
+        restricted = replace(
+            statistics,
+            vocabulary=statistics.vocabulary.restrict(kept),
+            term_offsets=offsets(np.diff(statistics.term_offsets)[kept]),
+            cell_classes=statistics.cell_classes[cells],
+            cell_counts=statistics.cell_counts[cells],
+            cell_documents=statistics.cell_documents[cells],
+        )
+        matrix = documents.matrix.of_terms(kept)
+        numbers = (np.cumsum(kept) - 1).astype(matrix.terms.dtype)
+        documents = replace(documents, matrix=matrix._replace(terms=numbers[matrix.terms]))
+        return replace(self, statistics=restricted, sample=replace(self.sample, documents=documents))
+
+    def relabelled(self, labels: Sequence[str]) -> CorpusCounts:
+        """Return the counts with a new label for each class; classes with the same label are merged."""
+        statistics, numbers = relabelled_statistics(self.statistics, labels)
+        documents = replace(self.sample.documents, classes=numbers[self.sample.documents.classes])
+        return replace(self, statistics=statistics, sample=DocumentSample.of(documents, self.sample.size, self.sample.bound))
 
 
-def restricted_documents(documents: CountedDocuments, kept: NDArray[np.bool_]) -> CountedDocuments:
-    """Documents with those terms only, numbered as in `restricted_statistics`."""
-    n_classes = int(documents.classes.max(initial=-1)) + 1
-    numbers = Numbers(np.cumsum(kept) - 1, np.arange(n_classes))
-    return replace(documents, matrix=documents.matrix.of_terms(kept)).renumbered(numbers)
+def is_known(known: Vocabulary, vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """Return a mask of the terms of ``vocabulary`` that are in ``known``, shape (n_terms,)."""
+    _, theirs, ours = known.union(vocabulary)
+    return np.isin(ours, theirs)
 
 
-def with_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Terms and all that n-grams among them are made of, shape (n_terms,): the (n − 1)-gram before the last term, and the last term."""
+def with_ngram_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the mask ``kept``, shape (n_terms,), with the parts of n-grams added: the (n − 1)-gram before the last term, and that term."""
     kept = kept.copy()
     left, last = unpair(vocabulary.pairs)
     while True:
@@ -75,69 +106,62 @@ def with_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray[np.bo
         kept[parts] = True
 
 
-def known_to(known: Vocabulary, vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    """Which terms of a vocabulary another knows, shape (n_terms,)."""
-    _, theirs, ours = known.union(vocabulary)
-    return np.isin(ours, theirs)
-
-
 class Relabelled(NamedTuple):
-    """Statistics, and for each old class the number of its new one."""
+    """Statistics, and the new number of each old class."""
 
     statistics: ClassStatistics
     numbers: NDArray[np.int64]
 
 
-def statistics_under(statistics: ClassStatistics, labels: Sequence[str]) -> Relabelled:
-    """The statistics of the same documents if each class had the label given for it; classes of the same label become one."""
+def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) -> Relabelled:
+    """Return the statistics with a new label for each class; classes with the same label are merged."""
     classes, numbers = _numbered(labels)
-    keys, inverse = np.unique(pair(statistics.cell_terms, numbers[statistics.cell_classes]), return_inverse=True)
+    keys, counts, documents = sum_cells(
+        pair(statistics.cell_terms, numbers[statistics.cell_classes]), statistics.cell_counts, statistics.cell_documents
+    )
     terms, cell_classes = unpair(keys)
-    sums = [np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64), np.zeros(len(classes), np.int64)]
-    np.add.at(sums[0], inverse, statistics.cell_counts)
-    np.add.at(sums[1], inverse, statistics.cell_documents)
-    np.add.at(sums[2], numbers, statistics.class_documents)
-    regrouped = replace(
+    class_documents = np.zeros(len(classes), np.int64)
+    np.add.at(class_documents, numbers, statistics.class_documents)
+    relabelled = replace(
         statistics,
         classes=classes,
-        class_documents=sums[2],
+        class_documents=class_documents,
         term_offsets=offsets(np.bincount(terms, minlength=statistics.n_terms)),
         cell_classes=cell_classes,
-        cell_counts=sums[0],
-        cell_documents=sums[1],
+        cell_counts=counts,
+        cell_documents=documents,
         moments=statistics.moments and statistics.moments.scattered(numbers, len(classes)),
     )
-    return Relabelled(regrouped, numbers)
+    return Relabelled(relabelled, numbers)
 
 
 class Recounted(NamedTuple):
-    """Statistics, and the documents that they are of, numbered as in them."""
+    """Statistics, and their documents, numbered as in them."""
 
     statistics: ClassStatistics
     documents: CountedDocuments
 
 
-def documents_under(statistics: ClassStatistics, documents: CountedDocuments, labels: Sequence[str]) -> Recounted:
-    """The statistics of some documents, each under the label given for it.
+def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Sequence[str]) -> Recounted:
+    """Count documents under a new label for each.
 
-    ``statistics`` are those of a corpus of which the documents are a part; only vocabulary and attributes are taken from them.
+    ``statistics`` are those of a corpus that includes the documents; only vocabulary and attributes are taken from them.
     """
     classes, numbers = _numbered(labels)
-    matrix, vocabulary = documents.matrix, statistics.vocabulary
-    keys, cells = np.unique(pair(matrix.terms, np.repeat(numbers, matrix.entries)), return_inverse=True)
-    counts = np.zeros(keys.size, np.int64)
-    np.add.at(counts, cells, matrix.counts)
+    matrix = documents.matrix
+    keys = pair(matrix.terms, np.repeat(numbers, matrix.entries))
+    keys, counts, holding = sum_cells(keys, matrix.counts.astype(np.int64), np.ones(keys.size, np.int64))
     moments = statistics.moments
     if moments is not None and matrix.values is not None:
         moments = type(moments).of(matrix.values, numbers, len(classes))
-    of_class = np.bincount(numbers, minlength=len(classes))
-    found, places = from_cells(vocabulary, classes, of_class, keys, counts, np.bincount(cells, minlength=keys.size))
-    under = CountedDocuments(matrix, numbers, documents.hashes).renumbered(places)
-    return Recounted(replace(found, attributes=statistics.attributes, moments=moments), under)
+    class_documents = np.bincount(numbers, minlength=len(classes))
+    found, renumbering = from_cells(statistics.vocabulary, classes, class_documents, keys, counts, holding)
+    relabelled = CountedDocuments(matrix, numbers, documents.hashes).renumbered(renumbering)
+    return Recounted(replace(found, attributes=statistics.attributes, moments=moments), relabelled)
 
 
 def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """The different labels, sorted, and for each of those given its number."""
+    """Return the distinct labels, sorted, and the number of each label given."""
     classes = tuple(sorted(set(labels)))
     number = {label: place for place, label in enumerate(classes)}
     return classes, np.array([number[label] for label in labels], np.int64)
@@ -146,8 +170,9 @@ def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]
 class Subsets:
     """Parts of a corpus, given its statistics and all its documents, numbered as in the statistics.
 
-    Vocabulary and classes of a part are those of the whole. Terms that none of its documents holds have no cells there, and classes without
-    documents have none; both stand in the arrays all the same, so that what is learnt from the part can score any document of the whole.
+    A part has vocabulary and classes of the whole, so that what is learnt from it can score any document of the whole; terms and classes that
+    no document of the part has are without cells. The cell of each entry of the document-term matrix is found once; after that a part takes
+    one pass over the entries of its documents or of the others, whichever are fewer.
     """
 
     def __init__(self, statistics: ClassStatistics, documents: CountedDocuments) -> None:
@@ -159,13 +184,13 @@ class Subsets:
         return len(self.documents)
 
     def part(self, chosen: NDArray[np.bool_]) -> ClassStatistics:
-        """The statistics of the chosen documents, a mask of shape (n_docs,)."""
+        """Return the statistics of the chosen documents, a mask of shape (n_docs,)."""
         if 2 * np.count_nonzero(chosen) > len(self):
             return self.without(np.flatnonzero(~chosen))
         return self._of(np.flatnonzero(chosen), subtract=False)
 
     def without(self, rows: NDArray[np.int64]) -> ClassStatistics:
-        """The statistics less some documents, by number; then ``documents`` need not be all there are."""
+        """Return the statistics less some documents, by number; for this, ``documents`` need not be all of the corpus."""
         return self._of(rows, subtract=True)
 
     def _of(self, rows: NDArray[np.int64], *, subtract: bool) -> ClassStatistics:
@@ -198,50 +223,50 @@ class Subsets:
         return whole.minus(of_rows) if subtract else of_rows
 
     def counts(self, chosen: NDArray[np.bool_], sample_size: int) -> CorpusCounts:
-        """The statistics of the chosen documents and their sample, at most ``sample_size``: what `nbtext.model.training.learn` takes."""
+        """Return the statistics of the chosen documents and a sample of at most ``sample_size`` of them."""
         rows = np.flatnonzero(chosen) if sample_size else np.empty(0, np.int64)
         return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents.rows(rows), sample_size))
 
 
 def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -> NDArray[np.int64]:
-    """The number of each matrix entry's cell, shape (n_entries,): class by class, with a table from terms to cells."""
+    """Return the number of each matrix entry's cell, shape (n_entries,): class by class, with a table from terms to cells."""
     matrix = documents.matrix
     begins, sizes = matrix.offsets[:-1], matrix.entries
     cell_of_term = np.zeros(statistics.n_terms, np.int64)
     found = np.empty(matrix.terms.size, np.int64)
     groups = (_by_class(classes, statistics.n_classes) for classes in (documents.classes, statistics.cell_classes))
     for rows, cells in zip(*groups, strict=True):
-        cell_of_term[statistics.cell_terms[cells]] = cells  # what other classes left in the table is not asked for
+        cell_of_term[statistics.cell_terms[cells]] = cells  # cells of other classes stay in the table, but are not looked up
         entries = flat_indices(begins[rows], sizes[rows])
         found[entries] = cell_of_term[matrix.terms[entries]]
     return found
 
 
 def _by_class(classes: NDArray[np.int64], n_classes: int) -> list[NDArray[np.int64]]:
-    """The places at which each class stands, ascending."""
+    """Return the places of each class number, ascending."""
     bounds = offsets(np.bincount(classes, minlength=n_classes)).tolist()
     order = np.argsort(classes, kind="stable")
     return [order[begin:end] for begin, end in pairwise(bounds)]
 
 
-def bounded(stretches: Iterable[CorpusCounts], most: int) -> CorpusCounts | None:
-    """The counts of the stretches together over at most so many terms, n-grams included; None if there are none."""
+def bounded_sum(stretches: Iterable[CorpusCounts], most: int) -> CorpusCounts | None:
+    """Return the sum of the stretches over at most ``most`` terms, n-grams included; None if there are no stretches."""
     total: CorpusCounts | None = None
     for stretch in stretches:
-        total = within(stretch if total is None else total + stretch, most)
+        total = most_frequent(stretch if total is None else total + stretch, most)
     return total
 
 
-def settled(counts: CorpusCounts, most: int | None) -> CorpusCounts:
-    """The counts of a model of at most so many terms. Where some were left out it learns no others: what comes later is exact over those left."""
-    counts = counts if most is None else within(counts, most)
+def limit_vocabulary(counts: CorpusCounts, most: int | None) -> CorpusCounts:
+    """Return the counts of at most ``most`` terms. If any were left out, close them, so that later counts of the others are exact."""
+    counts = counts if most is None else most_frequent(counts, most)
     return replace(counts, is_closed=True) if counts.missed else counts
 
 
-def within(counts: CorpusCounts, most: int) -> CorpusCounts:
-    """The counts of the terms that most documents hold, the first of equals, at most so many of them beside categories.
+def most_frequent(counts: CorpusCounts, most: int) -> CorpusCounts:
+    """Return the counts of the ``most`` terms that most documents hold, the first of equals, and of all categories.
 
-    What an n-gram is made of is in as many documents at least, and stands before it.
+    The parts of an n-gram are in at least as many documents, and stand before it, so they are kept with it.
     """
     statistics = counts.statistics
     terms = np.flatnonzero(~is_category(statistics.vocabulary))
@@ -254,77 +279,32 @@ def within(counts: CorpusCounts, most: int) -> CorpusCounts:
     return replace(counts.restricted(kept), missed=counts.missed + int(documents[order[most]]))
 
 
-@dataclass(frozen=True, eq=False)
-class CorpusCounts:
-    """Everything that is kept of a corpus; the sample's terms and classes are numbered as in the statistics."""
-
-    statistics: ClassStatistics
-    sample: DocumentSample
-    is_closed: bool = False
-    """Whether no term may come that is not there: what is added is counted over these terms, as if no document had ever held another."""
-    missed: int = 0
-    """Documents by which the counts of a term may be too low, since terms were left out while counting."""
-
-    def __add__(self, other: CorpusCounts) -> CorpusCounts:
-        """Both corpora together, over the terms that every closed one of them has."""
-        mine, theirs = (
-            one.over(another.statistics.vocabulary) if another.is_closed else one for one, another in ((self, other), (other, self))
-        )
-        statistics, first, second = mine.statistics.combined(theirs.statistics, 1)
-        sample = mine.sample.renumbered(first) + theirs.sample.renumbered(second)
-        return CorpusCounts(statistics, sample, self.is_closed or other.is_closed, self.missed + other.missed)
-
-    def __sub__(self, other: CorpusCounts) -> CorpusCounts:
-        """The corpus without the documents of another; raises `UsageError` if that counts anything that this one does not."""
-        theirs = other.over(self.statistics.vocabulary) if self.is_closed else other
-        statistics, first, second = self.statistics.combined(theirs.statistics, -1)
-        return replace(self, statistics=statistics, sample=self.sample.renumbered(first) - theirs.sample.renumbered(second))
-
-    def over(self, vocabulary: Vocabulary) -> CorpusCounts:
-        """The counts of the terms of another vocabulary, and of all categories."""
-        return self.restricted(known_to(vocabulary, self.statistics.vocabulary))
-
-    def restricted(self, kept: NDArray[np.bool_]) -> CorpusCounts:
-        """The counts of the terms with ``kept`` (shape (n_terms,)) true, of what the n-grams among them are made of, and of all categories."""
-        if are_in(self.statistics.vocabulary):
-            kept = kept | is_category(self.statistics.vocabulary)
-        kept = with_parts(self.statistics.vocabulary, kept)
-        sample = replace(self.sample, documents=restricted_documents(self.sample.documents, kept))
-        return replace(self, statistics=restricted_statistics(self.statistics, kept), sample=sample)
-
-    def relabelled(self, labels: Sequence[str]) -> CorpusCounts:
-        """The counts of the same documents if each class had the label given for it; classes of the same label become one."""
-        statistics, numbers = statistics_under(self.statistics, labels)
-        documents = replace(self.sample.documents, classes=numbers[self.sample.documents.classes])
-        return replace(self, statistics=statistics, sample=DocumentSample.of(documents, self.sample.size, self.sample.bound))
-
-
 class NeverLearntError(UsageError):
-    """A document is to be taken away that was never learnt; ``number`` says which of those given, from 0."""
+    """A document to be forgotten was never learnt; ``number`` is its place among those given, from 0."""
 
     def __init__(self, number: int, label: str) -> None:
         super().__init__(f"document {number + 1} was never learnt as {label!r}", hint="nothing is forgotten")
         self.number, self.label = number, label
 
     def naming(self, name: str) -> NeverLearntError:
-        """The same with the name of the document."""
+        """Return the error with the name of the document in place of its number."""
         self.message, self.where = f"was never learnt as {self.label!r}", name
         return self
 
 
-def without(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
-    """The counts less some documents, given with their statistics.
+def forget_documents(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
+    """Subtract documents, given with their statistics.
 
-    Raises `NeverLearntError` if one was never counted, as far as the counts tell, and `UsageError` if nothing would be left.
+    Raises `NeverLearntError` if one was certainly never counted, and `UsageError` if nothing would be left.
     """
-    rest = taken_away(counts, statistics, documents)
+    rest = subtract_documents(counts, statistics, documents)
     if not rest.statistics.n_documents:
         raise UsageError("the model has learnt no other documents, so nothing would be left of it", hint="remove its file instead")
     return rest
 
 
-def taken_away(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
-    """As `without`, but nothing may be left."""
+def subtract_documents(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
+    """As `forget_documents`, but nothing need be left."""
     row = missing_from_sample(counts, statistics, documents)
     if row is None:
         gone = CorpusCounts(statistics, DocumentSample(documents, len(documents)))
@@ -340,24 +320,24 @@ def taken_away(counts: CorpusCounts, statistics: ClassStatistics, documents: Cou
 
 
 def missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:
-    """The first of some documents that would be in the sample, by its hash, if it had been counted, and is not; None if there is none such.
+    """Return the first document that would be in the sample, by its hash, if it had been counted, and is not; None if there is none.
 
-    ``statistics`` are those of the documents. With a complete sample the answer is certain for all documents but very long ones.
+    ``statistics`` are those of the documents. A complete sample shows this for all documents but very long ones.
     """
     sample = counts.sample
     expected = (documents.hashes < np.uint64(sample.bound)) & (documents.matrix.entries <= MOST_TERMS)
-    held = Counter(zip(sample.documents.hashes.tolist(), sample.documents.classes.tolist(), strict=True))
+    sampled = Counter(sample.documents.keys())
     number = {label: place for place, label in enumerate(counts.statistics.classes)}
     for row in np.flatnonzero(expected).tolist():
         key = int(documents.hashes[row]), number.get(statistics.classes[documents.classes[row]], -1)
-        if not held[key]:
+        if not sampled[key]:
             return row
-        held[key] -= 1
+        sampled[key] -= 1
     return None
 
 
 def first_impossible(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:
-    """The first document with which so many were taken away that ``counts`` would fall below zero; None if all can be.
+    """Return the first document that, subtracted with those before it, makes ``counts`` negative; None if all can be subtracted.
 
     ``statistics`` are those of the documents.
     """
@@ -365,7 +345,7 @@ def first_impossible(counts: CorpusCounts, statistics: ClassStatistics, document
         return None
     subsets, here = Subsets(statistics, documents), np.arange(len(documents))
     low, high = 0, len(documents) - 1
-    while low < high:  # what is impossible stays so, whatever else is taken away
+    while low < high:  # bisection: once impossible, always impossible with more documents
         middle = (low + high) // 2
         low, high = (middle + 1, high) if _can_lose(counts, subsets.part(here <= middle)) else (low, middle)
     return low

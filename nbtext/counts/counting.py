@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from nbtext.attributes import Attributes, parted
-from nbtext.counts.categories import FORMS, category
-from nbtext.counts.corpus_counts import CorpusCounts, bounded
+from nbtext.counts.corpus_counts import CorpusCounts, bounded_sum
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
+from nbtext.counts.vocabulary import FORMS, category_term
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, TRAINING, Settings
-from nbtext.text.analyzer import Analyzer, TermSequence, blocks, pieces
+from nbtext.text.analyzer import Analyzer, TermSequence, blocks, text_pieces
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics, Frozen
-    from nbtext.text.analyzer import Piece
+    from nbtext.counts.statistics import ClassStatistics, CountedStatistics
+    from nbtext.text.analyzer import TextPiece
     from nbtext.text.ngrams import PairIds
 
 _SPACE = re.compile(rb"[ \t-\r]")
@@ -72,7 +72,7 @@ class Analysis:
     @classmethod
     def of(cls, settings: Settings) -> Analysis:
         """Look up the stop words; raises `UsageError` or `PathError` if there are none of that name."""
-        from nbtext.text.stop_words import stop_words
+        from nbtext.text.words import stop_words
 
         return cls(settings, stop_words(settings.stop_words, settings.language))
 
@@ -89,7 +89,7 @@ def document_counter(analysis: Analysis, vocabulary: TermIds) -> DocumentCounter
     """Return the counter of documents as they are read: texts, features ``name:count name:count``, or texts with attributes."""
     reading = analysis.settings.reading
     if reading.is_counted:
-        return CountedTerms(vocabulary.find)
+        return FeatureCounter(vocabulary.find)
     texts = AnalyzedTerms(analysis, vocabulary)
     attributes = Attributes.of(reading)
     return AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
@@ -99,9 +99,9 @@ def analyzers(analysis: Analysis, vocabulary: TermIds) -> list[Analyzer]:
     """Return what finds the terms of a text: its words, and if asked for their character n-grams. No two find the same term."""
     found = [analysis.words(vocabulary.find)]
     if analysis.settings.char_ngrams is not None:
-        from nbtext.text.ngrams import CharNgramAnalyzer, sizes_of
+        from nbtext.text.ngrams import CharNgramAnalyzer, ngram_sizes
 
-        found.append(CharNgramAnalyzer(analysis.stop_list, sizes_of(analysis.settings.char_ngrams), vocabulary.find))
+        found.append(CharNgramAnalyzer(analysis.stop_list, ngram_sizes(analysis.settings.char_ngrams), vocabulary.find))
     return found
 
 
@@ -118,8 +118,8 @@ def require_words(settings: Settings) -> None:
             )
 
 
-class CountedTerms:
-    """Counts features, over the vocabulary whose ids ``term_ids`` gives. A count stays a number, so memory does not grow with it."""
+class FeatureCounter:
+    """Counts features over the vocabulary whose ids ``term_ids`` gives. A count stays a number, so memory does not grow with it."""
 
     def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> None:
         self._term_ids = term_ids
@@ -127,13 +127,13 @@ class CountedTerms:
 
     def count(self, texts: Sequence[bytes]) -> Postings:
         """Count some documents in valid UTF-8; what is not ``name:count`` is a term that occurs once."""
-        parts = [self._count(piece, len(texts)) for piece in pieces(texts, _SPACE)]
+        parts = [self._count(piece, len(texts)) for piece in text_pieces(texts, _SPACE)]
         if len(parts) == 1:
             return parts[0]
         terms, documents, counts = (np.concatenate(column) for column in zip(*(part[:3] for part in parts), strict=True))
         return _summed(terms, documents, counts, np.sum([part.unknown for part in parts], axis=0))
 
-    def _count(self, piece: Piece, n_documents: int) -> Postings:
+    def _count(self, piece: TextPiece, n_documents: int) -> Postings:
         rows = [text.split() for text in piece.texts]
         items = [name_and_count(item) for row in rows for item in row]
         documents = np.repeat(np.arange(len(rows)) + piece.first, [len(row) for row in rows])
@@ -181,7 +181,7 @@ class AttributedTexts:
 
     def _categories(self, rows: Sequence[Sequence[str]]) -> Postings:
         found = [
-            (document, category(name, row[place]))
+            (document, category_term(name, row[place]))
             for document, row in enumerate(rows)
             for place, name in enumerate(self._attributes.categorical)
             if row[place]
@@ -241,7 +241,7 @@ def _sequences(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, or
     The n-grams that begin with the last ``order - 1`` terms of a piece may end in the next one, so these terms are carried over to it.
     """
     carried: TermSequence | None = None
-    for piece in pieces(texts, SEPARATORS):
+    for piece in text_pieces(texts, SEPARATORS):
         documents, terms = analyzer.sequence(piece.texts)
         documents += piece.first
         if carried is not None:
@@ -257,7 +257,7 @@ def count_corpus(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> C
     Raises `UsageError` if there is not one document.
     """
     stretches, most = _stretches(labelled, analysis), analysis.settings.max_terms
-    counts = next(stretches, None) if most is None else bounded(stretches, most)
+    counts = next(stretches, None) if most is None else bounded_sum(stretches, most)
     if counts is None:
         raise UsageError("the corpus has no documents that can be read")
     return counts
@@ -294,7 +294,7 @@ def _stretches(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> Ite
 
 def _count(
     remaining: Iterator[list[tuple[str, bytes]]], analysis: Analysis, collector: DocumentCollector, most: int | None
-) -> Frozen | None:
+) -> CountedStatistics | None:
     """Count the blocks that remain, or as many as bring more than ``most`` terms; return None if none remains."""
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading))
     counter = document_counter(analysis, builder.vocabulary)
@@ -321,7 +321,9 @@ def _count(
 def _inflected(analysis: Analysis, vocabulary: TermIds) -> Analyzer:
     from nbtext.text.stemming import InflectedWords
 
-    return InflectedWords(analysis.stop_list, analysis.stemmer(), lambda words: vocabulary.find([category(FORMS, word) for word in words]))
+    return InflectedWords(
+        analysis.stop_list, analysis.stemmer(), lambda words: vocabulary.find([category_term(FORMS, word) for word in words])
+    )
 
 
 def check_label(label: object) -> None:

@@ -1,7 +1,7 @@
-"""Single documents as counts: all those of a corpus, for resampling, or the sample of them that a model keeps.
+"""Single documents as counts: all of a corpus, for resampling, or the sample of them that a model keeps.
 
-The sample holds the documents with the smallest content hashes (a bottom-k sample: E. Cohen, H. Kaplan, Summarizing data using bottom-k
-sketches, 2007). Which these are depends on neither order nor grouping, so the sample of a union is found in the union of the samples.
+The sample has the documents with the smallest content hashes (a bottom-k sample: E. Cohen, H. Kaplan, Summarizing data using bottom-k
+sketches, 2007). It does not depend on order or grouping, so the sample of a union is part of the union of the samples.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.matrix import DocumentTermMatrix, stacked
+from nbtext.counts.matrix import DocumentTermMatrix, stack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.matrix import Postings
-    from nbtext.counts.statistics import Numbers
+    from nbtext.counts.statistics import Renumbering
 
 MOST_ENTRIES = 1 << 21
-"""Entries that a sample has at most: 4,096 documents of 512 distinct terms. It is the sample of fewer documents where they are longer."""
+"""Most entries of a sample: 4,096 documents of 512 distinct terms. Of longer documents it has fewer."""
 
 MOST_TERMS = 1 << 16
-"""Distinct terms of a document that a sample may hold; with a longer one it would hold little else."""
+"""Most distinct terms of a document in a sample; a longer one would leave little room for others."""
 
 LARGEST_HASH = (1 << 64) - 1
 
@@ -38,39 +38,39 @@ class CountedDocuments:
     matrix: DocumentTermMatrix
     """Shape (n_docs, n_terms), no unknown terms."""
     classes: NDArray[np.int64]
-    """Class number of each, shape (n_docs,)."""
+    """Class numbers, shape (n_docs,)."""
     hashes: NDArray[np.uint64]
-    """64 bits of a digest of the text, shape (n_docs,)."""
+    """64 bits of a digest of each text, shape (n_docs,)."""
 
     def __len__(self) -> int:
         return len(self.classes)
 
+    def keys(self) -> list[tuple[int, int]]:
+        """Return hash and class number of each document, by which a sample is searched."""
+        return list(zip(self.hashes.tolist(), self.classes.tolist(), strict=True))
+
     def rows(self, chosen: NDArray[np.int64]) -> CountedDocuments:
-        """Some of the documents, by number, in the order given."""
+        """Return some of the documents, by number, in the order given."""
         return CountedDocuments(self.matrix.rows(chosen), self.classes[chosen], self.hashes[chosen])
 
     def places(self, sample: CountedDocuments) -> NDArray[np.int64]:
-        """Which of these documents make up a `DocumentSample` of them, or the first so many of it, shape (n_docs of the sample,)."""
+        """Return the numbers of the documents in a `DocumentSample` of these, or in the beginning of one, shape (n_docs of the sample,)."""
         order = np.lexsort((self.classes, self.hashes))
         repeated = np.arange(len(sample)) - np.searchsorted(sample.hashes, sample.hashes)
         found: NDArray[np.int64] = order[np.searchsorted(self.hashes, sample.hashes, sorter=order) + repeated]
         return found
 
-    def renumbered(self, numbers: Numbers) -> CountedDocuments:
-        """The same documents, for statistics in which terms and classes have other numbers."""
+    def renumbered(self, numbers: Renumbering) -> CountedDocuments:
+        """Return the same documents for statistics in which terms and classes have other numbers."""
         matrix = self.matrix._replace(terms=numbers.terms.astype(self.matrix.terms.dtype)[self.matrix.terms])
         return CountedDocuments(matrix, numbers.classes[self.classes], self.hashes)
 
     @classmethod
     def joined(cls, parts: Sequence[CountedDocuments]) -> CountedDocuments:
-        """Documents with the same vocabulary and classes, one part after the other."""
-        if not parts:
-            return cls(DocumentTermMatrix.empty(), np.empty(0, np.int64), np.empty(0, np.uint64))
-        return cls(
-            stacked([part.matrix for part in parts]),
-            np.concatenate([part.classes for part in parts]),
-            np.concatenate([part.hashes for part in parts]),
-        )
+        """Return the documents of all parts in order; the parts have the same vocabulary and classes."""
+        classes = [np.empty(0, np.int64), *(part.classes for part in parts)]
+        hashes = [np.empty(0, np.uint64), *(part.hashes for part in parts)]
+        return cls(stack([part.matrix for part in parts]), np.concatenate(classes), np.concatenate(hashes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +80,13 @@ class DocumentSample:
     documents: CountedDocuments
     size: int
     bound: int = LARGEST_HASH
-    """All documents with a smaller hash are in the sample, none with a larger one; the largest hash there is while it holds the whole corpus."""
+    """All documents with a smaller hash are in the sample, none with a larger one; `LARGEST_HASH` if the sample is the whole corpus."""
 
     @classmethod
     def of(cls, documents: CountedDocuments, size: int, bound: int = LARGEST_HASH) -> DocumentSample:
-        """The sample of documents among which are all those of the corpus with hashes up to ``bound``.
+        """Return the sample of a corpus, given at least all its documents with hashes up to ``bound``.
 
-        As many as fit into ``size`` documents and `MOST_ENTRIES` entries; documents of more than `MOST_TERMS` terms do not count.
+        At most ``size`` documents and `MOST_ENTRIES` entries; documents of more than `MOST_TERMS` terms are left out.
         """
         order = np.lexsort((documents.classes, documents.hashes))
         entries = documents.matrix.entries
@@ -98,22 +98,22 @@ class DocumentSample:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it holds every document of the corpus, but for very long ones."""
+        """True if the sample has every document of the corpus, but for very long ones."""
         return self.bound == LARGEST_HASH
 
-    def renumbered(self, numbers: Numbers) -> DocumentSample:
-        """The same sample, for statistics in which terms and classes have other numbers, in the same order."""
+    def renumbered(self, numbers: Renumbering) -> DocumentSample:
+        """Return the same sample for statistics in which terms and classes have other numbers, in the same order."""
         return replace(self, documents=self.documents.renumbered(numbers))
 
     def __add__(self, other: DocumentSample) -> DocumentSample:
-        """The sample of both corpora together, with the same vocabulary and classes; of the smaller size."""
+        """Return the sample of both corpora together, with the same vocabulary and classes; of the smaller size."""
         return self.of(CountedDocuments.joined((self.documents, other.documents)), min(self.size, other.size), min(self.bound, other.bound))
 
     def __sub__(self, other: DocumentSample) -> DocumentSample:
-        """The sample without the documents of another corpus: as often as one stands there it goes here. Evicted ones do not return."""
-        leaving = Counter(zip(other.documents.hashes.tolist(), other.documents.classes.tolist(), strict=True))
+        """Return the sample without the documents of another corpus, each removed as often as it is there. Evicted ones do not return."""
+        leaving = Counter(other.documents.keys())
         stays = []
-        for row, key in enumerate(zip(self.documents.hashes.tolist(), self.documents.classes.tolist(), strict=True)):
+        for row, key in enumerate(self.documents.keys()):
             if leaving[key]:
                 leaving[key] -= 1
             else:
@@ -122,17 +122,17 @@ class DocumentSample:
 
 
 class DocumentCollector:
-    """Keeps documents of a stream: all, in their order, or for a sample those that may be in it."""
+    """Collects documents of a stream: all in order, or those that may be in a sample."""
 
     def __init__(self, size: int | None) -> None:
-        """For a sample of a size, or for None all documents."""
+        """Collect for a sample of ``size`` documents; all documents if None."""
         self._size = size
         self._bound = LARGEST_HASH
         self._parts: list[CountedDocuments] = []
         self._documents = self._entries = 0
 
     def add(self, postings: Postings, classes: NDArray[np.int64], hashes: NDArray[np.uint64], labels: Sequence[str]) -> None:
-        """Keep documents; ``labels`` are those of all class numbers so far."""
+        """Keep documents; ``labels`` are the labels of all class numbers so far."""
         if self._bound != LARGEST_HASH:
             chosen = hashes <= np.uint64(self._bound)
             postings, classes, hashes = postings.of_documents(chosen), classes[chosen], hashes[chosen]
@@ -144,13 +144,13 @@ class DocumentCollector:
         if self._size is not None and (self._documents > 2 * self._size or self._entries > 2 * MOST_ENTRIES):
             self._prune(labels)
 
-    def documents(self, numbers: Numbers) -> CountedDocuments:
-        """What was kept, with the numbers of the statistics of the stream."""
+    def documents(self, numbers: Renumbering) -> CountedDocuments:
+        """Return all documents kept, numbered as in the statistics of the stream."""
         documents = CountedDocuments.joined(self._parts).renumbered(numbers)
         return replace(documents, matrix=documents.matrix.sorted())
 
-    def sample(self, numbers: Numbers) -> DocumentSample:
-        """The sample, with the numbers of the statistics of the stream."""
+    def sample(self, numbers: Renumbering) -> DocumentSample:
+        """Return the sample, numbered as in the statistics of the stream."""
         sample = DocumentSample.of(CountedDocuments.joined(self._parts).renumbered(numbers), self._size or 0, self._bound)
         return replace(sample, documents=replace(sample.documents, matrix=sample.documents.matrix.sorted()))
 

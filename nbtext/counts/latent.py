@@ -1,8 +1,7 @@
-"""Latent features: documents in few dimensions, the directions in which a corpus's tf-idf vectors extend most.
+"""Latent features: tf-idf vectors projected to few dimensions by truncated singular value decomposition.
 
-A truncated singular value decomposition A ≈ U S Vᵀ of the documents by terms; the features of a document a are Vᵀa, scaled to unit length.
-Sources: S. Deerwester et al., Indexing by latent semantic analysis (1990); for the decomposition N. Halko, P. Martinsson, J. Tropp, Finding
-structure with randomness (2011), algorithm 4.4.
+A ≈ U S Vᵀ, documents by terms; the features of a document a are Vᵀa, scaled to unit length. Sources: S. Deerwester et al., Indexing by latent
+semantic analysis (1990); for the decomposition N. Halko, P. Martinsson, J. Tropp, Finding structure with randomness (2011), algorithm 4.4.
 """
 
 from __future__ import annotations
@@ -24,31 +23,31 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 ITERATIONS = 4
-"""Products with AᵀA. On 20 Newsgroups classifiers of the features are no better with more."""
+"""Multiplications by AAᵀ. On 20 Newsgroups, classifiers of the features are no better with more."""
 
 MORE_DIRECTIONS = 10
-"""Directions beside those wanted, which make these more exact."""
+"""Directions computed beyond those wanted, which makes these more exact."""
 
 SEED = 20
-"""Of the directions begun with."""
+"""Seed of the random directions to begin with."""
 
 VANISHING = 1e-6
-"""A singular value below this part of the largest is taken for 0."""
+"""Singular values below this share of the largest count as 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class LatentSpace:
-    """The projection from the terms that count to latent features, for corpora with the idf of some statistics."""
+    """The projection from selected terms to latent features, with the idf of some statistics."""
 
     statistics: ClassStatistics
     known: NDArray[np.bool_]
-    """The terms that count, as `latent_terms` chooses them, shape (n_terms,)."""
+    """Mask of the terms in use, from `latent_terms`, shape (n_terms,)."""
     projection: NDArray[np.float32]
     """V, shape (n_known, n_features)."""
 
     @classmethod
     def of(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], documents: DocumentTermMatrix, dimensions: int) -> Self:
-        """The space of documents, all those of the statistics, of so many dimensions or as many as they span."""
+        """Return the space of all documents of the statistics, of ``dimensions`` dimensions or as many as they span."""
         known = latent_terms(statistics, selected, dimensions)
         matrix = weighted(documents.of_terms(known), "tfidf", statistics)
         number = np.cumsum(known) - 1
@@ -56,9 +55,9 @@ class LatentSpace:
         return cls(statistics, known, projection.astype(np.float32))
 
     def features(self, matrix: DocumentTermMatrix) -> tuple[Floats, NDArray[np.int64]]:
-        """Latent features of documents, shape (n_docs, n_features), and their tokens that count, shape (n_docs,).
+        """Return latent features of documents at unit length, shape (n_docs, n_features), and the numbers of their tokens in use, shape (n_docs,).
 
-        Of unit length; zeros for a document that has none, such as one without a term that counts.
+        The features of a document whose projection vanishes, such as one without a term in use, are zeros.
         """
         matrix = matrix.of_terms(self.known)
         features = np.zeros((matrix.n_documents, self.projection.shape[1]))
@@ -72,9 +71,9 @@ class LatentSpace:
 
 
 def latent_terms(statistics: ClassStatistics, selected: NDArray[np.bool_], dimensions: int) -> NDArray[np.bool_]:
-    """The selected terms that two documents hold at least: a term of one document connects it with no other.
+    """Return a mask of the selected terms in at least two documents, shape (n_terms,): a term of one document connects it with no other.
 
-    All selected ones where that leaves fewer than the dimensions wanted. Shape (n_terms,).
+    If they are fewer than the dimensions wanted, return all selected terms that occur.
     """
     holding = statistics.term_documents
     repeated: NDArray[np.bool_] = selected & (holding >= 2)
@@ -82,9 +81,9 @@ def latent_terms(statistics: ClassStatistics, selected: NDArray[np.bool_], dimen
 
 
 def right_singular_vectors(matrix: DocumentTermMatrix, n_terms: int, most: int) -> Floats:
-    """V of the largest singular values, largest first, at most so many, shape (n_terms, n).
+    """Return V of the at most ``most`` largest singular values, largest first, shape (n_terms, n).
 
-    Subspace iteration from random directions of fixed seed. The largest component of each vector is positive.
+    Subspace iteration from random directions with a fixed seed. The largest component of each vector is positive.
     """
     from scipy.sparse import csr_matrix
 
@@ -101,9 +100,9 @@ def right_singular_vectors(matrix: DocumentTermMatrix, n_terms: int, most: int) 
 
 
 def _orthonormal(vectors: Floats) -> Floats:
-    """X W / √λ with XᵀX = W λ Wᵀ: the principal directions of the space of the columns, longest first, without those that vanish.
+    """Return X W / √λ with XᵀX = W λ Wᵀ: the principal directions of the column space, longest first, without those that vanish.
 
-    For many rows and few columns this is several times faster than a QR decomposition.
+    For many rows and few columns this is several times as fast as a QR decomposition.
     """
     values, turn = np.linalg.eigh(vectors.T @ vectors)
     values, turn = values[::-1], turn[:, ::-1]

@@ -1,9 +1,8 @@
-"""Documents of one corpus that stand in another too, word for word or nearly: what a test on them would not measure.
+"""Exact and near duplicates of test documents in the training corpus, on which a test measures nothing.
 
-Two documents are as alike as the sets of their terms: the Jaccard coefficient, terms in both / terms in either. How often a term occurs
-does not matter to it, so a quoted copy with a few words around it stays near. Pairs worth comparing come from MinHash signatures in bands
-(A. Broder, On the resemblance and containment of documents, 1997; C. Manning, P. Raghavan, H. Schütze, Introduction to Information
-Retrieval, section 19.6); each of them is then compared exactly.
+Similarity is the Jaccard coefficient of the sets of terms: terms in both / terms in either, however often they occur. Candidate pairs come from
+MinHash signatures in bands (A. Broder, On the resemblance and containment of documents, 1997; C. Manning, P. Raghavan, H. Schütze, Introduction
+to Information Retrieval, section 19.6); each is then compared exactly.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.ragged import flat_indices
+from nbtext.ragged import find_sorted, flat_indices
 from nbtext.text.hashing import KeyTable, group, pair, unpair
 
 if TYPE_CHECKING:
@@ -23,47 +22,47 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
 
 THRESHOLD = 0.8
-"""Jaccard coefficient from which two documents are near duplicates. On 20 Newsgroups, of pairs from 0.8 on nearly all are one text sent
-twice; from 0.7 on replies that quote most of another come in, from 0.6 on short posts that share a signature."""
+"""Jaccard coefficient from which two documents are near duplicates. On 20 Newsgroups nearly all pairs from 0.8 on are one text sent
+twice; from 0.7 on there are replies that quote most of another, from 0.6 on short posts that share a signature."""
 
 FEWEST_TERMS = 10
-"""Distinct terms below which a document is a duplicate only of an equal one: two questions to a bank soon share four words of five."""
+"""With fewer distinct terms, only equal documents are duplicates: two questions to a bank easily share four words of five."""
 
 HASHES = 126
 """Hash functions of a signature."""
 
 RECALL = 0.998
-"""Least probability that a pair as alike as the threshold is compared."""
+"""Least probability that a pair at the threshold is compared."""
 
 FEWEST_ROWS = 4
-"""Hash functions of a band; with fewer, too many pairs that are not alike are compared. `RECALL` holds for thresholds from 0.7."""
+"""Least number of hash functions in a band: with fewer, too many dissimilar pairs are compared. `RECALL` holds for thresholds from 0.7."""
 
 MOST_IN_BAND = 16
-"""Documents that one is compared with for one band. Many that are alike are mostly one template; it is enough to meet some."""
+"""Most documents that one is compared with for one band: many similar ones are mostly of one template, of which some are enough."""
 
 ENOUGH_PARTNERS = 16
-"""Partners as alike as the threshold with which a document looks for no more."""
+"""Partners above the threshold after which a document is compared with no more."""
 
 _ENTRIES_AT_ONCE = 1 << 21
 
 
 class NearDuplicates(NamedTuple):
-    """Rows of the test matrix with their best partners in the training matrix, each array of shape (n_found,), test rows ascending."""
+    """Rows of the test matrix, ascending, with their most similar rows of the training matrix; all of shape (n_found,)."""
 
     test_rows: NDArray[np.int64]
     training_rows: NDArray[np.int64]
-    """The most similar one, the first of equals."""
+    """The most similar one; the first of equals."""
     similarities: NDArray[np.float64]
-    """Jaccard coefficients of the sets of terms, from the threshold to 1."""
+    """Jaccard coefficients, from the threshold to 1."""
     exact: NDArray[np.bool_]
-    """Whether both have the same terms equally often."""
+    """True if both have the same counts."""
 
 
 def near_duplicates(training: DocumentTermMatrix, test: DocumentTermMatrix, threshold: float = THRESHOLD) -> NearDuplicates:
-    """Documents of ``test`` that have a duplicate in ``training``, over one vocabulary that knows every term of both.
+    """Return the documents of ``test`` that have a duplicate in ``training``, over one vocabulary with every term of both.
 
-    Equal documents are all found, a pair as alike as ``threshold`` (in (0, 1]) with probability `RECALL`, none below it. A document without
-    terms is nobody's duplicate. Time grows with the entries of both, not with the pairs of documents.
+    All equal documents are found, a pair at ``threshold``, in (0, 1], with probability `RECALL`, none below it. Documents without terms have no
+    duplicates. Time grows with the entries of both, not with the pairs of documents.
     """
     equal_test, equal_training = _equal(_fingerprints(test, counts=True), _fingerprints(training, counts=True))
     filled = test.entries[equal_test] > 0
@@ -84,22 +83,22 @@ def near_duplicates(training: DocumentTermMatrix, test: DocumentTermMatrix, thre
 
 
 def signatures(matrix: DocumentTermMatrix, functions: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """MinHash: the least hash of each document's terms by each of some hash functions, shape (n_functions, n_docs).
+    """Return the MinHash of each document: the least hash of its terms by each hash function, shape (n_functions, n_docs).
 
-    Two documents agree in a function with the probability that is their Jaccard coefficient. Every document must have a term.
+    Two documents agree in a function with a probability equal to their Jaccard coefficient. Every document must have a term.
     """
     terms = np.arange(int(matrix.terms.max(initial=-1)) + 1)
-    made = np.empty((functions.size, matrix.n_documents), np.uint32)
+    least = np.empty((functions.size, matrix.n_documents), np.uint32)
     for row, function in enumerate(functions.tolist()):
         hashes = (_mixed(pair(np.full_like(terms, function), terms)) >> np.uint64(32)).astype(np.uint32)
-        made[row] = np.minimum.reduceat(hashes.take(matrix.terms), matrix.offsets[:-1]) if matrix.n_documents else 0
-    return made
+        least[row] = np.minimum.reduceat(hashes.take(matrix.terms), matrix.offsets[:-1]) if matrix.n_documents else 0
+    return least
 
 
 def jaccard(
     left: DocumentTermMatrix, right: DocumentTermMatrix, left_rows: NDArray[np.int64], right_rows: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Terms in both / terms in either, of pairs of documents over one vocabulary, shape (n_pairs,); 0 where neither has any."""
+    """Return terms in both / terms in either for pairs of documents over one vocabulary, shape (n_pairs,); 0 if neither has terms."""
     shared = np.zeros(left_rows.size, np.int64)
     sizes = (left.entries[left_rows], right.entries[right_rows])
     together = sizes[0] + sizes[1]
@@ -117,24 +116,24 @@ def jaccard(
 
 
 def rows_of_band(threshold: float) -> int:
-    """Hash functions r in each of `HASHES` // r bands: as many as leave a pair at the threshold t a chance 1 − (1 − t^r)^b ≥ `RECALL`.
+    """Return the largest number r of hash functions in each of b = `HASHES` // r bands with 1 − (1 − t^r)^b ≥ `RECALL` at the threshold t.
 
-    A pair is compared if it agrees in all functions of one band (IIR 19.6; J. Leskovec, A. Rajaraman, J. Ullman, Mining of Massive
-    Datasets, section 3.4).
+    That is the probability that a pair agrees in all functions of some band, and so is compared (IIR 19.6; J. Leskovec, A. Rajaraman,
+    J. Ullman, Mining of Massive Datasets, section 3.4).
     """
     fitting = [r for r in range(FEWEST_ROWS, HASHES + 1) if 1 - (1 - threshold**r) ** (HASHES // r) >= RECALL]
     return max(fitting, default=FEWEST_ROWS)
 
 
 class _Sets(NamedTuple):
-    """The distinct sets of terms among the documents of a matrix: a thousand copies are compared once."""
+    """The distinct sets of terms of the documents of a matrix, so that a thousand copies are compared once."""
 
     matrix: DocumentTermMatrix
     """A document with each set, shape (n_sets, n_terms)."""
     first: NDArray[np.int64]
     """The first document with each set, shape (n_sets,)."""
     number: NDArray[np.int64]
-    """The set of each document, −1 for those not to be compared, shape (n_docs,)."""
+    """The set of each document, −1 for those that are not compared, shape (n_docs,)."""
 
     @classmethod
     def of(cls, matrix: DocumentTermMatrix, compared: NDArray[np.bool_]) -> _Sets:
@@ -145,28 +144,28 @@ class _Sets(NamedTuple):
         return cls(matrix.rows(documents[first]), documents[first], number)
 
     def members(self, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The documents whose sets are among the chosen, and for each its set's place there."""
-        place = np.full(self.first.size + 1, -1, np.int64)  # the last one for documents not to be compared
+        """Return the documents with the chosen sets, and the place of each one's set in ``chosen``."""
+        place = np.full(self.first.size + 1, -1, np.int64)  # the last is for documents with number −1
         place[chosen] = np.arange(chosen.size)
         documents = np.flatnonzero(place[self.number] >= 0)
         return documents, place[self.number[documents]]
 
 
 def _best(test: _Sets, training: _Sets, threshold: float) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """The sets of ``test`` that have one as alike as the threshold in ``training``, the most similar one, and how similar."""
+    """Return the sets of ``test`` that reach the threshold with one of ``training``, the most similar of these, and its similarity."""
     seen = KeyTable()
-    alike, similarities = [np.empty(0, np.uint64)], [np.empty(0)]
+    similar, similarities = [np.empty(0, np.uint64)], [np.empty(0)]
     partners = np.zeros(test.first.size, np.int64)
     for in_test, in_training in _agreeing(test.matrix, training.matrix, rows_of_band(threshold)):
         wanting = partners[in_test] < ENOUGH_PARTNERS
         n_seen = len(seen)
         seen.intern(pair(in_test[wanting], in_training[wanting]))
-        keys = seen.keys[n_seen:]  # those that no band before had
+        keys = seen.keys[n_seen:]  # pairs of no earlier band
         similarity = _similarities(test.matrix, training.matrix, keys, threshold)
-        alike.append(keys[similarity >= threshold])
+        similar.append(keys[similarity >= threshold])
         similarities.append(similarity[similarity >= threshold])
-        partners += np.bincount(unpair(alike[-1])[0], minlength=partners.size)
-    left, right = unpair(np.concatenate(alike))
+        partners += np.bincount(unpair(similar[-1])[0], minlength=partners.size)
+    left, right = unpair(np.concatenate(similar))
     similarity = np.concatenate(similarities)
     order = np.lexsort((training.first[right], -similarity, left))
     best = order[np.diff(left[order], prepend=-1) > 0]
@@ -176,7 +175,7 @@ def _best(test: _Sets, training: _Sets, threshold: float) -> tuple[NDArray[np.in
 def _similarities(
     test: DocumentTermMatrix, training: DocumentTermMatrix, pairs: NDArray[np.uint64], threshold: float
 ) -> NDArray[np.float64]:
-    """Jaccard coefficients of pairs of rows, shape (n_pairs,); of those whose sizes show that it is below the threshold, a bound below it."""
+    """Return Jaccard coefficients of pairs of rows, shape (n_pairs,), or an upper bound from their sizes if that is below the threshold."""
     left, right = unpair(pairs)
     sizes = (test.entries[left], training.entries[right])
     similarity = np.minimum(*sizes) / np.maximum(*sizes)
@@ -186,10 +185,10 @@ def _similarities(
 
 
 def _agreeing(test: DocumentTermMatrix, training: DocumentTermMatrix, rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """For each band the pairs of documents that agree in it.
+    """Yield the pairs of documents that agree in each band.
 
-    Where a document would have more than `MOST_IN_BAND` partners, it has those that lie around it in the order of the next band, so first
-    those that agree in that too (as in M. Bawa, T. Condie, P. Ganesan, LSH Forest, 2005).
+    Of more than `MOST_IN_BAND` partners, a document gets those nearest in the order of the next band, first those that agree in that
+    too (as in M. Bawa, T. Condie, P. Ganesan, LSH Forest, 2005).
     """
     n_bands = HASHES // rows
     bands = [[_band(matrix, number, rows) for number in range(n_bands)] for matrix in (test, training)]
@@ -205,39 +204,37 @@ def _agreeing(test: DocumentTermMatrix, training: DocumentTermMatrix, rows: int)
 
 
 def _band(matrix: DocumentTermMatrix, band: int, rows: int) -> NDArray[np.uint64]:
-    """32 bits for each document, shape (n_docs,), equal where all signatures of the band are."""
-    made = np.zeros(matrix.n_documents, np.uint64)
+    """Return 32 bits for each document, shape (n_docs,), equal where all signatures of the band are equal."""
+    key = np.zeros(matrix.n_documents, np.uint64)
     for signature in signatures(matrix, band * rows + np.arange(rows)):
-        made = _mixed(made ^ signature)
-    return made >> np.uint64(32)
+        key = _mixed(key ^ signature)
+    return key >> np.uint64(32)
 
 
 def _equal(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Elements of the left that are among the right, and where the first equal one stands there."""
+    """Return the places of elements of ``left`` that are in ``right``, and of the first equal element there."""
     values, first = np.unique(right, return_index=True)
-    if not values.size:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    place = np.minimum(np.searchsorted(values, left), values.size - 1)
-    found = np.flatnonzero(values[place] == left)
+    place = find_sorted(values, left)
+    found = np.flatnonzero(place >= 0)
     return found, first[place[found]]
 
 
 def _fingerprints(matrix: DocumentTermMatrix, *, counts: bool) -> NDArray[np.uint64]:
-    """64 bits for each document that do not depend on the order of its terms, shape (n_docs,): of the terms, or also of their counts."""
+    """Return 64 bits for each document, shape (n_docs,), of its terms, or also of their counts, in any order."""
     hashes = _mixed(pair(matrix.terms, matrix.counts if counts else np.zeros_like(matrix.terms)))
-    running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)))  # modulo 2**64, and so are the differences
+    running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)))  # modulo 2**64, as are the differences
     return _mixed(running[matrix.offsets[1:]] - running[matrix.offsets[:-1]])
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Each 64-bit key to one that looks random, a bijection: the output function of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014)."""
+    """Scramble 64-bit keys by a bijection, the output function of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014)."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))
 
 
 def _chunks(sizes: NDArray[np.int64]) -> Iterator[slice]:
-    """Consecutive pairs with not many more than `_ENTRIES_AT_ONCE` entries together."""
+    """Yield slices of pairs with at most `_ENTRIES_AT_ONCE` entries together, or of one pair."""
     ends = np.cumsum(sizes)
     begin = 0
     while begin < sizes.size:

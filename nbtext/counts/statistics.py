@@ -1,7 +1,4 @@
-"""The sufficient statistics of a corpus: documents, term counts and document counts per class. Whole numbers that add and subtract exactly.
-
-Counting a stream of labelled documents: from postings to the statistics of the corpus.
-"""
+"""The sufficient statistics of a corpus: documents, term counts and document counts per class. Whole numbers that add and subtract exactly."""
 
 from __future__ import annotations
 
@@ -12,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.attributes import NO_ATTRIBUTES
-from nbtext.counts import categories
 from nbtext.counts.matrix import run_starts
-from nbtext.counts.vocabulary import GrowingVocabulary
+from nbtext.counts.vocabulary import GrowingVocabulary, is_category
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.hashing import KeyTable, pair, unpair
@@ -30,22 +26,22 @@ if TYPE_CHECKING:
     from nbtext.counts.vocabulary import Vocabulary
 
 
-class Numbers(NamedTuple):
-    """For each old number of a term or class the new one, −1 for one that is gone."""
+class Renumbering(NamedTuple):
+    """New numbers of terms and classes by their old ones, −1 for those that are gone."""
 
     terms: NDArray[np.int64]
     classes: NDArray[np.int64]
 
-    def after(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Numbers:
-        """The new numbers where ``terms`` and ``classes`` gave the old ones, or −1."""
-        return Numbers(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
+    def after(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Renumbering:
+        """Return this renumbering applied to the new numbers of an earlier one; −1 stays."""
+        return Renumbering(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
 
 
 @dataclass(frozen=True, eq=False)
 class ClassStatistics:
-    """Counts of a labelled corpus: D_k documents of class k, and for every term j that occurs in class k its cell (m_jk, d_jk).
+    """Counts of a labelled corpus: D_k documents of class k, and a cell (m_jk, d_jk) for every term j that occurs in class k.
 
-    Cells are grouped by term and sorted by class within it; a cell is present only where its counts are at least 1. Immutable.
+    Cells are sorted by term, then class; all their counts are at least 1. Immutable.
     """
 
     vocabulary: Vocabulary
@@ -54,7 +50,7 @@ class ClassStatistics:
     class_documents: NDArray[np.int64]
     """D_k, shape (n_classes,)."""
     term_offsets: NDArray[np.int64]
-    """Where each term's cells begin and the last term's end, shape (n_terms + 1,)."""
+    """Start of each term's cells, and the end of the last, shape (n_terms + 1,)."""
     cell_classes: NDArray[np.int64]
     """Class number of each cell, shape (n_cells,)."""
     cell_counts: NDArray[Any]
@@ -62,9 +58,9 @@ class ClassStatistics:
     cell_documents: NDArray[np.int64]
     """d_jk, documents of the class that hold the term, shape (n_cells,)."""
     attributes: Attributes = NO_ATTRIBUTES
-    """What stands beside the texts; its categories are terms."""
+    """Attributes beside the texts; values of categorical ones are terms."""
     moments: Moments | None = None
-    """Of the numbers beside the texts; None if there are none."""
+    """Sums of the numbers beside the texts; None if there are no numbers."""
 
     @property
     def n_classes(self) -> int:
@@ -84,7 +80,7 @@ class ClassStatistics:
     @cached_property
     def class_tokens(self) -> NDArray[Any]:
         """N_k, tokens of the texts of each class, shape (n_classes,)."""
-        return self.tokens_of(~categories.is_category(self.vocabulary))
+        return self.tokens_of(~is_category(self.vocabulary))
 
     @cached_property
     def cell_terms(self) -> NDArray[np.int64]:
@@ -98,26 +94,26 @@ class ClassStatistics:
 
     @cached_property
     def term_documents(self) -> NDArray[np.int64]:
-        """Documents that hold each term, shape (n_terms,)."""
+        """Documents with each term, shape (n_terms,)."""
         return self._over_classes(self.cell_documents)
 
     def tokens_of(self, selected: NDArray[np.bool_]) -> NDArray[Any]:
-        """Sum the counts of the selected terms in each class, shape (n_classes,); ``selected`` is of shape (n_terms,)."""
+        """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
         cells = slice(None) if selected.all() else selected[self.cell_terms]
         tokens = np.zeros(self.n_classes, self.cell_counts.dtype)
         np.add.at(tokens, self.cell_classes[cells], self.cell_counts[cells])
         return tokens
 
     def counts_of(self, terms: NDArray[np.int64]) -> NDArray[Any]:
-        """m_jk of some terms, dense, shape (n, n_classes)."""
+        """Return m_jk of some terms, dense, shape (n, n_classes)."""
         return self._dense(terms, self.cell_counts)
 
     def documents_of(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """d_jk of some terms, dense, shape (n, n_classes)."""
+        """Return d_jk of some terms, dense, shape (n, n_classes)."""
         return self._dense(terms, self.cell_documents)
 
     def counts_in(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
+        """Return m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
         narrow: type[np.int32 | np.int64] = np.int32 if self.cell_counts.size < 1 << 31 else np.int64
         bounds: NDArray[Any] = self.term_offsets.astype(narrow)
         low, high = bounds[terms], bounds[terms + 1]
@@ -144,20 +140,20 @@ class ClassStatistics:
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: ClassStatistics) -> ClassStatistics:
-        """Statistics of both corpora together."""
+        """Return the statistics of both corpora together."""
         return self.combined(other, 1).statistics
 
     def __sub__(self, other: ClassStatistics) -> ClassStatistics:
-        """Statistics without those of ``other``; terms and classes with nothing left go.
+        """Return the statistics without those of ``other``, and without terms and classes that have nothing left.
 
         Raises `UsageError` if ``other`` counts anything that these statistics do not.
         """
         return self.combined(other, -1).statistics
 
     def combined(self, other: ClassStatistics, sign: int) -> Combined:
-        """The sum (``sign`` 1) or difference (−1), and where the terms and classes of both went; raises as the difference does.
+        """Return the sum (``sign`` 1) or difference (−1), and the new numbers of terms and classes of both.
 
-        Raises `UsageError` if they have not the same attributes.
+        Raises `UsageError` if their attributes differ, or ``other`` counts anything that is subtracted and not there.
         """
         if self.attributes != other.attributes:
             raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
@@ -170,10 +166,11 @@ class ClassStatistics:
             labels.append(np.array([number[label] for label in side.classes], np.int64))
             documents[labels[-1]] += factor * side.class_documents
             keys.append(pair(terms[side.cell_terms], labels[-1][side.cell_classes]))
-        key, inverse = _distinct(np.concatenate(keys))
-        counts, cell_documents = np.zeros(key.size, np.int64), np.zeros(key.size, np.int64)
-        np.add.at(counts, inverse, np.concatenate((self.cell_counts, sign * other.cell_counts)))
-        np.add.at(cell_documents, inverse, np.concatenate((self.cell_documents, sign * other.cell_documents)))
+        key, counts, cell_documents = sum_cells(
+            np.concatenate(keys),
+            np.concatenate((self.cell_counts, sign * other.cell_counts)),
+            np.concatenate((self.cell_documents, sign * other.cell_documents)),
+        )
         left = counts > 0
         of_class = documents[unpair(key)[1]]
         possible = (cell_documents <= counts) & (cell_documents <= of_class) & ((cell_documents > 0) == left) & (counts >= 0)
@@ -189,10 +186,10 @@ class ClassStatistics:
 
     def _over_classes(self, cells: NDArray[Any]) -> NDArray[Any]:
         sums: NDArray[Any]
-        if cells.dtype.kind == "f":  # weighted counts: differences of running sums would not be exact
+        if cells.dtype.kind == "f":  # for weighted counts, differences of running sums would not be exact
             sums = np.bincount(self.cell_terms, cells, self.n_terms)
         else:
-            running = np.concatenate((np.zeros(1, np.int64), np.cumsum(cells)))
+            running = offsets(cells)
             sums = running[self.term_offsets[1:]] - running[self.term_offsets[:-1]]
         return sums
 
@@ -205,19 +202,19 @@ class ClassStatistics:
         return table
 
 
-class Frozen(NamedTuple):
-    """Statistics, and where the terms and classes that were counted stand in them."""
+class CountedStatistics(NamedTuple):
+    """Statistics, and the numbers in them of the terms and classes that were counted."""
 
     statistics: ClassStatistics
-    numbers: Numbers
+    numbers: Renumbering
 
 
 class Combined(NamedTuple):
-    """Statistics made of two, and where the terms and classes of each stand in them."""
+    """Statistics made of two, and the numbers in them of the terms and classes of each."""
 
     statistics: ClassStatistics
-    of_first: Numbers
-    of_second: Numbers
+    of_first: Renumbering
+    of_second: Renumbering
 
 
 _ARRAYS = ("class_documents", "term_offsets", "cell_classes", "cell_counts", "cell_documents")
@@ -230,13 +227,13 @@ def from_cells(
     keys: NDArray[np.uint64],
     counts: NDArray[np.int64],
     documents: NDArray[np.int64],
-) -> Frozen:
-    """Statistics from cells sorted by key (term, class); terms without cells and classes without documents are left out."""
+) -> CountedStatistics:
+    """Return the statistics with cells given sorted by key (term, class), without terms without cells and classes without documents."""
     terms, labels = unpair(keys)
     kept = np.zeros(len(vocabulary), np.bool_)
     kept[terms] = True
     present = class_documents > 0
-    numbers = Numbers(*(np.where(here, np.cumsum(here) - 1, -1) for here in (kept, present)))
+    numbers = Renumbering(*(np.where(here, np.cumsum(here) - 1, -1) for here in (kept, present)))
     statistics = ClassStatistics(
         vocabulary.restrict(kept),
         tuple(label for label, here in zip(classes, present.tolist(), strict=True) if here),
@@ -246,26 +243,33 @@ def from_cells(
         counts,
         documents,
     )
-    return Frozen(statistics, numbers)
+    return CountedStatistics(statistics, numbers)
 
 
-def _distinct(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The distinct keys, sorted, and the place of each key among them: `numpy.unique` for two sorted runs, which a stable sort only merges."""
+def sum_cells(
+    keys: NDArray[np.uint64], counts: NDArray[np.int64], documents: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct keys, sorted, and the sums of counts and of documents of each; all arguments have shape (n,).
+
+    Fastest for keys in few sorted runs, which a stable sort only merges.
+    """
     order = np.argsort(keys, kind="stable")
-    rising = keys[order]
-    first = np.append(True, rising[1:] != rising[:-1])[: keys.size]
-    places = np.empty(keys.size, np.int64)
-    places[order] = np.cumsum(first) - 1
-    return rising[first], places
+    keys = keys[order]
+    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
+    return keys[begins], np.add.reduceat(counts[order], begins), np.add.reduceat(documents[order], begins)
 
 
 class StatisticsBuilder:
-    """Sums the postings of a stream of labelled documents. Memory grows with vocabulary × classes it occurs in, not with documents."""
+    """Sums the postings of a stream of labelled documents. Memory grows with the number of cells, not of documents."""
 
     def __init__(self, attributes: Attributes = NO_ATTRIBUTES) -> None:
         self.vocabulary = GrowingVocabulary()
         self._attributes = attributes
-        self._moments = _no_moments(attributes)
+        self._moments: Moments | None = None
+        if attributes.numbers:
+            from nbtext.counts.moments import Moments
+
+            self._moments = Moments.zero(0, len(attributes.numbers))
         self._classes: dict[str, int] = {}
         self._class_documents = np.zeros(16, np.int64)
         self._cells = KeyTable(bits=18)
@@ -274,11 +278,11 @@ class StatisticsBuilder:
 
     @property
     def labels(self) -> list[str]:
-        """The label of each class number handed out."""
+        """Label of each class number so far."""
         return list(self._classes)
 
     def add(self, postings: Postings, labels: Sequence[str]) -> NDArray[np.int64]:
-        """Count documents and return their class numbers; the ids of the terms are those of this builder's vocabulary."""
+        """Count documents and return their class numbers; term ids are those of this builder's vocabulary."""
         classes = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
         self._class_documents = _grown(self._class_documents, len(self._classes))
         np.add.at(self._class_documents, classes, 1)
@@ -288,7 +292,7 @@ class StatisticsBuilder:
         return classes
 
     def add_cells(self, postings: Postings, classes: NDArray[np.int64]) -> None:
-        """Count further terms of documents that were counted, given the class numbers of these."""
+        """Count further terms of documents that were added, given the class numbers of these."""
         of_postings = classes.take(postings.documents)
         begins = run_starts(postings.terms, of_postings)
         cells = self._cells.intern(pair(postings.terms.take(begins), of_postings.take(begins)))
@@ -296,8 +300,8 @@ class StatisticsBuilder:
         np.add.at(self._counts, cells, np.add.reduceat(postings.counts, begins))
         np.add.at(self._documents, cells, np.diff(begins, append=of_postings.size))
 
-    def freeze(self) -> Frozen:
-        """What has been counted. It ends the counting: the tables go as they are used up, for they are as large as what comes of them."""
+    def freeze(self) -> CountedStatistics:
+        """Return the statistics. The builder is then used up: its tables, as large as the statistics, are freed on the way."""
         vocabulary, final_term = self.vocabulary.freeze()
         classes = sorted(self._classes)
         first_order = np.array([self._classes[label] for label in classes], np.int64)
@@ -308,24 +312,16 @@ class StatisticsBuilder:
         keys = pair(final_term[terms], final_class[labels])
         del terms, labels
         order = np.argsort(keys)
-        cells = order + 1  # their ids
+        cells = order + 1  # their ids in the table
         statistics, numbers = from_cells(
             vocabulary, classes, self._class_documents[first_order], keys[order], self._counts[cells], self._documents[cells]
         )
         moments = self._moments and self._moments.of_classes(first_order)
-        return Frozen(replace(statistics, attributes=self._attributes, moments=moments), numbers.after(final_term, final_class))
-
-
-def _no_moments(attributes: Attributes) -> Moments | None:
-    if not attributes.numbers:
-        return None
-    from nbtext.counts.moments import Moments
-
-    return Moments.zero(0, len(attributes.numbers))
+        return CountedStatistics(replace(statistics, attributes=self._attributes, moments=moments), numbers.after(final_term, final_class))
 
 
 def _grown(array: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """The array, with room for ``size`` elements, zeros in the new ones."""
+    """Return the array with room for ``size`` elements, new ones zero."""
     if size <= array.size:
         return array
     grown = np.zeros(2 * size, np.int64)

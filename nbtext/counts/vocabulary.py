@@ -2,6 +2,9 @@
 
 Single terms come first, sorted by their UTF-8 bytes; n-grams follow, each a pair (id of the (n − 1)-gram before its last term, id of its
 last term), sorted as pairs, so that shorter n-grams precede longer ones.
+
+Values of categorical attributes are terms too. They begin with a separator that no text holds, so they come first and are recognised by it;
+language models of texts leave them out. The inflected words that a model may keep beside their stems are values of an attribute without a name.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.ragged import flat_indices, offsets
+from nbtext.attributes import BETWEEN_VALUES
+from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
 
@@ -22,17 +26,54 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ROWS_AT_ONCE = 1 << 16
-"""Terms that are copied together: an index for every byte takes eight."""
+
+TERMS_AT_ONCE = 1 << 16
+"""Terms copied at once: indexing takes 8 bytes of memory for each byte of text."""
 
 WORTH_A_TABLE = 16
-"""Looking up one term in this many by bisection is as slow as making a table of all."""
+"""Bisecting for one term in so many costs as much as making a table of all."""
+
+FORMS = ""
+"""Name of the attribute whose values are inflected words."""
+
+_MARK = BETWEEN_VALUES
+"""First character of the term of a category."""
+
+
+def category_term(name: str, value: str) -> str:
+    """Return the term of a value of a categorical attribute."""
+    return f"{_MARK}{name}{_MARK}{value}"
+
+
+def displayed_term(term: str) -> str:
+    """Return a term as people read it: that of a category as ``name=value``, any other as it is."""
+    return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term
+
+
+def has_categories(vocabulary: Vocabulary) -> bool:
+    """Return whether any term is a category."""
+    return vocabulary.text.startswith(_MARK.encode())
+
+
+def is_category(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """Return a mask of the terms that are categories, shape (n_terms,)."""
+    first = np.frombuffer(vocabulary.text, np.uint8)[vocabulary.bounds[:-1]]
+    return np.append(first == ord(_MARK), np.zeros(len(vocabulary) - first.size, np.bool_))
+
+
+def is_category_of(vocabulary: Vocabulary, name: str) -> NDArray[np.bool_]:
+    """Return a mask of the terms that are categories of one attribute, shape (n_terms,)."""
+    prefix = category_term(name, "")
+    found = np.zeros(len(vocabulary), np.bool_)
+    candidates = np.flatnonzero(is_category(vocabulary))
+    found[candidates] = [vocabulary.term(number).startswith(prefix) for number in candidates.tolist()]
+    return found
 
 
 class Vocabulary:
     """Terms with the ids 0 to n_terms − 1. Immutable.
 
-    ``text`` holds the single terms as UTF-8 one after the other, ``bounds`` where each begins and the last ends, ``pairs`` the n-grams
+    ``text`` is the UTF-8 of the single terms one after the other, ``bounds`` the places where each begins and the last ends, ``pairs`` the n-grams
     as keys of `nbtext.text.hashing.pair`.
     """
 
@@ -48,7 +89,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, terms: Sequence[str]) -> Vocabulary:
-        """A vocabulary of single terms, given sorted and distinct."""
+        """Return a vocabulary of single terms, given sorted and distinct."""
         return cls(*_joined(terms), np.empty(0, np.uint64))
 
     def __len__(self) -> int:
@@ -65,14 +106,14 @@ class Vocabulary:
     __hash__ = None  # type: ignore[assignment]
 
     def term(self, number: int) -> str:
-        """One term; the parts of an n-gram stand with a space between them."""
+        """Return one term, the parts of an n-gram separated by spaces."""
         if number < self.n_single:
             return self._bytes(number).decode()
         left, last = unpair(self.pairs[number - self.n_single : number - self.n_single + 1])
         return f"{self.term(int(left[0]))} {self.term(int(last[0]))}"
 
     def single_terms(self) -> list[str]:
-        """All terms that are no n-grams, in the order of their ids."""
+        """Return all terms that are not n-grams, by id."""
         bounds = self.bounds.tolist()
         if self.text.isascii():
             text = self.text.decode()
@@ -80,9 +121,9 @@ class Vocabulary:
         return [self.text[start:end].decode() for start, end in pairwise(bounds)]
 
     def find(self, terms: Sequence[str]) -> list[int]:
-        """The id of each single term, `UNKNOWN` for terms not in the vocabulary.
+        """Return the id of each single term, `UNKNOWN` for terms not in the vocabulary.
 
-        A few terms are found by bisection, so that loading a model makes no dictionary; many are worth one.
+        Bisect for a few terms, so that loading a model makes no dictionary; make one for many.
         """
         self._looked_up += len(terms)
         if self._ids is None and self._looked_up * WORTH_A_TABLE > self.n_single:
@@ -93,7 +134,7 @@ class Vocabulary:
         return [self._bisect(term.encode()) for term in terms]
 
     def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The id of each n-gram, given the ids of its parts; `UNKNOWN` for n-grams not in the vocabulary. Shape (n,)."""
+        """Return the id of each n-gram, given the ids of its parts; `UNKNOWN` for n-grams not in the vocabulary. Shape (n,)."""
         if not self.pairs.size:
             return np.full(left.size, UNKNOWN, np.int64)
         wanted = pair(left, last)
@@ -101,31 +142,31 @@ class Vocabulary:
         if self._pair_table is None and self._pairs_looked_up * WORTH_A_TABLE > self.pairs.size:
             table = KeyTable()
             table.intern(self.pairs)
-            self._pair_table = table  # now that it is whole, for another thread may ask
+            self._pair_table = table  # only when complete: other threads may use it
         if self._pair_table is not None:
             found = self._pair_table.find(wanted).astype(np.int64)
             return np.where(found != 0, self.n_single - 1 + found, UNKNOWN)
-        place = np.minimum(np.searchsorted(self.pairs, wanted), self.pairs.size - 1)
-        return np.where(self.pairs[place] == wanted, self.n_single + place, UNKNOWN)
+        place = find_sorted(self.pairs, wanted)
+        return np.where(place >= 0, self.n_single + place, UNKNOWN)
 
     def find_terms(self, terms: Sequence[tuple[str, ...]]) -> NDArray[np.int64]:
-        """The id of each term, given as the single terms that it is made of; `UNKNOWN` for those not in the vocabulary. Shape (n,)."""
+        """Return the id of each term, given as a tuple of its single terms; `UNKNOWN` for those not in the vocabulary. Shape (n,)."""
         found = np.full(len(terms), UNKNOWN, np.int64)
         sizes = np.array([len(term) for term in terms], np.int64)
         for size in np.unique(sizes).tolist():
             rows = np.flatnonzero(sizes == size)
             parts = np.array(self.find([part for row in rows.tolist() for part in terms[row]]), np.int64).reshape(-1, size)
-            begun = parts[:, 0]
-            for following in parts.T[1:]:
-                known = (begun != UNKNOWN) & (following != UNKNOWN)
-                longer = np.full(begun.size, UNKNOWN, np.int64)
-                longer[known] = self.find_pairs(begun[known], following[known])
-                begun = longer
-            found[rows] = begun
+            prefix = parts[:, 0]
+            for last in parts.T[1:]:
+                known = (prefix != UNKNOWN) & (last != UNKNOWN)
+                longer = np.full(prefix.size, UNKNOWN, np.int64)
+                longer[known] = self.find_pairs(prefix[known], last[known])
+                prefix = longer
+            found[rows] = prefix
         return found
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
-        """Both vocabularies in one, and the new ids of the terms of each, shapes (len(self),) and (len(other),)."""
+        """Return the union, and the new ids of the terms of each vocabulary, shapes (len(self),) and (len(other),)."""
         single, *ids = self._union_of_single_terms(other)
         pairs = [unpair(side.pairs) for side in (self, other)]
         merged: list[NDArray[np.uint64]] = []
@@ -134,7 +175,7 @@ class Vocabulary:
             level = []
             for side, (left, last) in enumerate(pairs):
                 done = ids[side].size - (self, other)[side].n_single
-                end = int(np.searchsorted(left, ids[side].size))  # n-grams whose left part has its new id
+                end = int(np.searchsorted(left, ids[side].size))  # the left parts of these n-grams have new ids
                 level.append(pair(ids[side][left[done:end]], ids[side][last[done:end]]))
             keys = np.union1d(*level)
             merged.append(keys)
@@ -143,25 +184,25 @@ class Vocabulary:
         return Vocabulary(single.text, single.bounds, np.concatenate([single.pairs, *merged])), ids[0], ids[1]
 
     def _union_of_single_terms(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
-        """As `union`, for single terms: those of the larger vocabulary stay as they are, the few that only the other has go between them."""
+        """Return the union of single terms, as `union`: terms of the smaller vocabulary are looked up in the larger one, and new ones inserted."""
         if other.n_single > self.n_single:
-            return _swapped(other._union_of_single_terms(self))
+            vocabulary, theirs, mine = other._union_of_single_terms(self)
+            return vocabulary, mine, theirs
         known = {term: number for number, term in enumerate(self._all_bytes())}
-        theirs = other._all_bytes()
-        found = np.fromiter(map(known.get, theirs, repeat(UNKNOWN)), np.int64, len(theirs))
+        terms, of_self = other._all_bytes(), list(known)
+        found = np.fromiter(map(known.get, terms, repeat(UNKNOWN)), np.int64, len(terms))
         new = np.flatnonzero(found == UNKNOWN)
-        mine = list(known)
-        places = np.array([bisect_left(mine, theirs[number]) for number in new.tolist()], np.int64)
-        ids = np.arange(len(mine)) + np.searchsorted(places, np.arange(len(mine)), side="right")
+        places = np.array([bisect_left(of_self, terms[number]) for number in new.tolist()], np.int64)
+        ids = np.arange(len(of_self)) + np.searchsorted(places, np.arange(len(of_self)), side="right")
         of_other = np.append(ids, 0)[found]
         of_other[new] = places + np.arange(new.size)
-        order = np.empty(len(mine) + new.size, np.int64)
-        order[ids], order[of_other[new]] = np.arange(len(mine)), len(mine) + new
+        order = np.empty(len(of_self) + new.size, np.int64)
+        order[ids], order[of_other[new]] = np.arange(len(of_self)), len(of_self) + new
         text, bounds = _rows(self.text + other.text, np.append(self.bounds, len(self.text) + other.bounds[1:]), order)
         return Vocabulary(text, bounds, np.empty(0, np.uint64)), ids, of_other
 
     def restrict(self, kept: NDArray[np.bool_]) -> Vocabulary:
-        """The terms with ``kept`` (shape (n_terms,)) true, in the same order. The parts of every n-gram kept must be kept."""
+        """Return the terms with ``kept`` (shape (n_terms,)) true, in the same order. ``kept`` must include the parts of the n-grams in it."""
         if kept.all():
             return self
         text, bounds = _rows(self.text, self.bounds, np.flatnonzero(kept[: self.n_single]))
@@ -181,13 +222,8 @@ class Vocabulary:
         return place if place < self.n_single and self._bytes(place) == term else UNKNOWN
 
 
-def _swapped(union: tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
-    vocabulary, one, other = union
-    return vocabulary, other, one
-
-
 class GrowingVocabulary:
-    """Ids for terms as they come: even ones for single terms, odd ones for n-grams. `freeze` puts them in order."""
+    """Terms with ids in order of first occurrence: even ones for single terms, odd ones for n-grams."""
 
     def __init__(self) -> None:
         self._ids: defaultdict[str, int] = defaultdict(count(step=2).__next__)
@@ -197,15 +233,15 @@ class GrowingVocabulary:
         return len(self._ids) + len(self._pairs)
 
     def find(self, terms: Sequence[str]) -> list[int]:
-        """The id of each single term, new terms included."""
+        """Return the id of each single term; add new terms."""
         return list(map(self._ids.__getitem__, terms))
 
     def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The id of each n-gram, given the ids of its parts, new n-grams included."""
+        """Return the id of each n-gram, given the ids of its parts; add new n-grams."""
         return 2 * self._pairs.intern(pair(left, last)).astype(np.int64) + 1
 
     def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
-        """The vocabulary, and for every id handed out the id there, shape (highest id + 2,). It ends the growth: it takes the terms away."""
+        """Return the sorted vocabulary, and the id there of every id here, shape (highest id + 2,). This vocabulary is emptied."""
         terms = list(self._ids)  # the term with id 2n is the n-th
         self._ids.clear()
         text, bounds = _joined(terms)
@@ -230,7 +266,7 @@ class GrowingVocabulary:
 
 
 def _joined(terms: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
-    """The terms as UTF-8 one after the other, and where each begins and the last ends."""
+    """Return the concatenated UTF-8 of the terms, and their bounds."""
     text = "".join(terms)
     encoded = text.encode()
     bounds = offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
@@ -241,15 +277,15 @@ def _joined(terms: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
 
 
 def _rows(text: bytes, bounds: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
-    """Some of the terms in such a text, in the order given, as such a text."""
+    """Return text and bounds of the chosen terms, in the order given."""
     octets, sizes = np.frombuffer(text, np.uint8), np.diff(bounds)[chosen]
-    parts = (slice(begin, begin + ROWS_AT_ONCE) for begin in range(0, chosen.size, ROWS_AT_ONCE))
+    parts = (slice(begin, begin + TERMS_AT_ONCE) for begin in range(0, chosen.size, TERMS_AT_ONCE))
     rows = b"".join([octets.take(flat_indices(bounds[chosen[part]], sizes[part])).tobytes() for part in parts])
     return rows, offsets(sizes)
 
 
 def _sorted_order(terms: Sequence[str], text: bytes, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the terms in the order of their bytes: by the first eight as one number, and only where these are equal as strings."""
+    """Return the order that sorts the terms by their bytes: compare the first eight as one number, and strings only where these are equal."""
     words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
     first_eight = words[bounds[:-1]].astype(np.uint64) & keep[np.minimum(np.diff(bounds), 8)]

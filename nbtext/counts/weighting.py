@@ -1,4 +1,4 @@
-"""What a term of a document counts: how often it occurs, that it does, or less the more often it occurs and the more documents hold it.
+"""Weights of terms in documents: counts, presence, logarithms, and tf-idf.
 
 Sources: J. Rennie et al., Tackling the poor assumptions of naive Bayes text classifiers (2003), section 4, for log, inverse document
 frequency and length; G. Salton, C. Buckley, Term-weighting approaches in automatic text retrieval (1988).
@@ -21,36 +21,36 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-OF_DOCUMENTS = ("log", "tfidf")
+NEEDS_DOCUMENTS = ("log", "tfidf")
 """The weightings whose sums over documents do not follow from the statistics."""
 
 UNITS = 1 << 30
-"""Weights are summed in units of 1 / `UNITS`: their sums are exact below eight million, so they do not depend on the order of documents."""
+"""Weights are rounded to multiples of 1 / `UNITS`: sums below eight million are exact and do not depend on the order of documents."""
 
 
 def log_counts(counts: NDArray[Any]) -> Floats:
-    """log(1 + n), shape (n_entries,)."""
+    """Return log(1 + n), shape (n_entries,)."""
     logs: Floats = np.log1p(counts, dtype=np.float64)
     return logs
 
 
 def inverse_document_frequency(statistics: ClassStatistics, terms: NDArray[Any]) -> Floats:
-    """log(D / df_j) of some terms, each in one document at least, shape (n,): 0 for a term that all documents hold."""
+    """Return log(D / df_j) of terms that occur, shape (n,)."""
     logs: Floats = np.log(statistics.n_documents / statistics.term_documents[terms])
     return logs
 
 
 def unit_length(weights: Floats, documents: NDArray[np.int64], n_documents: int) -> Floats:
-    """The weights of each document divided by the square root of the sum of their squares, shape (n_entries,); zeros stay zeros."""
+    """Scale the weights of each document to Euclidean length 1, shape (n_entries,); a document of zeros stays so."""
     length = np.sqrt(np.bincount(documents, weights**2, n_documents))[documents]
     scaled: Floats = np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
     return scaled
 
 
 def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatistics) -> DocumentTermMatrix:
-    """The matrix with weights in place of counts: ``counts`` n, ``binary`` 1, ``log`` log(1 + n), ``tfidf`` log(1 + n) · log(D / df), unit length.
+    """Replace counts by weights: ``counts`` n, ``binary`` 1, ``log`` log(1 + n), ``tfidf`` log(1 + n) · log(D / df) at unit length.
 
-    D and df are those of the statistics. The matrix holds the terms that count and no others: they make up the length. Terms of no weight
+    D and df are those of the statistics. All terms of the matrix add to the length, so restrict it to selected terms first. Terms with weight 0
     are left out.
     """
     if weighting == "counts":
@@ -63,7 +63,7 @@ def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatis
 
 
 def _weights(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatistics) -> Floats:
-    """The weight of each entry, shape (n_entries,), for one of `OF_DOCUMENTS`."""
+    """Return the weight of each entry, shape (n_entries,), for one of `NEEDS_DOCUMENTS`."""
     weights = log_counts(matrix.counts)
     if weighting == "tfidf":
         weights *= inverse_document_frequency(statistics, matrix.terms)
@@ -74,9 +74,9 @@ def _weights(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatis
 def weighted_cells(
     weighting: str, statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments | None
 ) -> NDArray[Any]:
-    """The sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
+    """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
 
-    ``documents`` are all those of the statistics; only `OF_DOCUMENTS` need them. Terms that are not selected have no weight there.
+    ``documents`` are all those of the statistics, needed by `NEEDS_DOCUMENTS` only; there, terms that are not selected have weight 0.
     """
     if weighting == "counts":
         return statistics.cell_counts

@@ -18,7 +18,7 @@ from nbtext.errors import UsageError
 from nbtext.evaluation.judging import uniform_where_impossible
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import DRAWS_AT_ONCE, Bootstrap, percentile_interval
-from nbtext.metrics.outcomes import Cells, accuracy, f1, macro, outcomes
+from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
 from nbtext.model.scoring import scored
 from nbtext.text.analyzer import blocks
 
@@ -222,7 +222,7 @@ def answer_differences(cells: AnswerCells, bootstrap: Bootstrap) -> dict[str, ND
     n_labels = present.size
     parts = []
     for drawn in _drawn(cells.documents, cells.documents.size + 6 * n_labels, bootstrap):
-        of_a, of_b = (outcomes(Cells(truth, answer, cells.documents), n_labels, drawn) for answer in (a, b))
+        of_a, of_b = (outcomes(ConfusionCells(truth, answer, cells.documents), n_labels, drawn) for answer in (a, b))
         parts.append((accuracy(of_b) - accuracy(of_a), macro(f1(of_b), of_b) - macro(f1(of_a), of_a)))
     return dict(zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True))
 

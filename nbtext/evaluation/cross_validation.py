@@ -20,13 +20,13 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
-from nbtext.counts.matrix import CELLS_AT_ONCE, in_blocks
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.judging import uniform_where_impossible
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.outcomes import accuracy, cells_of, f1, macro, outcomes
+from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
 from nbtext.model.training import classifier, learn, needs_documents, needs_sample
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.metrics.intervals import Interval
-    from nbtext.metrics.outcomes import Cells
+    from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.results import EvaluationResult
     from nbtext.model.training import Learnt
     from nbtext.settings import Settings
@@ -149,7 +149,7 @@ def ranks(values: Sequence[Any]) -> Whole:
 def _check_folds(n_folds: int, most: int, noun: str, rest: str = "") -> None:
     if n_folds > most:
         raise UsageError(
-            f"there {'is' if most == 1 else 'are'} only {counted(most, noun)}{rest}, too few for {counted(n_folds, 'fold')}",
+            f"there {'is' if most == 1 else 'are'} only {quantity(most, noun)}{rest}, too few for {quantity(n_folds, 'fold')}",
             hint="lower --folds",
         )
 
@@ -273,7 +273,7 @@ def train_and_score(subsets: Subsets, parameters: Settings, training: Mask, test
 
 def _blocks_of_rows(rows: Whole, n_classes: int) -> Iterator[Whole]:
     """Yield as many rows at a time as may be scored together."""
-    return in_blocks(rows, n_classes, min(BLOCK_DOCUMENTS * n_classes, CELLS_AT_ONCE))
+    return in_blocks(rows, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE))
 
 
 @dataclass(frozen=True)
@@ -376,13 +376,13 @@ def cross_validate(
                 for pool in {judged_here, pooled}:
                     pool.add(block)
             judged = judged_here.evaluation.judged
-            rates = accuracy_and_macro_f1(cells_of(judged.of(np.arange(before, judged.n))), subsets.statistics.n_classes)
+            rates = accuracy_and_macro_f1(confusion_cells(judged.of(np.arange(before, judged.n))), subsets.statistics.n_classes)
             n_training, n_test, n_terms = (int(np.count_nonzero(mask)) for mask in (training, test, learnt.selected))
             figures.append(FoldFigures(repeat, fold, n_training, n_test, n_terms, learnt.smoothing, *rates))
     return CrossValidation(pooled, repeats, figures)
 
 
-def accuracy_and_macro_f1(cells: Cells, n_classes: int) -> tuple[float, float]:
+def accuracy_and_macro_f1(cells: ConfusionCells, n_classes: int) -> tuple[float, float]:
     """Return the accuracy and macro F1 of counts of documents by true class and answer."""
     table = outcomes(cells, n_classes)
     return float(accuracy(table)), float(macro(f1(table), table))

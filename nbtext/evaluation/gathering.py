@@ -12,7 +12,7 @@ from nbtext.evaluation.judging import judge, uniform_where_impossible
 from nbtext.explain.mistakes import Excerpts, MistakeFinder, runner_up
 from nbtext.inspection.terms import class_terms
 from nbtext.metrics.evaluation import probability_result
-from nbtext.metrics.outcomes import joined, judged
+from nbtext.metrics.outcomes import join_judged, judge_documents
 from nbtext.model.scoring import ScoredBlock
 
 if TYPE_CHECKING:
@@ -116,10 +116,10 @@ class _Uncalibrated:
         self.differs = self.differs or not np.array_equal(posterior, block.log_posterior, equal_nan=True)
         n_classes, posterior = posterior.shape[1], uniform_where_impossible(posterior)
         truth = np.array([self._number.get(document.label or "", n_classes) for document in block.documents], np.int64)
-        self._parts.append(judged(truth, posterior.argmax(axis=1), posterior))
+        self._parts.append(judge_documents(truth, posterior.argmax(axis=1), posterior))
 
     def judged(self) -> Judged:
-        return joined(self._parts)
+        return join_judged(self._parts)
 
 
 class _SurestMistakes:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.counts.counting import Analysis, content_hashes, document_counter
 from nbtext.counts.documents import LARGEST_HASH
-from nbtext.counts.matrix import stacked
+from nbtext.counts.matrix import stack
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import UsageError
@@ -122,7 +122,7 @@ class LeakCheck:
 
     def leaks(self) -> LeakedDocuments:
         """Return the test documents so far that are also among the training documents."""
-        training, test = (stacked(matrices) for matrices in self._matrices)
+        training, test = (stack(matrices) for matrices in self._matrices)
         return LeakedDocuments(self._ids[1], self._ids[0], near_duplicates(training, test))
 
     def _counted(self, documents: Iterable[Document], side: int) -> Iterator[Document]:

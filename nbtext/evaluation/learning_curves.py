@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.decision import minimum_error
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import accuracy_and_macro_f1, shuffled_by_class, stratified_folds, train_and_score
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
-from nbtext.metrics.outcomes import Cells
+from nbtext.metrics.outcomes import ConfusionCells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def learning_curve(
     classes, n = subsets.documents.classes, len(subsets)
     if n < 2 * resampling.folds:
         raise UsageError(
-            f"{counted(n, 'document')} {'is' if n == 1 else 'are'} too few for {counted(resampling.folds, 'fold')}", hint="lower --folds"
+            f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
     sizes = training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
     figures = np.full((resampling.folds * resampling.repeats, sizes.size, 2), np.nan)
@@ -162,7 +162,7 @@ def _figures(subsets: Subsets, parameters: Settings, training: Mask, test: Mask)
     _, blocks = train_and_score(subsets, replace(parameters, calibration="none"), training, test)
     answers = np.concatenate([minimum_error(block.log_posterior) for block in blocks])
     truth = subsets.documents.classes[test]
-    return accuracy_and_macro_f1(Cells(truth, answers, np.ones(truth.size, np.int64)), subsets.statistics.n_classes)
+    return accuracy_and_macro_f1(ConfusionCells(truth, answers, np.ones(truth.size, np.int64)), subsets.statistics.n_classes)
 
 
 STEEPEST_EXPONENT = 2.0

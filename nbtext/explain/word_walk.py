@@ -16,11 +16,11 @@ from unicodedata import category as unicode_category
 import numpy as np
 
 from nbtext.attributes import Attributes, parted
-from nbtext.counts.categories import category, shown
 from nbtext.counts.counting import name_and_count
+from nbtext.counts.vocabulary import category_term, displayed_term
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
-from nbtext.text.ngrams import char_ngrams, sizes_of, with_ngrams
+from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams
 from nbtext.text.surfaces import SURFACE
 from nbtext.text.words import MAX_BYTES, MIN_CHARACTERS, candidates, words
 
@@ -143,7 +143,7 @@ class WordWalker:
         self._stem = list if self._counted else analysis.stemmer()
         self._order = 1 if self._counted else settings.ngrams
         sizes = None if self._counted else settings.char_ngrams
-        self._sizes = range(0) if sizes is None else sizes_of(sizes)
+        self._sizes = range(0) if sizes is None else ngram_sizes(sizes)
         self._vocabulary: Vocabulary | None = None
         self._selected = b""
         self._known: dict[bytes, tuple[_Word, ...]] = {}
@@ -280,9 +280,9 @@ class WordWalker:
             elif not value:
                 yield Token("category", None, None, value, "", None, None, MISSING)
             else:
-                [(term, term_id, dropped)] = self._looked_up([category(name, value)])
+                [(term, term_id, dropped)] = self._looked_up([category_term(name, value)])
                 # the selection of terms is among those of texts: a category that the model knows always counts
-                yield Token("category", None, None, value, "", shown(term), term_id, dropped if term_id is None else None)
+                yield Token("category", None, None, value, "", displayed_term(term), term_id, dropped if term_id is None else None)
 
 
 def _ids(term_ids: Sequence[int | None]) -> Whole:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.counts.categories import shown
 from nbtext.counts.matrix import in_blocks
+from nbtext.counts.vocabulary import displayed_term
 from nbtext.inspection.overview import attributes_overview
 from nbtext.inspection.terms import ClassSize, class_size
 from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
@@ -141,7 +141,7 @@ def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> Vocabul
         order = np.lexsort((best, -values[0]))[:top]
         best, values = best[order], values[:, order]
     changes = [
-        TermChange(shown(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
+        TermChange(displayed_term(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
         for place, (share, before, after) in zip(best.tolist(), values.T.tolist(), strict=True)
     ]
     came, went = (len(vocabulary) - model.statistics.n_terms for model in (old, new))

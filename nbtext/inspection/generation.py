@@ -145,8 +145,8 @@ def _words(model: TextClassifier) -> Whole:
     vocabulary = model.statistics.vocabulary
     single = model.learnt.selected[: vocabulary.n_single].copy()
     if model.parameters["char_ngrams"] is not None and not model.reading.is_counted:
-        from nbtext.text.ngrams import ANYTHING
+        from nbtext.text.ngrams import WILDCARD
 
         text = np.frombuffer(vocabulary.text, np.uint8)
-        single &= (text[vocabulary.bounds[:-1]] != ord(ANYTHING)) & (text[vocabulary.bounds[1:] - 1] != ord(ANYTHING))
+        single &= (text[vocabulary.bounds[:-1]] != ord(WILDCARD)) & (text[vocabulary.bounds[1:] - 1] != ord(WILDCARD))
     return np.flatnonzero(single)

@@ -22,7 +22,7 @@ from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import LockedError, ModelError, NbtextError, PathError, reason
 from nbtext.inspection.verification import verify
 from nbtext.store import check_replaceable, read_model_file
-from nbtext.store.lock import SUFFIX, locked
+from nbtext.store.lock import LOCK_SUFFIX, locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -206,7 +206,7 @@ def _folder(path: str) -> Iterator[Finding]:
             yield Finding("lock", PASSED, "free: no other process is writing the model")
     except (LockedError, PathError) as failure:
         todo = "wait for it to end" if isinstance(failure, LockedError) else failure.hint
-        yield Finding("lock", FAILED, f"{target}{SUFFIX}: {failure.message}", todo, failure)
+        yield Finding("lock", FAILED, f"{target}{LOCK_SUFFIX}: {failure.message}", todo, failure)
 
 
 N_WORDS = 1 << 17

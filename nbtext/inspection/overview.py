@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.classifiers.base import class_prior
-from nbtext.counts.categories import is_category
 from nbtext.counts.counting import document_counter
+from nbtext.counts.vocabulary import is_category
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.language_model.measures import (

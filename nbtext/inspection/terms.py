@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
-from nbtext.counts.categories import FORMS, category, is_category_of, shown
 from nbtext.counts.matrix import in_blocks
+from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
 from nbtext.errors import UsageError
 from nbtext.explain.word_walk import WordWalker
 from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, mutual_information, rank
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import unpair
-from nbtext.text.ngrams import ANYTHING
+from nbtext.text.ngrams import WILDCARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ def ranking(model: TextClassifier, by: str, top: int | None = None) -> Ranking:
 
 def term_name(model: TextClassifier, term: int) -> str:
     """Return a term as it is shown to people; a category as ``name=value``."""
-    return shown(model.statistics.vocabulary.term(term))
+    return displayed_term(model.statistics.vocabulary.term(term))
 
 
 def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
@@ -68,7 +68,7 @@ def surface_forms(model: TextClassifier) -> dict[int, Forms]:
         return {}
     vocabulary, counts = statistics.vocabulary, statistics.term_counts
     numbers = np.flatnonzero(is_category_of(vocabulary, FORMS)).tolist()
-    words = [vocabulary.term(number).removeprefix(category(FORMS, "")) for number in numbers]
+    words = [vocabulary.term(number).removeprefix(category_term(FORMS, "")) for number in numbers]
     terms = vocabulary.find(model.analysis.stemmer()(words))
     found: dict[int, Forms] = defaultdict(list)
     for number, word, term in zip(numbers, words, terms, strict=True):
@@ -191,7 +191,7 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     that is no stem of itself ("hors" becomes "hor"); of the terms that the text becomes, only known ones are then added.
     """
     word, vocabulary = word.encode("utf-8", "replace").decode(), model.statistics.vocabulary  # an argument may be bytes that are no text
-    if model.reading.is_counted or (ANYTHING in word and model.parameters["char_ngrams"] is not None):
+    if model.reading.is_counted or (WILDCARD in word and model.parameters["char_ngrams"] is not None):
         return {word: vocabulary.find([word])[0]}
     tokens = [token for token in WordWalker.of_model(model).tokens(word.encode()) if token.kind == "word" and token.term is not None]
     found = [

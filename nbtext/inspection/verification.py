@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import TermProbabilities
-from nbtext.counts.categories import FORMS, is_category_of
 from nbtext.counts.documents import MOST_TERMS
-from nbtext.counts.matrix import CELLS_AT_ONCE, in_blocks
-from nbtext.errors import ModelError, UsageError, counted
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
+from nbtext.counts.vocabulary import FORMS, is_category_of
+from nbtext.errors import ModelError, UsageError, quantity
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def _sample(model: TextClassifier) -> str:
         _require(
             ((counts == statistics.cell_counts) | inflected).all(), "it holds all documents, and their counts are not those of the classes"
         )
-        return f"{counted(len(documents), 'document')}, all there are; their counts are those of the classes"
+        return f"{quantity(len(documents), 'document')}, all there are; their counts are those of the classes"
     evicted = f", but for those of more than {MOST_TERMS:,} terms" if sample.is_complete else ""
-    return f"{len(documents):,} of {counted(statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
+    return f"{len(documents):,} of {quantity(statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
 
 
 def _attributes(model: TextClassifier) -> str:
@@ -150,14 +150,14 @@ def _estimates(model: TextClassifier) -> str:
             raise DisagreementError(f"{problem} ({probabilities.symbol}, {probabilities.meaning})") from None
         checked |= probabilities.selected
     n_terms, n_values = np.count_nonzero(model.learnt.selected), np.count_nonzero(checked & ~model.learnt.selected)
-    of_values = f" and {counted(int(n_values), 'value')} of attributes" if n_values else ""
-    return f"probabilities of {counted(model.statistics.n_classes, 'class')} and of {counted(int(n_terms), 'term')}{of_values} sum to 1"
+    of_values = f" and {quantity(int(n_values), 'value')} of attributes" if n_values else ""
+    return f"probabilities of {quantity(model.statistics.n_classes, 'class')} and of {quantity(int(n_terms), 'term')}{of_values} sum to 1"
 
 
 def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None:
     """Require that the terms of each class share one distribution."""
     total, seen = np.zeros(model.statistics.n_classes), np.zeros(model.statistics.n_classes)
-    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, CELLS_AT_ONCE):
+    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
         part = probabilities.probability(terms)
         _require(np.all((part >= 0) & (part <= 1 + SUM_TOLERANCE)), "a probability is not between 0 and 1")
         total += part.sum(axis=0)
@@ -170,7 +170,7 @@ def _have_opposites(
     probabilities: TermProbabilities, absence: Callable[[Whole], NDArray[np.float64]], model: TextClassifier, *, smoothed: bool
 ) -> None:
     """Require that each term has a distribution of its own; with smoothing nothing in it is certain."""
-    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, CELLS_AT_ONCE):
+    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
         sides = np.stack((probabilities.probability(terms), absence(terms)), axis=-1)
         _require(_are_distributions(sides), "the probabilities of a term and of its absence do not sum to 1")
         _require(not smoothed or np.all(sides > 0), "a probability is 0 or 1 in spite of smoothing")
@@ -190,7 +190,7 @@ def _answers(model: TextClassifier) -> str:
         _require(_are_distributions(np.exp(log_posterior)), "a document gets probabilities that do not sum to 1")
         impossible += int(np.count_nonzero(~possible))
     _require(not impossible or model.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
-    return f"probabilities of {counted(matrix.n_documents - impossible, 'document')} sum to 1" + (
+    return f"probabilities of {quantity(matrix.n_documents - impossible, 'document')} sum to 1" + (
         f", {impossible:,} impossible" if impossible else ""
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.categories import is_category
+from nbtext.counts.vocabulary import is_category
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,6 +1,6 @@
-"""How good answers are: hits and misses, proper scores of the probabilities, calibration, ranking, and how sure one may be of each figure.
+"""Figures of answers: confusion table, proper scores, calibration, ranking, and intervals of each.
 
-Nothing here knows a model: labels, log posteriors and answers go in, figures come out.
+Labels, log posteriors and answers go in; no model is needed.
 """
 
 from nbtext.metrics.evaluation import Evaluation

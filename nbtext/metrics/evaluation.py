@@ -12,7 +12,21 @@ import numpy as np
 from nbtext.errors import UsageError
 from nbtext.metrics.baselines import baselines
 from nbtext.metrics.intervals import Bootstrap, percentile_interval, replicated_rates, replicated_scores, wilson_interval
-from nbtext.metrics.outcomes import TOP, Judged, accuracy, cells_of, coverage, f1, joined, judged, macro, outcomes, precision, rates, recall
+from nbtext.metrics.outcomes import (
+    TOP,
+    Judged,
+    accuracy,
+    confusion_cells,
+    coverage,
+    f1,
+    join_judged,
+    judge_documents,
+    macro,
+    outcomes,
+    precision,
+    rates,
+    recall,
+)
 from nbtext.metrics.ranking import SCORES_KEPT, KeptScores
 from nbtext.metrics.reliability import BINS, expected_calibration_error, reliability
 from nbtext.metrics.results import (
@@ -33,7 +47,7 @@ if TYPE_CHECKING:
 
     from nbtext.decision import Costs
     from nbtext.metrics.intervals import Interval
-    from nbtext.metrics.outcomes import Cells, Outcomes
+    from nbtext.metrics.outcomes import ConfusionCells, Outcomes
     from nbtext.metrics.ranking import RankingFigures
     from nbtext.metrics.results import Baselines
 
@@ -72,7 +86,7 @@ class Slices:
 
 def slice_result(judged: Judged, n_labels: int) -> SliceResult:
     """Return the figures of some documents, at least one."""
-    table = outcomes(cells_of(judged), n_labels)
+    table = outcomes(confusion_cells(judged), n_labels)
     hits = int(table.hits.sum())
     return SliceResult(
         n=judged.n,
@@ -134,7 +148,7 @@ class Evaluation:
                 self._number[label] = len(self.classes)
                 self.classes.append(label)
         truth = np.array([self._number[label] for label in labels], np.int64)
-        self._parts.append(judged(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
+        self._parts.append(judge_documents(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
         self._scores.add(log_posterior)
         self._slices.add(columns)
 
@@ -156,12 +170,12 @@ class Evaluation:
     @property
     def judged(self) -> Judged:
         """All documents judged, in order."""
-        self._parts = [joined(self._parts)]
+        self._parts = [join_judged(self._parts)]
         return self._parts[0]
 
     def confusion(self) -> dict[str, dict[str, int]]:
         """Count documents by true class and answer, in the order of `classes`, without zeros; no answer is the empty text."""
-        return self._named(cells_of(self.judged))
+        return self._named(confusion_cells(self.judged))
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
         """Return `result` as JSON has it."""
@@ -171,7 +185,7 @@ class Evaluation:
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:  # noqa: B008 - immutable
         """Return all figures, with Wilson's intervals for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates."""
         everything = self.judged
-        cells = cells_of(everything)
+        cells = confusion_cells(everything)
         table = outcomes(cells, len(self.classes))
         ranking = self._scores.figures(everything.truth)
         figures = self._figures(everything, cells, table, ranking)
@@ -192,7 +206,7 @@ class Evaluation:
             **{name: _finite(value) for name, value in figures.items() if name in FIGURES},
         )
 
-    def _figures(self, everything: Judged, cells: Cells, table: Outcomes, ranking: RankingFigures) -> dict[str, float]:
+    def _figures(self, everything: Judged, cells: ConfusionCells, table: Outcomes, ranking: RankingFigures) -> dict[str, float]:
         answered = table.answered.sum()
         figures = {
             **{name: float(value) for name, value in rates(table).items()},
@@ -207,7 +221,7 @@ class Evaluation:
             figures["mean_cost"] = float((self._cell_costs(cells) * cells.documents).sum()) / (everything.n or np.nan)
         return figures if everything.n else dict.fromkeys(figures, np.nan)
 
-    def _intervals(self, figures: dict[str, float], everything: Judged, cells: Cells, bootstrap: Bootstrap) -> dict[str, Interval]:
+    def _intervals(self, figures: dict[str, float], everything: Judged, cells: ConfusionCells, bootstrap: Bootstrap) -> dict[str, Interval]:
         n = everything.n
         hits, answered = (int(cells.documents[chosen].sum()) for chosen in (cells.truth == cells.answer, cells.answer >= 0))
         found = {"accuracy": wilson_interval(hits, n)}
@@ -248,7 +262,7 @@ class Evaluation:
 
     def _known(self, everything: Judged) -> KnownResult:
         known = everything.of(everything.truth < self._n_known)
-        table = outcomes(cells_of(known), self._n_known)
+        table = outcomes(confusion_cells(known), self._n_known)
         figures = {"accuracy": float(accuracy(table)), "macro_f1": float(macro(f1(table), table)), **proper_scores(known)}
         return KnownResult(known.n, **{name: _finite(value) for name, value in figures.items()})
 
@@ -257,7 +271,7 @@ class Evaluation:
             return None
         return baselines(self.classes, self._class_documents, support)
 
-    def _cell_costs(self, cells: Cells) -> NDArray[np.float64]:
+    def _cell_costs(self, cells: ConfusionCells) -> NDArray[np.float64]:
         """Return the cost of each document of a cell, shape (n_cells,)."""
         assert self._costs is not None  # noqa: S101 - asked for only where there are
         of_abstaining = self._costs.of_abstaining
@@ -267,7 +281,7 @@ class Evaluation:
         costs[known] = table[cells.truth[known], cells.answer[known] + 1]
         return costs
 
-    def _named(self, cells: Cells) -> dict[str, dict[str, int]]:
+    def _named(self, cells: ConfusionCells) -> dict[str, dict[str, int]]:
         names: dict[str, dict[str, int]] = {}
         for truth, answer, documents in zip(*(column.tolist() for column in cells), strict=True):
             names.setdefault(self.classes[truth], {})[self.classes[answer] if answer >= 0 else ""] = documents

@@ -1,9 +1,8 @@
-"""How far a figure may be from what it would be on endless such documents: 95 % intervals.
+"""95 % intervals of figures: Wilson's for shares, percentiles of the bootstrap for the others.
 
-Shares have Wilson's interval. The others have percentiles of the bootstrap (B. Efron, R. Tibshirani, An introduction to the bootstrap, 1993,
-section 13.3): the figure of `REPLICATES` sets of documents, each drawn with replacement from those judged. It is blind to what did not
-occur: of documents that are all right it says that all are. Where the bootstrap is biased, as for the calibration error, in which every
-bin's chance deviation counts, the interval is widened to hold the figure itself.
+Bootstrap (B. Efron, R. Tibshirani, An introduction to the bootstrap, 1993, section 13.3): the figure of each of `REPLICATES` sets of documents,
+drawn with replacement from those judged. It cannot show what did not occur: if all documents are right, so are all replicates. Where it is
+biased, as for the calibration error, to which chance deviations of every bin add, the interval is widened to hold the figure itself.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.metrics.outcomes import Cells, Judged
+    from nbtext.metrics.outcomes import ConfusionCells, Judged
 
 NORMAL_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
@@ -30,10 +29,10 @@ REPLICATES = 1000
 """Sets of documents drawn for the bootstrap."""
 
 FEWEST_REPLICATES = 200
-"""As many at least, where `MOST_DRAWS` would leave fewer: enough for two digits."""
+"""Least number of sets, where `MOST_DRAWS` would leave fewer: enough for two digits."""
 
 MOST_DRAWS = 1 << 26
-"""Numbers drawn, about a second's worth, before replicates become fewer."""
+"""Numbers drawn for all replicates, about a second's work; where more were needed, there are fewer replicates."""
 
 DRAWS_AT_ONCE = 1 << 17
 """Numbers drawn at once: 1 MiB."""
@@ -42,18 +41,18 @@ Interval = tuple[float, float]
 
 
 class Bootstrap(NamedTuple):
-    """How many replicates are drawn, with which seed."""
+    """Number of replicates, and the seed of their draws."""
 
     replicates: int = REPLICATES
     seed: int = 0
 
     def replicates_of(self, size: int) -> int:
-        """Replicates if each draws ``size`` numbers."""
+        """Return the number of replicates if each draws ``size`` numbers."""
         return min(self.replicates, max(MOST_DRAWS // max(size, 1), FEWEST_REPLICATES))
 
 
 def wilson_interval(hits: int, n: int) -> Interval:
-    """95 % interval of a share of hits among n trials (Wilson 1927, eq. as in Brown, Cai, DasGupta 2001, 4)."""
+    """Return the 95 % interval of a share of hits among n trials (Wilson 1927; Brown, Cai, DasGupta 2001, eq. 4)."""
     if not n:
         return 0.0, 1.0
     z, p = NORMAL_95, hits / n
@@ -64,15 +63,15 @@ def wilson_interval(hits: int, n: int) -> Interval:
 
 
 def percentile_interval(replicates: NDArray[np.float64], figure: float) -> Interval:
-    """The middle 95 % of a figure's replicates, shape (n,), widened to hold the figure itself."""
+    """Return the middle 95 % of a figure's replicates, shape (n,), widened to hold the figure itself."""
     low, high = np.quantile(replicates, (0.025, 0.975))
     return min(float(low), figure), max(float(high), figure)
 
 
-def replicated_rates(cells: Cells, costs: NDArray[np.float64] | None, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
-    """Replicates of the figures of the confusion table, each of shape (n_replicates,); also ``mean_cost``, given what each cell costs.
+def replicated_rates(cells: ConfusionCells, costs: NDArray[np.float64] | None, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
+    """Return replicates of the figures of `rates`, each of shape (n_replicates,); with ``costs``, shape (n_cells,), also of ``mean_cost``.
 
-    Drawing n documents with replacement draws the counts of the cells from a multinomial distribution.
+    To draw n documents with replacement, draw the counts of the cells from a multinomial distribution.
     """
     generator = np.random.default_rng(bootstrap.seed)
     n = cells.documents.sum()
@@ -91,14 +90,14 @@ def replicated_rates(cells: Cells, costs: NDArray[np.float64] | None, bootstrap:
 
 
 def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
-    """Replicates of log loss, Brier score and calibration error, each of shape (n_replicates,), from the same draws.
+    """Return replicates of log loss (if finite), Brier score and calibration error, each of shape (n_replicates,), from the same draws.
 
-    Without the log loss if that is infinite. How often a document was drawn is its weight in the mean, and in its bin.
+    The number of times that a document was drawn is its weight in the mean and in its bin.
     """
     generator = np.random.default_rng(bootstrap.seed)
-    n, places = judged.n, bin_of(judged.confidence)
-    order = np.argsort(places, kind="stable")
-    starts = np.flatnonzero(np.diff(places[order], prepend=-1))
+    n, bins = judged.n, bin_of(judged.confidence)
+    order = np.argsort(bins, kind="stable")
+    starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
     judged = judged.of(order)
     gaps = (judged.rank == 0) - judged.confidence
     means = {"brier": judged.brier, **({"log_loss": judged.log_loss} if np.isfinite(judged.log_loss).all() else {})}

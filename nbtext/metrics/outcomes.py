@@ -1,10 +1,10 @@
-"""What is kept of each document that was judged: 36 bytes, from which every figure but those of ranking follows.
-
-Figures of the confusion table: documents counted by true class and answer.
+"""Judged documents, 36 bytes each, from which all figures but those of ranking follow; and the figures of the confusion table.
 
 Sources: IIR sections 8.3 and 13.6 (precision, recall, F1, averages); J. Gorodkin, Comparing two K-category assignments by a K-category
-correlation coefficient (2004). Every function takes `Outcomes` of shape (n_labels,), or of many tables at once, shape (…, n_labels).
-A ratio of nothing to nothing is 0; an average over nothing is nan.
+correlation coefficient (2004).
+
+Figures of the confusion table take `Outcomes` of one table, shape (n_labels,), or of many at once, shape (…, n_labels). A ratio of nothing
+to nothing is 0; a mean over nothing is nan.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.decision import NO_ANSWER
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     Counts = NDArray[np.int64] | NDArray[np.float64]
-
-NONE_GIVEN = -1
-"""In place of an answer: there is none (any negative number counts as this)."""
+    Floats = NDArray[np.float64]
 
 
 class Judged(NamedTuple):
-    """Documents with their true class and what was made of them; all of shape (n_docs,)."""
+    """True class and answer of each document, with the scores of its probabilities; all of shape (n_docs,)."""
 
     truth: NDArray[np.int32]
     """Number of the true class; n_classes and more for labels that the classifier does not know."""
     answer: NDArray[np.int32]
-    """Number of the class answered, `NONE_GIVEN` where there is no answer."""
+    """Number of the class answered, `NO_ANSWER` where there is no answer."""
     rank: NDArray[np.int32]
-    """How many classes stand before the true one; n_classes if that is unknown."""
-    log_loss: NDArray[np.float64]
-    brier: NDArray[np.float64]
-    confidence: NDArray[np.float64]
+    """Number of classes before the true one; n_classes if that is unknown."""
+    log_loss: Floats
+    brier: Floats
+    confidence: Floats
     """p of the most probable class, answered or not."""
 
     @property
@@ -45,17 +45,17 @@ class Judged(NamedTuple):
         return self.truth.size
 
     def of(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Judged:
-        """Some of the documents."""
+        """Return some of the documents."""
         truth, answer, rank, log_loss, brier, confidence = self
         return Judged(truth[rows], answer[rows], rank[rows], log_loss[rows], brier[rows], confidence[rows])
 
 
-def judged(truth: NDArray[np.int64], answers: NDArray[np.int64], log_posterior: NDArray[np.float64]) -> Judged:
+def judge_documents(truth: NDArray[np.int64], answers: NDArray[np.int64], log_posterior: Floats) -> Judged:
     """Judge documents by the number of their true class, their answer, and log p(C_k | d), shape (n_docs, n_classes), in nats."""
     of_truth = log_posterior_of(truth, log_posterior)
     return Judged(
         truth.astype(np.int32),
-        np.maximum(answers, NONE_GIVEN).astype(np.int32),
+        np.maximum(answers, NO_ANSWER).astype(np.int32),
         rank_of_truth(truth, log_posterior).astype(np.int32),
         -of_truth,
         brier_score(of_truth, log_posterior),
@@ -63,39 +63,38 @@ def judged(truth: NDArray[np.int64], answers: NDArray[np.int64], log_posterior: 
     )
 
 
-def joined(parts: Sequence[Judged]) -> Judged:
-    """All documents in one, in order."""
+def join_judged(parts: Sequence[Judged]) -> Judged:
+    """Return the documents of all parts, in order."""
     if not parts:
-        none, no_figures = np.empty(0, np.int32), np.empty(0)
-        return Judged(none, none, none, no_figures, no_figures, no_figures)
+        no_numbers, no_figures = np.empty(0, np.int32), np.empty(0)
+        return Judged(no_numbers, no_numbers, no_numbers, no_figures, no_figures, no_figures)
     return Judged(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def log_posterior_of(truth: NDArray[np.int64], log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log p(true class | d), shape (n_docs,); −inf for a class that is unknown. Its negative is the log loss (I. Good, 1952)."""
+def log_posterior_of(truth: NDArray[np.int64], log_posterior: Floats) -> Floats:
+    """Return log p(true class | d), shape (n_docs,), −inf for an unknown class. Its negative is the log loss (I. Good, 1952)."""
     n_classes = log_posterior.shape[1]
     found = log_posterior[np.arange(truth.size), np.minimum(truth, n_classes - 1)]
     return np.where(truth < n_classes, found, -np.inf)
 
 
-def brier_score(log_posterior_of_truth: NDArray[np.float64], log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Σ_k (p_k − [k is the true class])² of each document, shape (n_docs,), from 0 to 2 (G. Brier, 1950, eq. 2)."""
-    probability = np.exp(log_posterior)
-    p, other = np.exp(log_posterior_of_truth), (probability**2).sum(axis=1)
-    score: NDArray[np.float64] = np.maximum(other - 2 * p + 1, 0)  # rounding may leave −1e-16
+def brier_score(log_posterior_of_truth: Floats, log_posterior: Floats) -> Floats:
+    """Return Σ_k (p_k − [k is the true class])² of each document, shape (n_docs,), from 0 to 2 (G. Brier, 1950, eq. 2)."""
+    squares = (np.exp(log_posterior) ** 2).sum(axis=1)
+    score: Floats = np.maximum(squares - 2 * np.exp(log_posterior_of_truth) + 1, 0)  # rounding may leave −1e-16
     return score
 
 
-def rank_of_truth(truth: NDArray[np.int64], log_posterior: NDArray[np.float64]) -> NDArray[np.int64]:
-    """How many classes are more probable than the true one, or as probable and earlier; shape (n_docs,). n_classes for a class unknown."""
+def rank_of_truth(truth: NDArray[np.int64], log_posterior: Floats) -> NDArray[np.int64]:
+    """Count classes that are more probable than the true one, or as probable and earlier; n_classes if it is unknown. Shape (n_docs,)."""
     n_classes = log_posterior.shape[1]
     of_truth = log_posterior_of(truth, log_posterior)[:, np.newaxis]
-    before = np.arange(n_classes) < truth[:, np.newaxis]
-    rank: NDArray[np.int64] = ((log_posterior > of_truth) | ((log_posterior == of_truth) & before)).sum(axis=1)
+    earlier = np.arange(n_classes) < truth[:, np.newaxis]
+    rank: NDArray[np.int64] = ((log_posterior > of_truth) | ((log_posterior == of_truth) & earlier)).sum(axis=1)
     return np.where(truth < n_classes, rank, n_classes)
 
 
-class Cells(NamedTuple):
+class ConfusionCells(NamedTuple):
     """The cells of the confusion table that occurred, by true class, then answer; all of shape (n_cells,)."""
 
     truth: NDArray[np.int64]
@@ -105,88 +104,90 @@ class Cells(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """The margins of the table, all of shape (…, n_labels)."""
+    """Diagonal and margins of the confusion table, all of shape (…, n_labels)."""
 
-    hits: NDArray[np.float64]
-    support: NDArray[np.float64]
+    hits: Floats
+    support: Floats
     """Documents of the class."""
-    answered: NDArray[np.float64]
-    """Documents that got it as the answer."""
+    answered: Floats
+    """Documents that got the class as their answer."""
 
 
-def cells_of(judged: Judged) -> Cells:
+def confusion_cells(judged: Judged) -> ConfusionCells:
     """Count documents by true class and answer."""
     keys, documents = np.unique((judged.truth.astype(np.int64) << 32) + judged.answer + 1, return_counts=True)
-    return Cells(keys >> 32, (keys & 0xFFFFFFFF) - 1, documents.astype(np.int64))
+    return ConfusionCells(keys >> 32, (keys & 0xFFFFFFFF) - 1, documents.astype(np.int64))
 
 
-def outcomes(cells: Cells, n_labels: int, documents: Counts | None = None) -> Outcomes:
-    """The margins; ``documents``, shape (…, n_cells), stand in the cells instead of those counted."""
+def outcomes(cells: ConfusionCells, n_labels: int, documents: Counts | None = None) -> Outcomes:
+    """Sum the cells by class; ``documents``, shape (…, n_cells), replaces the documents counted in them."""
     counts = cells.documents if documents is None else documents
     right = np.flatnonzero(cells.truth == cells.answer)
-    given = np.flatnonzero(cells.answer >= 0)
+    answered = np.flatnonzero(cells.answer >= 0)
     return Outcomes(
         _sums(counts[..., right], cells.truth[right], n_labels),
         _sums(counts, cells.truth, n_labels),
-        _sums(counts[..., given], cells.answer[given], n_labels),
+        _sums(counts[..., answered], cells.answer[answered], n_labels),
     )
 
 
-def accuracy(of: Outcomes) -> NDArray[np.float64]:
-    """Share of the documents whose answer is right; a document without an answer is not. This is micro-averaged recall."""
-    return _mean(of.hits.sum(axis=-1), of.support.sum(axis=-1))
+def accuracy(table: Outcomes) -> Floats:
+    """Return the share of documents whose answer is right; no answer is not. This is micro-averaged recall."""
+    return _ratio(table.hits.sum(axis=-1), table.support.sum(axis=-1), np.nan)
 
 
-def coverage(of: Outcomes) -> NDArray[np.float64]:
-    """Share of the documents that got an answer."""
-    return _mean(of.answered.sum(axis=-1), of.support.sum(axis=-1))
+def coverage(table: Outcomes) -> Floats:
+    """Return the share of documents that got an answer."""
+    return _ratio(table.answered.sum(axis=-1), table.support.sum(axis=-1), np.nan)
 
 
-def precision(of: Outcomes) -> NDArray[np.float64]:
-    """Of the documents answered so, the share that is right; by class (IIR 8.1)."""
-    return _ratio(of.hits, of.answered)
+def precision(table: Outcomes) -> Floats:
+    """Return for each class the share of the answers with it that are right (IIR 8.1)."""
+    return _ratio(table.hits, table.answered)
 
 
-def recall(of: Outcomes) -> NDArray[np.float64]:
-    """Of the documents of the class, the share that is found; by class (IIR 8.2)."""
-    return _ratio(of.hits, of.support)
+def recall(table: Outcomes) -> Floats:
+    """Return for each class the share of its documents that are found (IIR 8.2)."""
+    return _ratio(table.hits, table.support)
 
 
-def f1(of: Outcomes) -> NDArray[np.float64]:
-    """2PR/(P + R) = 2·hits/(documents of the class + answered so), by class (IIR 8.6)."""
-    return _ratio(2 * of.hits, of.support + of.answered)
+def f1(table: Outcomes) -> Floats:
+    """Return 2PR/(P + R) = 2·hits/(support + answers) of each class (IIR 8.6)."""
+    return _ratio(2 * table.hits, table.support + table.answered)
 
 
-def macro(by_class: NDArray[np.float64], of: Outcomes) -> NDArray[np.float64]:
-    """Mean over the classes that occur among the documents or the answers (IIR 13.6)."""
-    occurs = (of.support + of.answered) > 0
-    return _mean((by_class * occurs).sum(axis=-1), occurs.sum(axis=-1))
+def macro(by_class: Floats, table: Outcomes) -> Floats:
+    """Return the mean over the classes that occur among the documents or the answers (IIR 13.6)."""
+    occurs = (table.support + table.answered) > 0
+    return _ratio((by_class * occurs).sum(axis=-1), occurs.sum(axis=-1), np.nan)
 
 
-def micro_precision(of: Outcomes) -> NDArray[np.float64]:
-    """Of all documents that got an answer, the share that is right (IIR 13.6)."""
-    return _ratio(of.hits.sum(axis=-1), of.answered.sum(axis=-1))
+def micro_precision(table: Outcomes) -> Floats:
+    """Return the share of all answers that are right (IIR 13.6)."""
+    return _ratio(table.hits.sum(axis=-1), table.answered.sum(axis=-1))
 
 
-def micro_f1(of: Outcomes) -> NDArray[np.float64]:
-    """2·hits/(documents + answers): the accuracy, where every document has an answer (IIR 13.6)."""
-    return _mean(2 * of.hits.sum(axis=-1), of.support.sum(axis=-1) + of.answered.sum(axis=-1))
+def micro_f1(table: Outcomes) -> Floats:
+    """Return 2·hits/(documents + answers): the accuracy, where every document has an answer (IIR 13.6)."""
+    return _ratio(2 * table.hits.sum(axis=-1), table.support.sum(axis=-1) + table.answered.sum(axis=-1), np.nan)
 
 
-def balanced_accuracy(of: Outcomes) -> NDArray[np.float64]:
-    """Mean recall of the classes that occur among the documents (K. Brodersen and others, 2010)."""
-    return _mean(recall(of).sum(axis=-1), (of.support > 0).sum(axis=-1))
+def balanced_accuracy(table: Outcomes) -> Floats:
+    """Return the mean recall of the classes that occur among the documents (K. Brodersen and others, 2010)."""
+    return _ratio(recall(table).sum(axis=-1), (table.support > 0).sum(axis=-1), np.nan)
 
 
-def matthews(of: Outcomes) -> NDArray[np.float64]:
-    """Correlation of truth and answer (Gorodkin 2004, eq. 8), −1 to 1, 0 where either does not vary. No answer counts as an answer of its own."""
-    n = of.support.sum(axis=-1)
-    unanswered = n - of.answered.sum(axis=-1)
-    covariance = of.hits.sum(axis=-1) * n - (of.support * of.answered).sum(axis=-1)
-    of_truth = n**2 - (of.support**2).sum(axis=-1)
-    of_answers = n**2 - (of.answered**2).sum(axis=-1) - unanswered**2
-    correlation = _ratio(covariance, np.sqrt(of_truth * of_answers))
-    return np.where(n > 0, correlation, np.nan)
+def matthews(table: Outcomes) -> Floats:
+    """Return the correlation of truth and answer (Gorodkin 2004, eq. 8), −1 to 1, 0 where either does not vary.
+
+    Having no answer counts as one more answer.
+    """
+    n = table.support.sum(axis=-1)
+    unanswered = n - table.answered.sum(axis=-1)
+    covariance = table.hits.sum(axis=-1) * n - (table.support * table.answered).sum(axis=-1)
+    of_truth = n**2 - (table.support**2).sum(axis=-1)
+    of_answers = n**2 - (table.answered**2).sum(axis=-1) - unanswered**2
+    return np.where(n > 0, _ratio(covariance, np.sqrt(of_truth * of_answers)), np.nan)
 
 
 TOP = (2, 3, 5)
@@ -196,7 +197,7 @@ TOP = (2, 3, 5)
 class Metric(NamedTuple):
     """A figure of an evaluation, as its output, its intervals and the gates of the commands go by it."""
 
-    of_outcomes: Callable[[Outcomes], NDArray[np.float64]] | None = None
+    of_outcomes: Callable[[Outcomes], Floats] | None = None
     """Its function, if it follows from the confusion table; its interval is then bootstrapped."""
     title: str = ""
     """Its row among the further figures that the commands print; none if empty."""
@@ -209,9 +210,9 @@ class Metric(NamedTuple):
 METRICS = {
     "n": Metric(most=inf, has_interval=False),
     "accuracy": Metric(accuracy),
-    "macro_precision": Metric(lambda outcomes: macro(precision(outcomes), outcomes)),
-    "macro_recall": Metric(lambda outcomes: macro(recall(outcomes), outcomes)),
-    "macro_f1": Metric(lambda outcomes: macro(f1(outcomes), outcomes)),
+    "macro_precision": Metric(lambda table: macro(precision(table), table)),
+    "macro_recall": Metric(lambda table: macro(recall(table), table)),
+    "macro_f1": Metric(lambda table: macro(f1(table), table)),
     "micro_precision": Metric(micro_precision),
     "micro_recall": Metric(accuracy),
     "micro_f1": Metric(micro_f1),
@@ -232,13 +233,13 @@ METRICS = {
 """The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation`."""
 
 
-def rates(outcomes: Outcomes) -> dict[str, NDArray[np.float64]]:
+def rates(table: Outcomes) -> dict[str, Floats]:
     """Return the metrics of the confusion table by name, each of shape (…)."""
-    return {name: metric.of_outcomes(outcomes) for name, metric in METRICS.items() if metric.of_outcomes is not None}
+    return {name: metric.of_outcomes(table) for name, metric in METRICS.items() if metric.of_outcomes is not None}
 
 
-def _sums(counts: Counts, labels: NDArray[np.int64], n_labels: int) -> NDArray[np.float64]:
-    """Sums of counts, shape (…, n), by label, shape (n,); they come as shape (…, n_labels)."""
+def _sums(counts: Counts, labels: NDArray[np.int64], n_labels: int) -> Floats:
+    """Sum counts, shape (…, n), by label, shape (n,); return shape (…, n_labels)."""
     sums = np.zeros((*counts.shape[:-1], n_labels))
     if labels.size:
         order = np.argsort(labels, kind="stable")
@@ -247,13 +248,7 @@ def _sums(counts: Counts, labels: NDArray[np.int64], n_labels: int) -> NDArray[n
     return sums
 
 
-def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    """part / whole, 0 where the whole is 0, as scikit-learn's zero_division=0 has it."""
-    ratio: NDArray[np.float64] = np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0)
+def _ratio(part: Counts, whole: Counts, of_nothing: float = 0.0) -> Floats:
+    """Return part / whole, and ``of_nothing`` where the whole is 0; for rates 0, as scikit-learn's zero_division=0."""
+    ratio: Floats = np.divide(part, whole, out=np.full(np.shape(part), of_nothing), where=whole > 0)
     return ratio
-
-
-def _mean(total: NDArray[np.float64], number: NDArray[np.float64]) -> NDArray[np.float64]:
-    """total / number, nan where the number is 0."""
-    mean: NDArray[np.float64] = np.divide(total, number, out=np.full(np.shape(total), np.nan), where=number > 0)
-    return mean

@@ -1,6 +1,6 @@
-"""How well the score of a class puts its documents before the others, whatever threshold is set: one class against the rest.
+"""Ranking of documents by the score of a class, one class against the rest: area under the ROC curve and average precision.
 
-These two figures need all scores at once, which are kept up to `SCORES_KEPT`; beyond it they are left out.
+Both need all scores at once. At most `SCORES_KEPT` are kept; of more, there are no such figures.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SCORES_KEPT = 1 << 25
-"""Most scores, documents times classes, that are kept: 256 MiB."""
+"""Largest number of scores, documents times classes, that are kept: 256 MiB."""
 
-ROUNDING = 1 << 13
-"""How far apart rounding may bring the log odds of documents whose scores are equal, in units in the last place of a document's largest |log p|.
+RANK_ROUNDING = 1 << 13
+"""Largest rounding error of log odds, in units in the last place of a document's largest |log p|.
 
-Rounding happens in units of the score, which is a sum over all terms, and larger by a factor of up to hundreds than the differences between
-classes that make up log p. Documents of up to 3,000 words with equal scores, summed in another order or brought to unit length from other
-counts, came to 4 units of the score and to 1,400 of log p, and under isotonic calibration, which is steep in places, to 5,300.
+A score is a sum over all terms, up to hundreds of times as large as the differences between classes that make up log p; rounding errors are
+in proportion to the score. Measured on documents of up to 3,000 words with equal scores, summed in another order or scaled to unit length from
+other counts: 4 units of the score, 1,400 of log p, and 5,300 under isotonic calibration, which is steep in places.
 """
 
 
 class RankingFigures(NamedTuple):
-    """By class, shape (n_classes,); nan for a class that none of the documents has, or all, or if there were too many scores."""
+    """Figures by class, shape (n_classes,); nan for a class that no document has, or all, or if there were too many scores."""
 
     roc_auc: NDArray[np.float64]
     average_precision: NDArray[np.float64]
 
 
 class KeptScores:
-    """Log posteriors of all documents, unless they become too many."""
+    """Log posteriors of all documents, or none once they are more than a limit."""
 
     def __init__(self, n_classes: int, limit: int = SCORES_KEPT) -> None:
         self._n_classes = n_classes
@@ -41,11 +41,11 @@ class KeptScores:
 
     @property
     def complete(self) -> bool:
-        """Whether all are there."""
+        """True if all scores are there."""
         return self._room >= 0
 
     def add(self, log_posterior: NDArray[np.float64]) -> None:
-        """Keep log p(C_k | d), shape (n_docs, n_classes), in nats; once there are too many, let all go."""
+        """Keep log p(C_k | d), shape (n_docs, n_classes), in nats; once there are too many, drop all."""
         self._room -= log_posterior.size
         if self.complete:
             self._blocks.append(log_posterior)
@@ -53,19 +53,19 @@ class KeptScores:
             self._blocks.clear()
 
     def figures(self, truth: NDArray[np.int32]) -> RankingFigures:
-        """Each class against the rest, given the true class of all documents, shape (n_docs,)."""
-        made = RankingFigures(np.full(self._n_classes, np.nan), np.full(self._n_classes, np.nan))
+        """Return the figures of each class against the rest, given the true class of all documents, shape (n_docs,)."""
+        figures = RankingFigures(np.full(self._n_classes, np.nan), np.full(self._n_classes, np.nan))
         if not self.complete or not truth.size:
-            return made
+            return figures
         units = np.concatenate([_unit(block) for block in self._blocks])
         for k in np.unique(truth[truth < self._n_classes]).tolist():
             ranks = tied_ranks(np.concatenate([block[:, k] for block in self._blocks]), units)
             positives = np.sort(ranks[truth == k])
             ranks.sort()
             if positives.size < ranks.size:
-                made.roc_auc[k] = area_under_roc(ranks, positives)
-                made.average_precision[k] = average_precision(ranks, positives)
-        return made
+                figures.roc_auc[k] = area_under_roc(ranks, positives)
+                figures.average_precision[k] = average_precision(ranks, positives)
+        return figures
 
 
 def _unit(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -77,11 +77,11 @@ def _unit(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
 def tied_ranks(log_probability: NDArray[np.float64], units: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return ranks from 0 up that rise with log p of a class; documents whose log p differs by rounding share one. All of shape (n_docs,).
 
-    A neighbour is tied if its log odds are within `ROUNDING` of the ``units``; an error e of log odds is one of (1 − p)·e in log p.
+    Neighbours are tied if their log odds differ by at most `RANK_ROUNDING` ``units``; an error e of log odds is one of (1 − p)·e in log p.
     """
     order = np.argsort(log_probability, kind="stable")
     ascending = log_probability[order]
-    tolerance = -np.expm1(ascending) * ROUNDING * units[order]
+    tolerance = -np.expm1(ascending) * RANK_ROUNDING * units[order]
     with np.errstate(invalid="ignore"):  # from −∞ to −∞ is no step
         steps = np.diff(ascending) > np.maximum(tolerance[1:], tolerance[:-1])
     ranks = np.zeros(order.size, np.int64)
@@ -90,9 +90,9 @@ def tied_ranks(log_probability: NDArray[np.float64], units: NDArray[np.float64])
 
 
 def area_under_roc(scores: NDArray[Any], positives: NDArray[Any]) -> float:
-    """The probability that a document of the class scores higher than another, ties counting half: the Mann–Whitney statistic.
+    """Return the probability that a document of the class scores higher than another, ties counting half: the Mann–Whitney statistic.
 
-    All scores or ranks, shape (n_docs,), and those of the class, both ascending. Source: J. Hanley, B. McNeil (1982).
+    ``scores`` (or ranks), shape (n_docs,), and ``positives``, those of the class, are ascending. Source: J. Hanley, B. McNeil (1982).
     """
     n = positives.size
     middle_ranks = (np.searchsorted(scores, positives, "left") + np.searchsorted(scores, positives, "right") + 1) / 2
@@ -100,10 +100,7 @@ def area_under_roc(scores: NDArray[Any], positives: NDArray[Any]) -> float:
 
 
 def average_precision(scores: NDArray[Any], positives: NDArray[Any]) -> float:
-    """Σ over thresholds of (gain in recall) × precision; documents with equal scores come together (IIR section 8.4).
-
-    All scores or ranks, shape (n_docs,), and those of the class, both ascending.
-    """
+    """Return Σ over thresholds of (gain in recall) × precision; equal scores share a threshold (IIR 8.4). Arguments as in `area_under_roc`."""
     found = positives.size - np.searchsorted(positives, positives, "left")
     seen = scores.size - np.searchsorted(scores, positives, "left")
     return float((found / seen).mean())

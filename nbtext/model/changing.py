@@ -16,11 +16,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.attributes import KINDS
-from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, Recounted, documents_under, taken_away, without
+from nbtext.counts.corpus_counts import (
+    CorpusCounts,
+    NeverLearntError,
+    Recounted,
+    forget_documents,
+    relabelled_documents,
+    subtract_documents,
+)
 from nbtext.counts.counting import check_label
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.errors import UsageError, counted
+from nbtext.errors import UsageError, quantity
 from nbtext.model.corpus_flow import count_each, no_documents
 from nbtext.model.text_classifier import versions
 from nbtext.model.training import require_additive
@@ -127,7 +134,7 @@ def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     documents = statistics.term_documents
     kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if statistics.n_terms and not kept.any():
-        raise UsageError(f"none of the {counted(statistics.n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
+        raise UsageError(f"none of the {quantity(statistics.n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
     return copy(model).learn(replace(model.counts.restricted(kept), is_closed=True))
 
 
@@ -179,7 +186,7 @@ class Batch(NamedTuple):
 
     def under(self, rows: Rows, labels: Sequence[str]) -> Recounted:
         """Return some documents, each under the label given for it, and their statistics."""
-        return documents_under(self.statistics, self.documents.rows(rows), labels)
+        return relabelled_documents(self.statistics, self.documents.rows(rows), labels)
 
     def last_of_each(self) -> Rows:
         """Return the rows of different documents, ascending, each the last of its equals: the later label holds."""
@@ -246,7 +253,7 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnc
     changed = rows[moved | new]
     if moved.any():
         with _rows_of_batch(rows[moved]):
-            counts = taken_away(counts, *batch.under(rows[moved], [ledger.labels[number] for number in before[moved].tolist()]))
+            counts = subtract_documents(counts, *batch.under(rows[moved], [ledger.labels[number] for number in before[moved].tolist()]))
     if changed.size:
         added = batch.under(changed, batch.labels(changed))
         counts = counts + CorpusCounts(added.statistics, DocumentSample.of(added.documents, counts.sample.size))
@@ -292,7 +299,7 @@ def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgot
         raise problem
     if rows.size:
         with _rows_of_batch(rows):
-            counts = without(counts, *batch.under(rows, batch.labels(rows)))
+            counts = forget_documents(counts, *batch.under(rows, batch.labels(rows)))
     return ForgottenOnce(counts, ledger.changed(batch.fingerprints[rows], [None] * rows.size), rows.size, before.size - rows.size)
 
 

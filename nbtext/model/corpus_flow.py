@@ -12,7 +12,7 @@ from nbtext.corpus.reading import read_corpus, resolve_format, resolved, source_
 from nbtext.corpus.shards import BYTES, shards
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.decision import DecisionRule
-from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, counted
+from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, quantity
 from nbtext.model.scoring import answers_to, scored
 from nbtext.model.sharding import (
     Counting,
@@ -326,7 +326,7 @@ def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, Any
     for kind, names, others in zip(KINDS, learnt, read, strict=True):
         if len(names) != len(others):
             raise UsageError(
-                f"--{kind} names {counted(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
+                f"--{kind} names {quantity(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
             )
     file_format = resolve_format(paths, reading.format)
     if FORMATS[file_format].counted and not trained.is_counted:

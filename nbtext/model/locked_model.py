@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import classifier_class
-from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, without
+from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, joined, learnt_once, merged
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.model.training import require_additive
 from nbtext.settings import CLASSIFIERS
 from nbtext.store import check_replaceable
-from nbtext.store.atomic import SUFFIX as BACKUP
-from nbtext.store.atomic import as_given, keep_backup
+from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
+from nbtext.store.atomic import displayed_path, keep_backup
+from nbtext.store.ledger import LEDGER_SUFFIX as LEDGER
 from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger, write_ledger
-from nbtext.store.ledger import SUFFIX as LEDGER
-from nbtext.store.lock import SUFFIX as LOCK
+from nbtext.store.lock import LOCK_SUFFIX as LOCK
 from nbtext.store.lock import locked
-from nbtext.store.model_file import digest_in, import_joblib, model_content, model_digest, write_model_content
+from nbtext.store.model_file import embedded_digest, import_joblib, model_digest, read_model_bytes, write_model_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -69,7 +69,7 @@ class LockedModelFile:
 
     def replace_content(self, content: bytes, ledger: Ledger | None = None) -> None:
         """Replace as `replace` does, by the bytes of a model file."""
-        write_model_content(self.path, content, self._before(ledger))
+        write_model_bytes(self.path, content, self._before(ledger))
 
     def _before(self, ledger: Ledger | None) -> Callable[[Path, bytes], None]:
         """Return what is to be done just before the model file is replaced."""
@@ -186,7 +186,7 @@ def forget(path: str, counted_by: TextClassifier, batch: Batch, *, once: bool, l
         model = _loaded_to_change(file, counted_by)
         try:
             if not once:
-                counts = without(model.counts, batch.statistics, batch.documents)
+                counts = forget_documents(model.counts, batch.statistics, batch.documents)
                 ledger = file.ledger_if_usable()
                 file.replace(model.learn(counts), None if ledger is None else forgotten(ledger, batch))
                 return Forgot(model, len(batch.documents), 0)
@@ -250,15 +250,15 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
     check_replaceable(path)
     _require_apart(new, path, backup=backup)
     description = TextClassifier.load(new).describe()
-    content = model_content(new)
+    content = read_model_bytes(new)
     check_replaceable(new)
     import_what_changing_needs()
     with ExitStack() as locks:
         for place in sorted((new, path), key=os.path.realpath):  # everybody in one order, so that two do not wait for each other
             locks.enter_context(locked(place, lock_timeout))
-        if model_digest(new) != digest_in(content):
+        if model_digest(new) != embedded_digest(content):
             raise ModelError("was replaced while it was read", where=new, hint="run it again")
-        _put(content, _ledger_of(new, path, digest_in(content)), LockedModelFile(path, backup=backup))
+        _put(content, _ledger_of(new, path, embedded_digest(content)), LockedModelFile(path, backup=backup))
         _remove(new, path)
     return description
 
@@ -284,7 +284,7 @@ def _ledger_of(new: str, path: str, digest: bytes) -> Ledger | None:
     except ModelError:
         raise UsageError(
             f"has no ledger of documents learnt once, but {path} has one",
-            where=new, hint=f"train it with nbtext train --once, or remove {as_given(path)}{LEDGER}",
+            where=new, hint=f"train it with nbtext train --once, or remove {displayed_path(path)}{LEDGER}",
         ) from None  # fmt: skip
 
 

@@ -17,13 +17,13 @@ import numpy as np
 from nbtext import __version__
 from nbtext.attributes import KINDS, Attributes
 from nbtext.classifiers.base import class_prior
-from nbtext.counts.categories import is_category_of
-from nbtext.counts.corpus_counts import CorpusCounts, settled, without
+from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vocabulary
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
-from nbtext.counts.matrix import CELLS_AT_ONCE
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.vocabulary import is_category_of
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
-from nbtext.errors import DocumentError, ModelError, UsageError, counted, listed
+from nbtext.errors import DocumentError, ModelError, UsageError, listed, quantity
 from nbtext.model.scoring import ScoredTexts
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.training import Learnt, classifier, language_models, learn, looked_up, needs_documents, require_additive
@@ -68,12 +68,12 @@ def similar_labels(labels: Iterable[str]) -> str | None:
 
 def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
     """Return the size and the smoothing of a model in one line."""
-    attributes = f", {counted(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
+    attributes = f", {quantity(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
     n_own = len(learnt.own)
-    own = f", {counted(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
+    own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
     return (
-        f"{counted(statistics.n_classes, 'class')}, {counted(statistics.n_documents, 'document')}, "
-        f"{counted(int(statistics.class_tokens.sum()), 'token')}, {counted(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}"
+        f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
+        f"{quantity(int(statistics.class_tokens.sum()), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}"
     )
 
 
@@ -404,10 +404,10 @@ class TextClassifier(ForScikitLearn):
         if self.settings.max_terms is not None and (jobs != 1 or scheduler is not None):
             raise UsageError("--max-terms goes with one job", hint="which terms are left out depends on the order of all documents")
         if scheduler is None and self._needs_documents:
-            counted_corpus = count_each(self.analysis, corpus, jobs)
-            if counted_corpus is None:
+            read_and_count = count_each(self.analysis, corpus, jobs)
+            if read_and_count is None:
                 raise no_documents()
-            return self.fit_counted(counted_corpus.statistics, counted_corpus.documents)
+            return self.fit_counted(read_and_count.statistics, read_and_count.documents)
         counts = count_in_total(self.analysis, corpus, jobs, scheduler)
         if counts is None:
             raise no_documents()
@@ -456,7 +456,7 @@ class TextClassifier(ForScikitLearn):
         """Subtract texts; the statistics are as if they had never been learnt. Raises `UsageError` if one was not, and then subtracts none."""
         require_additive(self.settings)
         labelled = labelled_texts(texts, labels, self._attributes)
-        return self.learn(without(self.counts, *count_documents(labelled, self.analysis)))
+        return self.learn(forget_documents(self.counts, *count_documents(labelled, self.analysis)))
 
     def learn(self, counts: CorpusCounts, **changes: object) -> TextClassifier:
         """Make of other counts, or with parameters changed that do not count otherwise, what training makes of them.
@@ -556,7 +556,7 @@ class TextClassifier(ForScikitLearn):
     @property
     def documents_at_once(self) -> int:
         """The most documents to score together; few if there are very many classes."""
-        return max(min(BLOCK_DOCUMENTS, CELLS_AT_ONCE // self.statistics.n_classes), 1)
+        return max(min(BLOCK_DOCUMENTS, TERM_WEIGHTS_AT_ONCE // self.statistics.n_classes), 1)
 
     @property
     def classes_(self) -> list[str]:
@@ -646,7 +646,7 @@ class TextClassifier(ForScikitLearn):
 
     def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave the model as it was."""
-        counts = settled(counts, settings.max_terms)
+        counts = limit_vocabulary(counts, settings.max_terms)
         class_prior(settings.class_prior, counts.statistics)  # raises now what it would raise at the first question
         self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents))
         self.written_by = versions(settings)

@@ -14,14 +14,14 @@ import numpy as np
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.option_files import read_named_numbers
-from nbtext.counts.categories import are_in, is_category
+from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.decision import log_posterior, minimum_error
-from nbtext.errors import PathError, UsageError, counted
+from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
 from nbtext.settings import ALL_OTHERS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
-from nbtext.text.ngrams import ANYTHING
+from nbtext.text.ngrams import WILDCARD
 from nbtext.text.words import words
 from nbtext.typicality import Profile, Typicality
 
@@ -101,7 +101,7 @@ def _terms(named: list[str], analysis: Analysis) -> list[Term]:
 
 def _checked(word: str, term: Term, settings: Settings) -> Term:
     """Return the term of a word; raise `UsageError` if no document could hold it."""
-    if ANYTHING in word:
+    if WILDCARD in word:
         if settings.char_ngrams is None:
             raise UsageError(f"--smoothing names {word!r}, and no term has an asterisk", hint="only * alone stands for all other terms")
         return (word,)
@@ -110,7 +110,7 @@ def _checked(word: str, term: Term, settings: Settings) -> Term:
         raise UsageError(f"--smoothing names {word!r}, which is no term: {why}", hint="leave it out")
     if len(term) > settings.ngrams:
         hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
-        raise UsageError(f"--smoothing names {word!r}, which is {counted(len(term), 'term')}", hint=hint)
+        raise UsageError(f"--smoothing names {word!r}, which is {quantity(len(term), 'term')}", hint=hint)
     return term
 
 
@@ -189,7 +189,7 @@ def _with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
 
 def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) -> Learnt:
     from nbtext.metrics.evaluation import proper_scores
-    from nbtext.metrics.outcomes import judged
+    from nbtext.metrics.outcomes import judge_documents
 
     usable = np.isfinite(unseen.scores[np.arange(len(unseen.classes)), unseen.classes])  # not where the class went with its only document
     if not usable.any():
@@ -198,7 +198,7 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
 
     def figures(calibration: Calibration, scores: NDArray[np.float64]) -> dict[str, float]:
         posterior = calibration.log_posterior(scores, lengths)
-        found = proper_scores(judged(truth, posterior.argmax(axis=1), posterior))
+        found = proper_scores(judge_documents(truth, posterior.argmax(axis=1), posterior))
         return {figure: float(f"{value:.6g}") for figure, value in found.items()}
 
     calibrated = []
@@ -317,7 +317,7 @@ def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifie
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> NDArray[np.bool_]:
     here, n_terms = np.diff(statistics.term_offsets) > 0, statistics.n_terms  # in a part of a corpus some terms may have no cells
-    if are_in(statistics.vocabulary):
+    if has_categories(statistics.vocabulary):
         categories = is_category(statistics.vocabulary)
         here &= ~categories
         n_terms -= int(np.count_nonzero(categories))
@@ -326,7 +326,7 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     documents = statistics.term_documents
     selected: NDArray[np.bool_] = here & (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if n_terms and not selected.any():
-        raise UsageError(f"none of the {counted(n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
+        raise UsageError(f"none of the {quantity(n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
     return selected
 
 

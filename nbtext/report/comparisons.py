@@ -6,7 +6,7 @@ import sys
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report.forms import excel_safe, json_line, print_blank, print_lines, print_table, visible_on_terminal, write_records
 from nbtext.report.numbers import bounds, figure, number, rounded
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
@@ -87,7 +87,7 @@ def verdicts(result: ComparisonResult) -> list[str]:
     alike = [_name(name) for name, found in others.items() if found.beyond_chance is False]
     if alike:
         said.append(f"Beyond chance they do not differ in {' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}.")
-    said.append(f"B answers otherwise than A for {result.changed:,} of {counted(result.n, 'document')}.")
+    said.append(f"B answers otherwise than A for {result.changed:,} of {quantity(result.n, 'document')}.")
     return said
 
 
@@ -125,7 +125,7 @@ TRIAL_FIGURES = {
 def print_trials(result: SearchResult) -> None:
     """Print the settings tried, best first, and the model that was written."""
     division = result.division
-    folds = "" if division is None else f", {counted(division.folds, 'fold')}, seed {division.seed}"
+    folds = "" if division is None else f", {quantity(division.folds, 'fold')}, seed {division.seed}"
     print_lines({
         "by": f"{result.by}{folds}",
         "documents": f"{result.documents:,}",
@@ -220,7 +220,7 @@ def print_history(runs: Sequence[DriftRun], together: DriftRun | None = None, ot
         "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
     }
     if others:
-        lines["left out"] = f"{counted(others, 'run')} of another model, or noted by an older nbtext"
+        lines["left out"] = f"{quantity(others, 'run')} of another model, or noted by an older nbtext"
     print_lines(lines)
 
 

@@ -10,7 +10,7 @@ import sys
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report.forms import finite, json_line, print_blank, print_drawn, print_lines, print_table, tsv, visible
 from nbtext.report.numbers import figure, nats, number
 
@@ -105,7 +105,7 @@ def signed(contribution: float) -> str:
 
 def idle_words(n: int) -> str:
     """Return how many words add nothing, as a sentence without its end."""
-    return f"{counted(n, 'word')} {'adds' if n == 1 else 'add'} nothing"
+    return f"{quantity(n, 'word')} {'adds' if n == 1 else 'add'} nothing"
 
 
 def write_explanations(stream: Iterable[Explained], output: str) -> None:
@@ -229,7 +229,7 @@ def _rows(explanation: Explanation, top: int) -> Iterator[tuple[str, ...]]:
     for name, contribution, times, terms in parts:
         yield name, signed(contribution), times, terms
     if n_others:
-        yield f"({counted(n_others, 'other')})", signed(others), "", ""
+        yield f"({quantity(n_others, 'other')})", signed(others), "", ""
     if explanation.rest is not None:
         yield "(rest: the words do not add up)", signed(explanation.rest), "", ""
     yield "log odds", signed(explanation.log_odds), "", idle_words(idle) if idle else ""
@@ -330,7 +330,7 @@ def _removal(removal: Removal) -> str:
     words = removal.words
     if words is None:
         return "no words whose absence would do" if removal.smallest else "no words were found whose absence would do; there may be some"
-    times = "" if removal.occurrences == len(words) else f" ({counted(removal.occurrences, 'occurrence')})"
+    times = "" if removal.occurrences == len(words) else f" ({quantity(removal.occurrences, 'occurrence')})"
     kind = "the fewest words" if removal.smallest else "perhaps not the fewest words"
     return f"{', '.join(words)}{times}: {kind}; then {figure(removal.probability, '')}"
 

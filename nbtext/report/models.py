@@ -6,7 +6,7 @@ import sys
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import json_line, print_blank, print_lines, print_table, tsv, visible_on_terminal
 
@@ -76,8 +76,8 @@ def print_similarity(similarity: Similarity) -> None:
     names, few, left_out = similarity.classes, len(similarity.classes) <= _MOST_COLUMNS, similarity.left_out
     sys.stdout.write("Jensen–Shannon divergence of the language models, in nats: 0 is equal, 0.6931 nothing in common\n")
     if left_out:
-        others = f"{counted(left_out, 'other')} {'is' if left_out == 1 else 'are'} left out"
-        sys.stdout.write(f"the {counted(len(names), 'class')} with most documents; {others}\n")
+        others = f"{quantity(left_out, 'other')} {'is' if left_out == 1 else 'are'} left out"
+        sys.stdout.write(f"the {quantity(len(names), 'class')} with most documents; {others}\n")
     if few:
         numbers = [str(number) for number in range(1, len(names) + 1)]
         rows = (
@@ -108,7 +108,7 @@ def print_overview(overview: Overview) -> None:
         "smoothing": _smoothing(overview, per_term=per_term),
         **_boundary(overview),
         "calibration": _calibration(calibration),
-        "sample": f"{counted(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
+        "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
         "stop words": f"{overview.stop_words:,}",
         "training": _settings({**training, "smoothing": "per term"} if per_term else training),
         "reading": _settings(overview.reading),
@@ -118,7 +118,7 @@ def print_overview(overview: Overview) -> None:
         print_blank()
         names = {"log_loss": "log loss (nats)", "brier": "Brier score", "ece": "calibration error"}
         rows = [(text, f"{calibration.before[name]:.4f}", f"{calibration.after[name]:.4f}") for name, text in names.items()]
-        head = f"{counted(calibration.documents, 'document')}, each judged by a model without it"
+        head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
         print_table(None, (head, "before", "after calibration"), rows, numeric=(1, 2))
     print_attributes(overview.attributes)
     print_blank()
@@ -146,7 +146,9 @@ def _smoothing(overview: Overview, *, per_term: bool) -> str:
     else:
         auto = "by evidence" if training["classifier"] in _BY_EVIDENCE and training["weighting"] == "counts" else "automatic"
         chosen = {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
-    own = f"; {counted(n_own, 'term')} {'has its' if n_own == 1 else 'have their'} own" if per_term and training["estimate"] != "ml" else ""
+    own = (
+        f"; {quantity(n_own, 'term')} {'has its' if n_own == 1 else 'have their'} own" if per_term and training["estimate"] != "ml" else ""
+    )
     return f"{overview.smoothing:g} ({chosen}{own})"
 
 
@@ -155,7 +157,7 @@ def _boundary(overview: Overview) -> dict[str, str]:
     if overview.boundary is None:
         return {}
     n_features = max(len(boundary.w) for boundary in overview.boundary.values())
-    return {"boundary": f"linear in {counted(n_features, 'feature')}; w and w_0 of each class with --output json"}
+    return {"boundary": f"linear in {quantity(n_features, 'feature')}; w and w_0 of each class with --output json"}
 
 
 def _calibration(calibration: CalibrationOverview | None) -> str:

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.metrics.results import json_values
 from nbtext.report import forms as records
 from nbtext.report import numbers
@@ -89,7 +89,7 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
         ]
         rows = enumerate(zip_longest(*columns, fillvalue=("", "")), 1)
         print_table(
-            f"{label}: {counted(details.documents, 'document')}, {counted(details.tokens, 'token')}, prior {details.prior:.4f}",
+            f"{label}: {quantity(details.documents, 'document')}, {quantity(details.tokens, 'token')}, prior {details.prior:.4f}",
             ("", "most probable", details.probability_of.symbol, "above the corpus", "lift", "most telling", "nats"),
             ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in rows),
             numeric=(0, 2, 4, 6),
@@ -139,7 +139,7 @@ def _settings(found: Differences) -> list[tuple[str, str, str]]:
     rows = [(name, _value(change.old), _value(change.new)) for name, change in changes]
     for name, attribute in found.attributes.items():
         old, new = (
-            "—" if side is None else f"{side.kind}, {counted(side.documents, 'document')}" for side in (attribute.old, attribute.new)
+            "—" if side is None else f"{side.kind}, {quantity(side.documents, 'document')}" for side in (attribute.old, attribute.new)
         )
         rows.append((f"attribute {name}", old, new))
     if found.stop_words.came or found.stop_words.went:
@@ -160,7 +160,7 @@ def _value(value: object) -> str:
 
 
 def _first(words: list[str]) -> str:
-    more = f" and {counted(len(words) - _MOST_WORDS, 'other')}" if len(words) > _MOST_WORDS else ""
+    more = f" and {quantity(len(words) - _MOST_WORDS, 'other')}" if len(words) > _MOST_WORDS else ""
     return ", ".join(words[:_MOST_WORDS]) + more
 
 
@@ -172,7 +172,7 @@ def _print_classes(classes: Mapping[str, ClassChange]) -> None:
         return
     differing.sort(key=lambda entry: -(inf if entry[1].divergence is None else entry[1].divergence))
     print_table(
-        f"{len(differing):,} of {counted(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
+        f"{len(differing):,} of {quantity(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
         + (f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""),
         ("class", "documents A → B", "prior A → B", "divergence (nats)"),
         ((label, *_class_cells(change)) for label, change in differing[:_MOST_CLASSES]),

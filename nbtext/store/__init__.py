@@ -1,4 +1,4 @@
-"""The model file: plain arrays and settings to disk and back, atomically and safely. Knows no model class."""
+"""The model file and what lies beside it: settings and arrays to disk and back, atomically and safely."""
 
 from nbtext.store.atomic import check_replaceable
 from nbtext.store.model_file import FORMAT, read_model_file, write_model_file

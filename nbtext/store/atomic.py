@@ -1,16 +1,11 @@
-"""Files that are replaced as a whole: a reader sees the old one or the new one, and a failure leaves the old one.
+"""Changes of files that are complete or leave the file as it was: replacing it, keeping a backup, appending a line.
 
-A new file is made beside the old one and renamed over it. As long as it is being made its process holds a lock (flock) on it, and the kernel
-frees locks when a process ends however it ends; so a temporary file that can be locked was left by a killed process, and the next one
-that replaces the same file removes it.
+A new file is written beside the old one and renamed over it. Its process holds a lock (flock) on it meanwhile, and the kernel frees locks when a
+process ends, however it ends; so a temporary file that can be locked was left by a killed process, and the next process that replaces
+the same file removes it.
 
-Others may be allowed to write to the folder. So a temporary file has a name that nobody can foresee, is made and never found there, is written
-through the descriptor that made it, and where a file lies beside another one of a given name a symbolic link there is not followed.
-
-
-The file that is about to be replaced, kept under another name.
-
-Lines added to a file that several processes may add to at the same time, such as a log.
+Other users may be able to write to the folder. Therefore a temporary file has an unpredictable name, is always created new, and is written through
+the descriptor that created it; a symbolic link in place of a file that belongs beside another one is not followed.
 """
 
 from __future__ import annotations
@@ -30,17 +25,22 @@ from nbtext.errors import PathError, reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SUFFIX = ".tmp"
 
+BACKUP_SUFFIX = ".1"
+
+_SUFFIX = ".tmp"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
 
-Made = TypeVar("Made")
+_ATTEMPTS, _WAIT = 100, 0.01
+"""Attempts to lock a file to append to, and seconds between them; who holds the lock for longer is not appending a line."""
+
+Created = TypeVar("Created")
 
 
 def check_replaceable(path: str, *, follow: bool = True) -> Path:
-    """Return where a file written to ``path`` will lie: where symbolic links lead, or without ``follow`` ``path`` itself even if it is one.
+    """Return the path that a file written to ``path`` will have: symbolic links are followed, unless ``follow`` is false.
 
-    Raises `PathError` now rather than after the work.
+    Raises `PathError` if it cannot be written there, before the work of making it.
     """
     target = Path(os.path.realpath(path)) if follow else Path(path)
     try:
@@ -63,32 +63,28 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
 
 
 def _is_kept_by_sticky_bit(file: os.stat_result, folder: os.stat_result) -> bool:
-    """Return whether only others may rename or remove a file: in a folder such as /tmp, its owner and that of the folder (and root)."""
+    """Return whether the sticky bit forbids replacing a file: in a folder such as /tmp, only root and the owners of file and folder may."""
     return bool(folder.st_mode & stat.S_ISVTX) and os.geteuid() not in {0, file.st_uid, folder.st_uid}
 
 
-def as_given(path: str) -> str:
-    """Where a file lies, for people: the path itself, or what it leads to if it is a symbolic link."""
+def displayed_path(path: str) -> str:
+    """Return the path to show for a file: the path itself, or the target of a symbolic link."""
     return os.path.realpath(path) if Path(path).is_symlink() else path
 
 
 def _folder(path: str) -> str:
-    return str(Path(as_given(path)).parent)
+    return str(Path(displayed_path(path)).parent)
 
 
 def replace_file(
-    path: str,
-    write: Callable[[IO[bytes]], None],
-    before: Callable[[Path], None] | None = None,
-    *,
-    beside: Path | None = None,
+    path: str, write: Callable[[IO[bytes]], None], before: Callable[[Path], None] | None = None, *, beside: Path | None = None
 ) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then put it in its place.
+    """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``.
 
-    ``before`` is called with the place when the new file is whole and safe on the disk and the old one still there; what it raises leaves that.
-    The file's permissions (not setuid and the like) and, where allowed, its owner stay. A file that belongs ``beside`` another one, in the same
-    folder, has those of that one, and replaces a symbolic link instead of following it. Raises `PathError`; nothing temporary is left behind,
-    neither by this call nor by processes that were killed while they replaced the same file.
+    ``before`` is called with the resolved path when the new file is complete and on the disk; if it raises, the old file stays. Permissions (but
+    setuid and the like) and, where allowed, the owner are kept. A file that belongs ``beside`` another one in the same folder gets those of that
+    one, and replaces a symbolic link instead of following it. Raises `PathError`. Temporary files are removed, also those of processes that
+    were killed while they replaced the same file.
     """
     target = check_replaceable(path, follow=beside is None)
     main = beside or target
@@ -117,9 +113,9 @@ def replace_file(
 
 
 def remove_abandoned(target: Path) -> None:
-    """Remove the temporary files beside ``target`` that processes left which were killed while they replaced it.
+    """Remove the temporary files beside ``target`` of processes that were killed while they replaced it.
 
-    What a running process is writing stays, as does everything where the file system has no locks or the folder cannot be listed.
+    Files of running processes stay, and all files where the file system has no locks or the folder cannot be listed.
     """
     ours = re.compile(re.escape(_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_SUFFIX))
     names: list[str] = []
@@ -140,10 +136,10 @@ def _remove_unless_locked(path: Path) -> None:
         os.close(descriptor)
 
 
-def made_beside(target: Path, make: Callable[[str], Made]) -> tuple[Made, Path]:
-    """Return what ``make`` makes beside ``target``, and where: at a path that nobody can foresee, until one is free.
+def create_beside(target: Path, make: Callable[[str], Created]) -> tuple[Created, Path]:
+    """Call ``make`` with unpredictable paths beside ``target`` until one is free; return its result and that path.
 
-    `remove_abandoned` finds it. ``make`` raises `FileExistsError` for a path that is not free.
+    `remove_abandoned` finds such paths. ``make`` raises `FileExistsError` for a path that is not free.
     """
     while True:
         mark = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
@@ -157,19 +153,19 @@ def _prefix(target: Path) -> str:
 
 
 def _locked_temporary(target: Path) -> tuple[int, Path]:
-    """Return a descriptor of a new empty file beside ``target``, which holds the lock on it until it is closed, and its path."""
+    """Create an empty file beside ``target``; return a descriptor that holds a lock on it until closed, and its path."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
-        descriptor, temporary = made_beside(target, lambda path: os.open(path, flags, 0o600))
+        descriptor, temporary = create_beside(target, lambda path: os.open(path, flags, 0o600))
         try:
-            with contextlib.suppress(OSError):  # no locks on this file system: then nobody takes it for abandoned either
+            with contextlib.suppress(OSError):  # without locks nobody takes it for abandoned
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             if os.fstat(descriptor).st_nlink:
                 return descriptor, temporary
         except BaseException:
             _discard(descriptor, temporary)
             raise
-        os.close(descriptor)  # removed between its making and its locking
+        os.close(descriptor)  # it was removed before it was locked
 
 
 def _discard(descriptor: int, temporary: Path) -> None:
@@ -180,19 +176,19 @@ def _discard(descriptor: int, temporary: Path) -> None:
 
 
 def _set_attributes(descriptor: int, like: Path) -> None:
-    """Give a new file the permissions and the owner of another one, or those of any new file if that is not there."""
+    """Give a new file the permissions and the owner of another one, or the usual ones if there is none."""
     status = None
     with contextlib.suppress(FileNotFoundError):
         status = like.lstat()
-    if status is None or not stat.S_ISREG(status.st_mode):  # a link may have been put there since it was looked at
+    if status is None or not stat.S_ISREG(status.st_mode):  # a link may have taken its place meanwhile
         mask = os.umask(0)
         os.umask(mask)
         os.fchmod(descriptor, 0o666 & ~mask)
         return
-    with contextlib.suppress(PermissionError):  # somebody else's file in a folder of ours
+    with contextlib.suppress(PermissionError):  # another user's file in a folder of ours
         os.fchown(descriptor, status.st_uid, status.st_gid)
     with contextlib.suppress(PermissionError):
-        os.fchmod(descriptor, status.st_mode & 0o777)  # setuid would be for a program that somebody else has put there
+        os.fchmod(descriptor, status.st_mode & 0o777)  # setuid was granted to other content
 
 
 def _sync_folder(folder: Path) -> None:
@@ -203,18 +199,15 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-SUFFIX = ".1"
-
-
 def keep_backup(target: Path) -> None:
-    """Keep the file at ``target``, if there is one, as ``target.1``, in place of what was called so. At no moment is either of them missing.
+    """Keep the file at ``target``, if there is one, as ``target.1``, which is replaced. Both names exist all the time.
 
-    It is the file itself under a second name, or a copy where the file system has no second names. Raises `PathError` if it cannot be kept.
+    Add a hard link, or make a copy where there are no hard links. Raises `PathError` if that fails.
     """
-    kept = target.with_name(target.name + SUFFIX)
+    kept = target.with_name(target.name + BACKUP_SUFFIX)
     try:
         try:
-            _, second = made_beside(target, lambda path: os.link(target, path, follow_symlinks=False))
+            _, second = create_beside(target, lambda path: os.link(target, path, follow_symlinks=False))
         except FileNotFoundError:
             return
         except OSError:
@@ -223,7 +216,7 @@ def keep_backup(target: Path) -> None:
         try:
             second.replace(kept)
         finally:
-            with contextlib.suppress(OSError):  # it is still there if the rename failed, or did nothing since both are the same file
+            with contextlib.suppress(OSError):  # still there if the rename failed, or did nothing since both are the same file
                 second.unlink()
     except PathError as problem:
         raise _failed(kept, problem.message) from None
@@ -240,21 +233,17 @@ def _failed(kept: Path, why: str) -> PathError:
     return PathError(f"cannot keep a backup: {why}", where=str(kept), hint="the model is as it was")
 
 
-_ATTEMPTS, _WAIT = 100, 0.01
-"""How often to try for the lock, and seconds in between. Whoever holds it for longer is not adding a line."""
-
-
 def append_line(path: str, line: str) -> None:
-    r"""Add a line, with its ``\n``, to a file, which is made if need be. Raises `PathError`, and then the file ends as it did before.
+    r"""Append a line, with its ``\n``, to a file that other processes may append to; create the file if there is none.
 
-    An empty text adds nothing, but finds out whether the file can be written.
+    Raises `PathError`, and then the file is as before. With an empty line, only check that the file can be written.
 
-    A line is added under a lock (flock) on the file: if it does not go in whole, because the disk is full, its beginning can be cut off again
-    only as long as nobody adds another line behind it. Where there is no lock the beginning stays. Therefore, and since a process may be killed
-    between two writes, a line begins anew if the file does not end with a line break: at most the line that was cut is lost, not the next one.
+    Append under a lock (flock) on the file: if the disk is full, a partly written line can be cut off only while nobody appends another one.
+    Without a lock the part stays, as it does if the process is killed between two writes. Therefore a line break is added first if
+    the file does not end with one: only the partly written line is lost, not the next one.
     """
     try:
-        descriptor = _opened(path)
+        descriptor = _open_to_append(path)
         try:
             _append(descriptor, line.encode())
         finally:
@@ -263,11 +252,11 @@ def append_line(path: str, line: str) -> None:
         raise PathError(f"cannot write ({reason(problem)})", where=path) from None
 
 
-def _opened(path: str) -> int:
+def _open_to_append(path: str) -> int:
     flags = os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY
     try:
         return os.open(path, os.O_RDWR | flags, 0o666)
-    except PermissionError:  # a file that may be written and not read
+    except PermissionError:  # a file that may be written but not read
         return os.open(path, os.O_WRONLY | flags, 0o666)
 
 
@@ -279,7 +268,7 @@ def _append(descriptor: int, line: bytes) -> None:
         line = b"\n" + line
     try:
         while line:
-            line = line[os.write(descriptor, line) :]  # on a disk that is nearly full it takes only the beginning
+            line = line[os.write(descriptor, line) :]  # a nearly full disk takes only a part
     except BaseException:
         if is_locked:
             with contextlib.suppress(OSError):

@@ -1,4 +1,6 @@
-"""The ledger beside a model file: fingerprints of the documents that the model has learnt, each with its label.
+"""The ledger beside a model file: fingerprints and labels of the documents that the model has learnt.
+
+Its bytes::
 
     magic                 8 bytes
     format                u32
@@ -6,14 +8,14 @@
     entries               u64
     changes               u64
     models                two SHA-256, 32 bytes each: the digests of the model before the changes, and of the model after
-    SHA-256               32 bytes, of the whole file but these
+    SHA-256               32 bytes, of all other bytes of the file
     labels                JSON, a list of text
     entries               16-byte fingerprints, ascending, then for each the number of its label as u32
-    changes               likewise; label 2³² − 1 stands for a document that the model has forgotten
+    changes               likewise; label 2³² − 1 marks a document that the model has forgotten
 
-Two files cannot be replaced at one stroke. So the ledger is written first, when the model that comes next is already on the disk under
-another name, and it holds both what was and what changes. Which of the two is true the model file tells by its digest: killed between the two
-writes, it is the old one, and the changes do not count.
+Two files cannot be replaced in one step. The ledger is written first, when the new model is already on the disk under a temporary name, and
+holds both the old entries and the changes. The digest in the model file decides whether the changes apply: if the process is killed between the
+two writes, the old model is still there, and they do not.
 """
 
 from __future__ import annotations
@@ -38,15 +40,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SUFFIX = ".ledger"
+LEDGER_SUFFIX = ".ledger"
 FINGERPRINT_BYTES = 16
 FINGERPRINT = np.dtype(f"S{FINGERPRINT_BYTES}")
 NO_MODEL = bytes(32)
-FORMAT = 1
-MAGIC = b"nbledger"
+LEDGER_FORMAT = 1
+LEDGER_MAGIC = b"nbledger"
 
 ABSENT = -1
-"""The label of a document that a ledger does not hold."""
+"""In place of a label number: the ledger does not hold the document."""
 
 _GONE = (1 << 32) - 1
 _FIELDS = struct.Struct("<8sIIQQ32s32s32s")
@@ -54,12 +56,12 @@ _DIGEST = slice(_FIELDS.size - 32, _FIELDS.size)
 
 
 class StaleLedgerError(ModelError):
-    """A ledger of another model than the one it lies beside."""
+    """The ledger belongs to another model than the one beside it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """Documents by fingerprint, ascending and distinct, shape (n_docs,), each with the number of its label. Immutable."""
+    """Fingerprints of documents, ascending and distinct, and the numbers of their labels, both of shape (n_docs,). Immutable."""
 
     fingerprints: NDArray[Any]
     numbers: NDArray[np.int64]
@@ -67,21 +69,21 @@ class Ledger:
 
     @classmethod
     def empty(cls) -> Ledger:
-        """No documents."""
+        """Return a ledger of no documents."""
         return cls(np.empty(0, FINGERPRINT), np.empty(0, np.int64), ())
 
     def __len__(self) -> int:
         return self.fingerprints.size
 
     def find(self, fingerprints: NDArray[Any]) -> NDArray[np.int64]:
-        """The number of each document's label, `ABSENT` for one that is not here, shape (n,)."""
+        """Return the number of each document's label, `ABSENT` for one not in the ledger, shape (n,)."""
         if not len(self):
             return np.full(fingerprints.size, ABSENT, np.int64)
         place = np.minimum(np.searchsorted(self.fingerprints, fingerprints), len(self) - 1)
         return np.where(self.fingerprints[place] == fingerprints, self.numbers[place], ABSENT)
 
     def changed(self, fingerprints: NDArray[Any], labels: Sequence[str | None]) -> Ledger:
-        """The ledger with these documents, distinct, under these labels; without those whose label is None."""
+        """Return the ledger with distinct documents under new labels, and without those whose label is None."""
         names = tuple(sorted({*self.labels, *(label for label in labels if label is not None)}))
         number: dict[str | None, int] = {label: place for place, label in enumerate(names)}
         number[None] = ABSENT
@@ -89,55 +91,53 @@ class Ledger:
         return _merged(self.fingerprints, mine, fingerprints, np.array([number[label] for label in labels], np.int64), names)
 
     def joined(self, other: Ledger) -> Ledger:
-        """The documents of both; one that is in both under its label in the other."""
+        """Return the documents of both ledgers; one that is in both has its label in ``other``."""
         names = tuple(sorted({*self.labels, *other.labels}))
         mine, others = self.over(names), other.over(names)
         return _merged(mine.fingerprints, mine.numbers, others.fingerprints, others.numbers, names)
 
     def relabelled(self, old: str, new: str) -> Ledger:
-        """The ledger in which the documents of one label have another."""
+        """Return the ledger with one label replaced by another."""
         if old not in self.labels:
             return self
         chosen = self.fingerprints[self.numbers == self.labels.index(old)]
         return self.changed(chosen, [new] * chosen.size)
 
     def over(self, labels: Sequence[str]) -> Ledger:
-        """The same documents with the numbers of other labels, among which are all that it uses."""
+        """Return the same documents with their labels numbered as in ``labels``, which must include all labels in use."""
         number = {label: place for place, label in enumerate(labels)}
-        return Ledger(
-            self.fingerprints, np.array([number.get(label, ABSENT) for label in self.labels], np.int64)[self.numbers], tuple(labels)
-        )
+        numbers = np.array([number.get(label, ABSENT) for label in self.labels], np.int64)
+        return Ledger(self.fingerprints, numbers[self.numbers], tuple(labels))
 
     def used(self) -> set[str]:
-        """The labels that a document has."""
+        """Return the labels in use."""
         return {self.labels[number] for number in np.unique(self.numbers).tolist()}
 
 
 def _merged(
     fingerprints: NDArray[Any], numbers: NDArray[np.int64], changed: NDArray[Any], changes: NDArray[np.int64], labels: tuple[str, ...]
 ) -> Ledger:
-    """Entries with changes, which win."""
-    stays = ~np.isin(fingerprints, changed)
-    together = np.concatenate((fingerprints[stays], changed[changes != ABSENT]))
-    order = np.argsort(together)
-    of_either = np.concatenate((numbers[stays], changes[changes != ABSENT]))
-    return Ledger(together[order], of_either[order], labels)
+    """Return the entries with the changes applied."""
+    stays, present = ~np.isin(fingerprints, changed), changes != ABSENT
+    merged = np.concatenate((fingerprints[stays], changed[present]))
+    order = np.argsort(merged)
+    return Ledger(merged[order], np.concatenate((numbers[stays], changes[present]))[order], labels)
 
 
 def fingerprint(text: bytes) -> bytes:
-    """Half of the SHA-256 of a document: equal for equal documents, and for no others that anyone could find."""
+    """Return the first half of the SHA-256 of a document."""
     return hashlib.sha256(text).digest()[:FINGERPRINT_BYTES]
 
 
 def ledger_path(model_path: str) -> str:
-    """Where the ledger of a model is, beside the file itself where that is a symbolic link."""
-    return os.path.realpath(model_path) + SUFFIX
+    """Return the path of a model's ledger, beside the target of a symbolic link."""
+    return os.path.realpath(model_path) + LEDGER_SUFFIX
 
 
 def write_ledger(model_path: str, before: tuple[bytes, Ledger], after: tuple[bytes, Ledger]) -> None:
-    """Write the ledger of two models, by their digests: the one that is there at ``model_path``, and the one that will be.
+    """Write the ledger atomically: digest and ledger of the model that is at ``model_path``, and of the one that will replace it.
 
-    Atomic. It has the permissions and the owner of the model. Raises `PathError`.
+    It gets the permissions and the owner of the model. Raises `PathError`.
     """
     (old_model, old), (new_model, new) = before, after
     labels = sorted(old.used() | new.used())
@@ -153,16 +153,16 @@ def write_ledger(model_path: str, before: tuple[bytes, Ledger], after: tuple[byt
         fingerprints.tobytes(),
         np.where(numbers == ABSENT, _GONE, numbers).astype("<u4").tobytes(),
     ))  # fmt: skip
-    fields = (MAGIC, FORMAT, len(text), len(old), fingerprints.size, old_model, new_model)
+    fields = (LEDGER_MAGIC, LEDGER_FORMAT, len(text), len(old), fingerprints.size, old_model, new_model)
     head = _FIELDS.pack(*fields, b"")[: _DIGEST.start]
     content = head, hashlib.sha256(head + body).digest(), body
     replace_file(ledger_path(model_path), lambda file: file.writelines(content), beside=Path(os.path.realpath(model_path)))
 
 
 def read_ledger(path: str, model: bytes) -> Ledger | None:
-    """The ledger of the model with this digest; None if there is none.
+    """Return the ledger of the model with a digest; None if there is none.
 
-    Raises `StaleLedgerError` if it is that of other models, `ModelError` if it is damaged or of a newer format, `PathError` if it cannot be read.
+    Raises `StaleLedgerError` if it belongs to other models, `ModelError` if it is damaged or of a newer format, `PathError` if it cannot be read.
     """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
@@ -183,15 +183,15 @@ def read_ledger(path: str, model: bytes) -> Ledger | None:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)  # others may be allowed to write to the folder
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)  # other users may be able to write to the folder
 
 
 def _parsed(content: bytes, model: bytes) -> Ledger:
-    if content[: len(MAGIC)] != MAGIC or len(content) < _FIELDS.size:
+    if content[: len(LEDGER_MAGIC)] != LEDGER_MAGIC or len(content) < _FIELDS.size:
         raise _damaged("it does not begin like one")
     _, version, label_bytes, entries, changes, before, after, digest = _FIELDS.unpack_from(content)
-    if version > FORMAT:
-        raise ModelError(f"made by a newer nbtext (format {version}, this one reads {FORMAT})", hint="upgrade nbtext")
+    if version > LEDGER_FORMAT:
+        raise ModelError(f"made by a newer nbtext (format {version}, this one reads {LEDGER_FORMAT})", hint="upgrade nbtext")
     if len(content) != _FIELDS.size + label_bytes + (entries + changes) * (FINGERPRINT_BYTES + 4):
         raise _damaged("it has not the length that its header says")
     if hashlib.sha256(content[: _DIGEST.start] + content[_DIGEST.stop :]).digest() != digest:
@@ -225,5 +225,5 @@ def _labels(text: bytes) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def _damaged(what: str) -> ModelError:
-    return ModelError(f"the ledger is damaged: {what}", hint="remove it to begin a new one, which does not know documents learnt before")
+def _damaged(finding: str) -> ModelError:
+    return ModelError(f"the ledger is damaged: {finding}", hint="remove it to begin a new one, which does not know documents learnt before")

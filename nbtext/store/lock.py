@@ -1,8 +1,7 @@
-"""One writer at a time: a lock (flock) on a file beside the one that is to be written.
+"""One writer at a time: a lock (flock) on a file beside the one to be written, which is itself replaced and so cannot carry the lock.
 
-The lock cannot be on the file itself, which is replaced by another. The kernel frees it when its holder ends, however it ends. Readers take
-none. The lock file is removed at the end by its holder alone, while it holds it; so whoever gets the lock looks whether the file that it
-has locked is still the one of that name, and else begins anew.
+The kernel frees the lock when its holder ends, however it ends. Readers take no lock. Only the holder removes the lock file, before it releases
+the lock; so whoever gets the lock checks that the locked file is still the one of that name, and else starts again.
 """
 
 from __future__ import annotations
@@ -16,45 +15,45 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.errors import LockedError, NbtextError, PathError, reason
-from nbtext.store.atomic import as_given
+from nbtext.store.atomic import displayed_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SUFFIX = ".lock"
+LOCK_SUFFIX = ".lock"
 
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.005, 0.1
-"""Seconds between two attempts: at first few, for most holders are quick."""
+"""Seconds between two attempts; short at first, since most holders are quick."""
 
 
 @contextlib.contextmanager
 def locked(path: str, timeout: float) -> Iterator[None]:
-    """Hold the lock of a file (symbolic links followed) that may or may not exist; wait for at most ``timeout`` seconds.
+    """Hold the lock of a file (symbolic links followed), which need not exist; wait for at most ``timeout`` seconds.
 
-    Raises `LockedError` if another process holds it all the time, `PathError` if there can be no lock file.
+    Raises `LockedError` if another process holds it all that time, `PathError` if a lock file cannot be made.
     """
-    place = os.path.realpath(path) + SUFFIX
+    place = os.path.realpath(path) + LOCK_SUFFIX
     try:
-        descriptor = _acquired(place, time.monotonic() + timeout, timeout)
+        descriptor = _acquire(place, timeout)
     except NbtextError as problem:
-        problem.where = as_given(path) + SUFFIX
+        problem.where = displayed_path(path) + LOCK_SUFFIX
         raise
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
             Path(place).unlink()
-        with contextlib.suppress(OSError):  # what was to be written is written
+        with contextlib.suppress(OSError):  # the work is done
             os.close(descriptor)
 
 
-def _acquired(place: str, deadline: float, timeout: float) -> int:
-    """A descriptor of the file at ``place`` with the lock on it."""
-    wait = _SHORTEST_WAIT
+def _acquire(place: str, timeout: float) -> int:
+    """Return a descriptor of the file at ``place`` that holds the lock on it."""
+    deadline, wait = time.monotonic() + timeout, _SHORTEST_WAIT
     while True:
-        descriptor, is_new = _opened(place)
+        descriptor, is_new = _open(place)
         try:
-            if _is_locked(descriptor, place, is_new=is_new) and _is_still_there(descriptor, place):
+            if _try_lock(descriptor, place, is_new=is_new) and _is_still_there(descriptor, place):
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -63,47 +62,45 @@ def _acquired(place: str, deadline: float, timeout: float) -> int:
         left = deadline - time.monotonic()
         if left <= 0:
             waited = f"for {timeout:g} s" if timeout else "now"
-            raise LockedError(
-                f"another process is writing the model {waited}", where=place, hint="try again, or give a longer --lock-timeout"
-            )
+            raise LockedError(f"another process is writing the model {waited}", hint="try again, or give a longer --lock-timeout")
         time.sleep(min(wait, left))
         wait = min(2 * wait, _LONGEST_WAIT)
 
 
-def _opened(place: str) -> tuple[int, bool]:
-    """Return a descriptor of the lock file, and whether it was made for that."""
+def _open(place: str) -> tuple[int, bool]:
+    """Return a descriptor of the lock file, and whether the file is new."""
     try:
-        descriptor, is_new = _made_or_found(place)
+        descriptor, is_new = _create_or_open(place)
     except OSError as problem:
-        raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="remove it if no other process is running") from None
+        raise PathError(f"cannot lock: {reason(problem)}", hint="remove it if no other process is running") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise PathError("cannot lock: it is not a regular file", where=place, hint="remove it")
+        raise PathError("cannot lock: it is not a regular file", hint="remove it")
     return descriptor, is_new
 
 
-def _made_or_found(place: str) -> tuple[int, bool]:
+def _create_or_open(place: str) -> tuple[int, bool]:
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
     while True:
         with contextlib.suppress(FileExistsError):
             return os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
-        with contextlib.suppress(FileNotFoundError):  # its holder has removed it since
+        with contextlib.suppress(FileNotFoundError):  # its holder has just removed it
             try:
                 return os.open(place, os.O_RDWR | flags), False
-            except PermissionError:  # somebody else's: reading is enough for a lock
+            except PermissionError:  # another user's file: reading is enough for a lock
                 return os.open(place, os.O_RDONLY | flags), False
 
 
-def _is_locked(descriptor: int, place: str, *, is_new: bool) -> bool:
+def _try_lock(descriptor: int, place: str, *, is_new: bool) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as problem:
-        if is_new:  # where there are no locks nobody will hold it, and remove it in the end
+        if is_new:  # without locks nobody would remove it
             with contextlib.suppress(OSError):
                 Path(place).unlink()
-        raise PathError(f"cannot lock: {reason(problem)}", where=place, hint="keep the model on a file system that has locks") from None
+        raise PathError(f"cannot lock: {reason(problem)}", hint="keep the model on a file system that has locks") from None
     return True
 
 

@@ -1,4 +1,4 @@
-"""The container: a joblib file with a checked header in front, read without unpickling anything.
+"""The model file: a joblib file with a checked header and index in front, read without unpickling anything.
 
 Its bytes::
 
@@ -8,14 +8,14 @@ Its bytes::
         format                u32
         index length          u32
         payload length        u64
-        SHA-256               32 bytes, of the whole file but these
-        index                 JSON, padded with spaces
+        SHA-256               32 bytes, of all other bytes of the file
+        index                 JSON: settings, and type, shape and offset of every array; padded with spaces
     30                        pickle: pop them
-    payload                   what joblib.dump wrote, aligned to 64 bytes
+    payload                   output of joblib.dump, aligned to 64 bytes
 
-So `joblib.load` returns the plain dict of settings and arrays to whoever trusts the file and wants it, while `read_model_file` believes
-nothing but the header's own arithmetic and takes the arrays from the bytes with numpy: no code can ride in, and nothing can ask for more
-memory than the file has bytes. The digest finds damage; it does not prove who wrote the file.
+`joblib.load` returns the plain dict of settings and arrays, for those who trust the file. `read_model_file` checks header and index, and takes
+the arrays from the bytes with numpy: no code is executed, and no more memory is taken than the file has bytes. The digest detects damage; it
+does not prove who wrote the file.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ import struct
 import warnings
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from nbtext.errors import ModelError, UsageError, reason
 from nbtext.store.atomic import replace_file
-from nbtext.store.index import DTYPES, MAX_INDEX_BYTES, ArrayPlace, decode_index, encode_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,6 +48,18 @@ choose by the number found; add a file of the old format to the test fixtures, w
 MAGIC = b"nbtext\r\n"
 ALIGNMENT = 64
 
+DTYPES = ("|u1", "<u2", "<u4", "<u8", "<f4", "<f8")
+"""Element types of arrays in a model file: unsigned whole numbers, float32 and float64, little-endian."""
+
+MAX_INDEX_BYTES = 1 << 22
+"""Size limit of the index: parsed JSON can take some 25 times its size in memory."""
+
+MAX_FRAMING = 1 << 12
+"""Size limit of joblib's own bytes between two arrays or around them, without the settings; in practice about 200."""
+
+MAX_DEPTH = 8
+"""Largest nesting depth of the settings."""
+
 _START = b"\x80\x04B"
 _OPCODES = struct.Struct("<3sI")
 _FIELDS = struct.Struct("<8sIIQ32s")
@@ -61,11 +72,11 @@ _POP = b"0"
 def write_model_file(
     path: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], before: Callable[[Path, bytes], None] | None = None
 ) -> None:
-    """Write settings (plain JSON values) and arrays (one dimension, of the types in `nbtext.store.index.DTYPES`) as one file, atomically.
+    """Write settings (plain JSON values) and arrays (one dimension, types in `DTYPES`) as one file, atomically.
 
-    The same contents give the same bytes. Empty arrays are left out. ``before`` is called with the place and the new file's digest just before
-    it takes that place. Raises `PathError` if it cannot be written, `UsageError` for
-    settings beyond `MAX_INDEX_BYTES`, `ValueError` for arrays of another kind.
+    The same contents give the same bytes. Empty arrays are left out. ``before`` is called with the resolved path and the new file's digest just
+    before the old file is replaced. Raises `PathError` if the file cannot be written, `UsageError` for settings beyond `MAX_INDEX_BYTES`,
+    `ValueError` for other arrays.
     """
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype.str not in DTYPES:
@@ -81,11 +92,11 @@ def write_model_file(
 
 
 def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Fill a file; return its digest."""
+    """Write the content of a model file; return its digest."""
     joblib = import_joblib()
     canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
-    furthest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
-    room = len(encode_index(canonical, furthest))
+    largest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
+    room = len(encode_index(canonical, largest))
     if room + ALIGNMENT > MAX_INDEX_BYTES:
         raise UsageError(f"the settings take {room:,} bytes; a model file has room for {MAX_INDEX_BYTES:,}")
     room += -(_HEAD + room + len(_POP)) % ALIGNMENT
@@ -94,7 +105,7 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
     joblib.dump({"format": FORMAT, "settings": canonical, **arrays}, file, protocol=4)
     length = file.tell() - begin
     file.flush()
-    mapped = joblib.load(_path_by_descriptor(file), mmap_mode="r")  # our own bytes, a moment old: tells where joblib put each array
+    mapped = joblib.load(_path_by_descriptor(file), mmap_mode="r")  # just written, so safe to unpickle: gives the offset of each array
     places = {name: ArrayPlace(array.dtype.str, array.size, mapped[name].offset - begin) for name, array in arrays.items()}
     del mapped
     index = encode_index(canonical, places).ljust(room)
@@ -108,15 +119,15 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
 
 
 def import_joblib() -> ModuleType:
-    """Return joblib, which writes model files. A process imports it if it writes one, and then before it locks the model."""
-    with warnings.catch_warnings(action="ignore"):  # that it cannot make semaphores, where there is no /dev/shm: none are needed
+    """Return joblib, which writes model files. A process that writes one imports it before it locks the model."""
+    with warnings.catch_warnings(action="ignore"):  # where there is no /dev/shm: no semaphores, which are not needed
         return import_module("joblib")
 
 
 def _path_by_descriptor(file: IO[bytes]) -> str:
-    """Return a path of an open file under which nobody else can have put another one: what is loaded from it is unpickled.
+    """Return a path of an open file that always leads to this file, since what is loaded from it is unpickled.
 
-    Where the system has no such paths it is the name of the file.
+    Where the system has no such paths, return the name of the file.
     """
     path = f"/proc/self/fd/{file.fileno()}"
     return path if Path(path).exists() else file.name
@@ -128,7 +139,7 @@ def _head(index: bytes, payload_length: int) -> bytes:
 
 
 def _digest(file: IO[bytes]) -> bytes:
-    """SHA-256 of a file whose digest field is still zero, that field left out."""
+    """Return the SHA-256 of a file from its start, without its digest field."""
     digest = hashlib.sha256(file.read(_DIGEST.start))
     file.seek(_DIGEST.stop)
     while chunk := file.read(1 << 20):
@@ -137,42 +148,41 @@ def _digest(file: IO[bytes]) -> bytes:
 
 
 def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Settings and arrays of a model file; arrays are read-only views of the bytes read.
+    """Return settings and arrays of a model file; arrays are read-only views of the bytes read.
 
-    Raises `ModelError` for whatever is not a whole, undamaged file of this format.
+    Raises `ModelError` for any file that is not a complete, undamaged model file of this format.
     """
-    try:
-        return _parse(_read(path))
-    except ModelError as problem:
-        problem.where = path
-        raise
+    return _read_and_parse(path)[1]
 
 
-def model_content(path: str) -> bytes:
-    """The bytes of a whole, undamaged model file; raises as `read_model_file` does."""
+def read_model_bytes(path: str) -> bytes:
+    """Return the bytes of a model file; raises as `read_model_file`."""
+    return _read_and_parse(path)[0]
+
+
+def _read_and_parse(path: str) -> tuple[bytes, tuple[dict[str, Any], dict[str, NDArray[Any]]]]:
     try:
         content = _read(path)
-        _parse(content)
+        return content, _parse(content)
     except ModelError as problem:
         problem.where = path
         raise
-    return content
 
 
-def digest_in(content: bytes) -> bytes:
-    """The digest that the bytes of a model file give of themselves."""
+def embedded_digest(content: bytes) -> bytes:
+    """Return the digest in the header of a model file's bytes."""
     return content[_DIGEST]
 
 
-def write_model_content(path: str, content: bytes, before: Callable[[Path, bytes], None]) -> None:
-    """Write the bytes of a model file as they are, atomically; ``before`` as in `write_model_file`. Raises `PathError` if it cannot be written."""
-    replace_file(path, lambda file: file.writelines((content,)), lambda target: before(target, digest_in(content)))
+def write_model_bytes(path: str, content: bytes, before: Callable[[Path, bytes], None]) -> None:
+    """Write the bytes of a model file, atomically; ``before`` as in `write_model_file`. Raises `PathError` if it cannot be written."""
+    replace_file(path, lambda file: file.writelines((content,)), lambda target: before(target, embedded_digest(content)))
 
 
 def model_digest(path: str) -> bytes | None:
-    """Return the digest that a model file gives of itself, which tells it from every other; None for what is no model. It is not checked.
+    """Return the digest in a model file's header, unchecked, which identifies the model; None if there is no model.
 
-    Raises `ModelError` if that cannot be told, as where too many files are open: a ledger would be taken for that of another model.
+    Raises `ModelError` if the file cannot be read for another reason, such as too many open files: then it is unknown whose the ledger is.
     """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
@@ -192,7 +202,7 @@ def _read(path: str) -> bytes:
                 raise ModelError("not a model: it is no regular file")
             start = file.read(len(_START))
             file.seek(0)
-            return file.read() if start == _START else start  # no more memory for what is no model
+            return file.read() if start == _START else start  # do not read other files whole
     except FileNotFoundError:
         raise ModelError("there is no model", hint="make one with nbtext train, or name one with --model") from None
     except OSError as problem:
@@ -229,5 +239,87 @@ def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return settings, arrays
 
 
-def _damaged(what: str) -> ModelError:
-    return ModelError(f"the model is damaged: {what}", hint="restore it or train again")
+class ArrayPlace(NamedTuple):
+    """Place of an array of one dimension: its type, its number of elements, and its first byte from the start of the payload."""
+
+    dtype: str
+    length: int
+    offset: int
+
+    @property
+    def end(self) -> int:
+        """The byte after its last."""
+        return self.offset + self.length * np.dtype(self.dtype).itemsize
+
+
+def encode_index(settings: Mapping[str, Any], places: Mapping[str, ArrayPlace]) -> bytes:
+    """Return the index as JSON in ASCII, keys sorted."""
+    arrays = {name: {"dtype": dtype, "shape": [length], "offset": offset} for name, (dtype, length, offset) in places.items()}
+    return json.dumps({"settings": settings, "arrays": arrays}, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def decode_index(text: bytes, payload_length: int) -> tuple[dict[str, Any], dict[str, ArrayPlace]]:
+    """Return settings and places; raises `ModelError` unless all is well formed and every array lies inside the payload, apart from others."""
+    try:
+        index = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as problem:
+        raise ModelError(f"the index is not valid JSON ({str(problem)[:80]})") from None
+    if not isinstance(index, dict) or set(index) != {"settings", "arrays"}:
+        raise ModelError("the index has not the two parts settings and arrays")
+    settings, arrays = index["settings"], index["arrays"]
+    if not isinstance(settings, dict) or not isinstance(arrays, dict):
+        raise ModelError("settings and arrays must be objects")
+    _check_depth(settings)
+    places = {name: _place(name, entry) for name, entry in arrays.items()}
+    _check_layout(places, payload_length, len(text))
+    return settings, places
+
+
+def _place(name: str, entry: object) -> ArrayPlace:
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "offset"}:
+        raise ModelError(f"array {name[:40]!r} is not described by dtype, shape and offset")
+    dtype, shape, offset = entry["dtype"], entry["shape"], entry["offset"]
+    if dtype not in DTYPES:
+        raise ModelError(f"array {name[:40]!r} has a type that models do not use")
+    if not isinstance(shape, list) or len(shape) != 1 or not _is_count(shape[0]) or not shape[0] or not _is_count(offset):
+        raise ModelError(f"array {name[:40]!r} has an impossible shape or offset")
+    return ArrayPlace(dtype, shape[0], offset)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**62
+
+
+def _check_layout(places: Mapping[str, ArrayPlace], payload_length: int, index_length: int) -> None:
+    """Raise `ModelError` for arrays outside the payload, overlaps, and gaps larger than joblib's framing: every byte is accounted for."""
+    position = 0
+    allowed = MAX_FRAMING + 2 * index_length  # joblib's stream has the settings too, before the first array or after the last
+    for name, place in sorted(places.items(), key=lambda item: item[1].offset):
+        if not position <= place.offset <= position + allowed or place.end > payload_length:
+            raise ModelError(f"array {name[:40]!r} lies outside the file, over another array, or behind a gap")
+        position, allowed = place.end, MAX_FRAMING
+    if payload_length > position + MAX_FRAMING + 2 * index_length:
+        raise ModelError("there are bytes that belong to no array")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _check_depth(value: object, depth: int = 0) -> None:
+    if depth > MAX_DEPTH:
+        raise ModelError("the settings are nested too deeply")
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            _check_depth(part, depth + 1)
+
+
+def _damaged(finding: str) -> ModelError:
+    return ModelError(f"the model is damaged: {finding}", hint="restore it or train again")

@@ -1,8 +1,7 @@
 """Documents to sequences of term ids. Each surface form is analysed once, when it first occurs; after that it is an array look-up.
 
-Streams of documents in blocks: large enough for whole-array work, small enough for memory not to depend on the corpus.
-
-Long documents in pieces, so that analysing one takes memory for a piece of it and not many times its size.
+Streams of documents are analysed in blocks, large enough for whole-array work and small enough that memory does not depend on the corpus; long
+documents in pieces, since analysing a text takes many times its size in memory.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 
 from nbtext.ragged import GrowingRows, flat_indices
 from nbtext.text.hashing import group
-from nbtext.text.surfaces import TOO_LONG, SurfaceTable, find_surfaces
+from nbtext.text.surfaces import LONG_FORM, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, words
 
 if TYPE_CHECKING:
@@ -24,40 +23,45 @@ if TYPE_CHECKING:
 
     from nbtext.text.surfaces import Surfaces
 
+    FindTerms = Callable[[list[str]], Sequence[int] | NDArray[np.int64]]
+    StemWords = Callable[[list[str]], list[str]]
+
 UNKNOWN = -1
-"""In place of a term id: a term that the vocabulary does not hold."""
+"""In place of a term id: a term that is not in the vocabulary."""
 
-
-# What a surface form stands for, when it is not the id of its only term.
 _DROPPED, _NEW, _SEVERAL = -2, -3, -4
+"""In place of the id of a surface form's only term: it has none; it is not analysed yet; −4 − i: its terms are row i of `Analyzer._several`."""
+
+BLOCK_BYTES = 1 << 20
+BLOCK_DOCUMENTS = 1 << 14
+
+PIECE_BYTES = 1 << 21
+"""About the size of a piece: twice a block of documents, so that usual blocks stay whole."""
+
+BlockItem = TypeVar("BlockItem")
 
 
 class TermSequence(NamedTuple):
-    """The terms of a block of documents in order, stop words left out; two arrays of shape (n_tokens,), ``UNKNOWN`` for unknown terms."""
+    """The terms of a block of documents in order, without stop words: numbers of documents and term ids or `UNKNOWN`, shapes (n_tokens,)."""
 
     documents: NDArray[np.int64]
     terms: NDArray[np.int64]
 
 
 class Analyzer:
-    """What a text means in terms: words, without stop words, stemmed, as ids that ``term_ids`` gives."""
+    """Turns texts into terms: words without stop words, stemmed, as the ids that ``term_ids`` returns."""
 
-    def __init__(
-        self,
-        stop_words: Collection[str],
-        stem: Callable[[list[str]], list[str]],
-        term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]],
-    ) -> None:
+    def __init__(self, stop_words: Collection[str], stem: StemWords, term_ids: FindTerms) -> None:
         self._stop_words = frozenset(stop_words)
-        self._stem = stem
+        self.stem = stem
         self._term_ids = term_ids
         self._table = SurfaceTable()
         self._meaning = np.full(1 << 16, _NEW, np.int32)
-        self._meaning[TOO_LONG] = _DROPPED  # each of these is analysed where it stands
+        self._meaning[LONG_FORM] = _DROPPED  # each of these is analysed at every occurrence
         self._several = GrowingRows()
 
     def sequence(self, texts: Sequence[bytes]) -> TermSequence:
-        """The terms of some documents, each given as valid UTF-8."""
+        """Return the terms of documents, each given as valid UTF-8."""
         surfaces = find_surfaces(texts)
         forms = self._table.intern(surfaces)
         self._grow(self._table.limit)
@@ -68,29 +72,34 @@ class Analyzer:
             first, _ = group(new_forms)
             self._meaning[new_forms.take(first)] = self._analyse(surfaces, new.take(first))
             meaning[new] = self._meaning.take(new_forms)
-        remembered = len(self._several)
-        too_long = np.flatnonzero(forms == TOO_LONG)
+        n_rows = len(self._several)
+        too_long = np.flatnonzero(forms == LONG_FORM)
         if too_long.size:
             meaning[too_long] = self._analyse(surfaces, too_long)
         sequence = self._without_dropped(surfaces.documents, meaning)
-        self._several.truncate(remembered)
+        self._several.truncate(n_rows)  # drop the rows of long forms
         return sequence
 
     def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """The terms of some surface forms one after the other, and how many each form has."""
+        """Return the terms of surface forms one after the other, and the number of terms of each form."""
+        found, sizes = self.words(forms)
+        return self.stem(found), sizes
+
+    def words(self, forms: list[str]) -> tuple[list[str], list[int]]:
+        """Return the words of surface forms without stop words, and the number of words of each form."""
         stop_words = self._stop_words
         kept: list[str] = []
         sizes = [1] * len(forms)
         done = 0
         for place, form in enumerate(forms):
             if form.isascii() and form.isalnum() and form not in stop_words and len(form) <= MAX_BYTES:
-                continue  # ASCII letters and digits, in lower case: a word as it is
+                continue  # lower-case ASCII letters and digits are a word already
             found = [word for word in words(form) if word not in stop_words]
             kept += forms[done:place]
             kept += found
             sizes[place] = len(found)
             done = place + 1
-        return self._stem(kept + forms[done:]), sizes
+        return kept + forms[done:], sizes
 
     def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         terms, sizes = self.terms(surfaces.forms(positions))
@@ -124,16 +133,9 @@ class Analyzer:
             self._meaning = grown
 
 
-Item = TypeVar("Item")
-
-BLOCK_BYTES = 1 << 20
-
-BLOCK_DOCUMENTS = 1 << 14
-
-
-def blocks(items: Iterable[Item], size: Callable[[Item], int], at_once: int = BLOCK_DOCUMENTS) -> Iterator[list[Item]]:
-    """Consecutive items, as few as reach `BLOCK_BYTES` by ``size`` or ``at_once`` in number; never an empty block."""
-    block: list[Item] = []
+def blocks(items: Iterable[BlockItem], size: Callable[[BlockItem], int], at_once: int = BLOCK_DOCUMENTS) -> Iterator[list[BlockItem]]:
+    """Yield lists of consecutive items, each ended when it reaches `BLOCK_BYTES` by ``size`` or ``at_once`` items; none is empty."""
+    block: list[BlockItem] = []
     total = 0
     for item in items:
         block.append(item)
@@ -145,22 +147,18 @@ def blocks(items: Iterable[Item], size: Callable[[Item], int], at_once: int = BL
         yield block
 
 
-PIECE_BYTES = 1 << 21
-"""About the size of a piece: twice a block of documents, so that usual blocks stay whole."""
-
-
-class Piece(NamedTuple):
-    """Consecutive documents, or a part of one."""
+class TextPiece(NamedTuple):
+    """Consecutive whole documents, or a part of one."""
 
     first: int
-    """The number of the first of them."""
+    """Number of the first document."""
     texts: Sequence[bytes]
     goes_on: bool = False
-    """Whether the next piece has more of the same document."""
+    """True if the next piece continues the same document."""
 
 
-def pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[Piece]:
-    """Yield documents in order, in one piece at least, those longer than `PIECE_BYTES` cut in front of separators; a piece is longer where it has none.
+def text_pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[TextPiece]:
+    """Yield all documents in order, at least one piece; documents longer than `PIECE_BYTES` are cut before the next separator.
 
     ``separator`` matches one byte that is never part of a token.
     """
@@ -169,13 +167,13 @@ def pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[Pie
         if len(text) <= PIECE_BYTES:
             continue
         if first < number:
-            yield Piece(first, texts[first:number])
+            yield TextPiece(first, texts[first:number])
         begin = 0
         while begin < len(text):
             cut = separator.search(text, begin + PIECE_BYTES)
             end = cut.start() if cut else len(text)
-            yield Piece(number, [text[begin:end]], end < len(text))
+            yield TextPiece(number, [text[begin:end]], end < len(text))
             begin = end
         first = number + 1
     if first < len(texts) or not texts:
-        yield Piece(first, texts[first:])
+        yield TextPiece(first, texts[first:])

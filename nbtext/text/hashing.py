@@ -1,8 +1,8 @@
-"""64-bit keys to dense ids, and groups of equal keys: the two hash tables under all counting, on whole arrays.
+"""64-bit keys to dense ids, and groups of equal keys: the two hash tables of all counting, on whole arrays.
 
-Both are open addressing by multiply-shift (Dietzfelbinger et al. 1997), probed for all keys at once. Keys are exact, never digests, so
-nothing can collide unnoticed. The multiplier is random: it decides how many probes a key takes, never which answer comes out. For places
-numpy's `take` costs two thirds of brackets, and for a mask `compress` a fifth.
+Both use open addressing by multiply-shift (Dietzfelbinger et al. 1997) and probe for all keys at once. Keys are exact, not digests, so none
+are confused. The multiplier is random; it changes the number of probes, not the results. Numpy's `take` takes two thirds of the time of
+indexing with places, `compress` a fifth of the time of a mask.
 """
 
 from __future__ import annotations
@@ -15,35 +15,36 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-EMPTY = np.uint64(0)
-"""The one key that cannot be stored: it stands at id 0, which marks a free slot."""
+
+EMPTY_KEY = np.uint64(0)
+"""The only key that cannot be stored: it has id 0, which marks a free slot."""
 
 
 def pair(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
-    """One non-zero key for two ids below 2**31, ordered as the pairs are."""
+    """Return a non-zero key for each two ids below 2**31; keys are ordered as the pairs."""
     return ((left.astype(np.uint64) + np.uint64(1)) << np.uint64(32)) | right.astype(np.uint64)
 
 
 def unpair(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The two ids of each key made by `pair`."""
+    """Return the two ids of each key made by `pair`."""
     left = (keys >> np.uint64(32)).astype(np.int64) - 1
     return left, (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def random_multiplier() -> np.uint64:
-    """An odd 64-bit number."""
+    """Return a random odd 64-bit number."""
     return np.uint64(int.from_bytes(os.urandom(8), "little") | 1)
 
 
 class KeyTable:
-    """Hands out ids 1, 2, 3, … to 64-bit keys and finds them again.
+    """Map from 64-bit keys to ids, from 1 up.
 
-    The table holds ids alone; the keys stand in the order of their ids, so those of frequent keys, which came first, lie close together.
+    The table holds ids only; keys are stored by id, so frequent keys, which mostly came first, lie close together.
     """
 
     def __init__(self, bits: int = 12) -> None:
         self._multiplier = random_multiplier()
-        self._stored = np.zeros((1 << (bits - 1)) + 1, np.uint64)  # EMPTY: memory that is not touched costs nothing
+        self._stored = np.zeros((1 << (bits - 1)) + 1, np.uint64)  # EMPTY_KEY everywhere; zeros take no memory until written to
         self._size = 0
         self._allocate(bits)
 
@@ -52,11 +53,11 @@ class KeyTable:
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """The keys in the order of their ids, that with id 1 first; shape (n_keys,)."""
+        """The keys by id, from id 1, shape (n_keys,)."""
         return self._stored[1 : self._size + 1]
 
     def intern(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """The id of each key, new keys included; shape (n,). No key may be `EMPTY`."""
+        """Return the id of each key, shape (n,); add new keys. No key may be `EMPTY_KEY`."""
         ids = self.find(keys)
         unknown = np.flatnonzero(ids == 0)
         if unknown.size:
@@ -64,10 +65,10 @@ class KeyTable:
         return ids
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """The id of each key, 0 for keys not there; shape (n,)."""
+        """Return the id of each key, 0 for unknown keys, shape (n,)."""
         slots = self._home(keys)
         ids = self._ids.take(slots)
-        elsewhere = np.flatnonzero(self._stored.take(ids) != keys)  # the slot is free, or another key's
+        elsewhere = np.flatnonzero(self._stored.take(ids) != keys)  # the slot is free or holds another key
         pending = elsewhere.compress(ids.take(elsewhere) != 0)
         slots, wanted = slots.take(pending), keys.take(pending)
         while pending.size:
@@ -87,7 +88,7 @@ class KeyTable:
         return ids.take(representative)
 
     def _append(self, keys: NDArray[np.uint64]) -> None:
-        """Store distinct new keys; the table is never more than half full."""
+        """Store distinct new keys; keep the table at most half full."""
         first, self._size = self._size + 1, self._size + keys.size
         if self._size >= self._stored.size:
             bits = int(self._size * 2 - 1).bit_length()
@@ -100,9 +101,9 @@ class KeyTable:
         self._place(keys, first)
 
     def _place(self, keys: NDArray[np.uint64], first: int) -> None:
-        """Write the ids from ``first`` on of distinct keys into free slots; where several want one slot, all but one walk on.
+        """Write the ids of distinct keys, from ``first`` on, into free slots; of keys with the same slot, all but one try the next.
 
-        The last one written stays, so they go in backwards: early keys are the frequent ones and should be found at the first probe.
+        The last one written stays, so write backwards: early keys are frequent and should be found at the first probe.
         """
         ids = np.arange(first, first + keys.size, dtype=np.int32)[::-1]
         slots = self._home(keys[::-1])
@@ -122,23 +123,19 @@ class KeyTable:
 
 
 def group(keys: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each distinct key stands, and how often it occurs.
-
-    Returns positions of one representative of every distinct key, ascending, and the number of its occurrences, both of shape
-    (n_distinct,).
-    """
+    """Return the position of one occurrence of each distinct key, ascending, and the number of its occurrences, shapes (n_distinct,)."""
     occurrences = np.bincount(representatives(keys.astype(np.uint64, copy=False)), minlength=keys.size)
     positions = np.flatnonzero(occurrences)
     return positions, occurrences.take(positions)
 
 
 def representatives(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """For every key the position of one equal to it, the same for all of its equals; shape (n,).
+    """Return for each key the position of one occurrence of it, the same for all equal keys, shape (n,).
 
-    Several times as fast as sorting: equal keys always meet in the same slot of a table, and the keys that lost a slot try another.
+    Several times as fast as sorting: equal keys get the same slot of a table, and keys that lost their slot to another key try again.
     """
     shift = np.uint64(64 - max(int(keys.size).bit_length() + 1, 4))
-    holder = np.empty(1 << (64 - int(shift)), np.int64)  # never read where it was not written
+    holder = np.empty(1 << (64 - int(shift)), np.int64)  # read only where it was written
     found = np.empty(keys.size, np.int64)
     pending, pending_keys = np.arange(keys.size), keys
     while pending.size:

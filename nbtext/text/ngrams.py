@@ -1,16 +1,14 @@
-"""N-grams: adjacent terms of one document, joined. Stop words were dropped before, so the terms around one are adjacent.
+"""N-grams of terms that are adjacent in a document once stop words are dropped, and character n-grams of words.
 
-Character n-grams: pieces of words, counted beside them, so that words that are spelt alike have something in common.
-
-The n-grams are those of the word with a mark before its beginning and after its end, and of sizes that count the marks: those of fastText's
-subwords (P. Bojanowski, E. Grave, A. Joulin, T. Mikolov, Enriching word vectors with subword information, 2017) and of Cavnar and Trenkle
-(1994), but for the whole word, which is a term already. As terms they are written as patterns: "un*" begins a word, "*ing" ends one, "*app*" is
-anywhere within. No word has an asterisk, so an n-gram is never taken for a word.
+Character n-grams are counted beside words, so that words with similar spelling share terms. They are those of the word with a mark before its
+beginning and after its end, which count as characters, as fastText's subwords (P. Bojanowski, E. Grave, A. Joulin, T. Mikolov, Enriching word
+vectors with subword information, 2017) and in Cavnar and Trenkle (1994); but not the whole word, which is a term already. They are written
+as patterns: "un*" begins a word, "*ing" ends one, "*app*" is anywhere inside. No word has an asterisk, so no n-gram equals a word.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,20 +16,26 @@ import numpy as np
 from nbtext.text.analyzer import UNKNOWN, Analyzer, TermSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
     from numpy.typing import NDArray
 
+    from nbtext.text.analyzer import FindTerms
+
     PairIds = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 
+
+WILDCARD = "*"
+"""Marks where the word goes on; every character n-gram has at least one."""
+
 _ABSENT = -2
-"""Marks the places near a document's end where no n-gram begins."""
+"""In place of an n-gram's id near a document's end, where none begins."""
 
 
 def with_ngrams(sequence: TermSequence, order: int, pair_ids: PairIds, begins: int | None = None) -> TermSequence:
-    """The sequence with its 2- to ``order``-grams, each after the term that begins it; of the first ``begins`` terms if given.
+    """Return the sequence with its 2- to ``order``-grams, each after its first term; only those that begin with the first ``begins`` terms.
 
-    An n-gram is the pair of the (n − 1)-gram before its last term and that term; ``pair_ids`` gives its id, `UNKNOWN` where it has none.
+    An n-gram is the pair of the (n − 1)-gram before its last term and that term; ``pair_ids`` returns its id or `UNKNOWN`.
     """
     documents, terms = sequence
     columns = [terms]
@@ -50,33 +54,25 @@ def with_ngrams(sequence: TermSequence, order: int, pair_ids: PairIds, begins: i
     return TermSequence(np.repeat(documents[:begins], order)[present], interleaved[present])
 
 
-ANYTHING = "*"
-"""Stands where a word may go on. One at least is in every character n-gram."""
-
-
 def char_ngrams(word: str, sizes: range) -> list[str]:
-    """The character n-grams of a word, shorter ones first.
+    """Return the character n-grams of a word, shorter ones first.
 
     >>> char_ngrams("apple", range(4, 6))
     ['app*', '*appl*', '*pple*', '*ple', 'appl*', '*apple*', '*pple']
     """
     found = []
-    length = len(word)
     for n in sizes:
-        if n > length + 1:
+        if n > len(word) + 1:
             break
-        if n > 1:
-            found.append(word[: n - 1] + ANYTHING)
-        found += [f"{ANYTHING}{word[begin : begin + n]}{ANYTHING}" for begin in range(length - n + 1)]
-        if n > 1:
-            found.append(ANYTHING + word[length - n + 1 :])
+        inside = [f"{WILDCARD}{word[begin : begin + n]}{WILDCARD}" for begin in range(len(word) - n + 1)]
+        found += inside if n == 1 else [word[: n - 1] + WILDCARD, *inside, WILDCARD + word[len(word) - n + 1 :]]
     return found
 
 
-def sizes_of(span: str) -> range:
-    """The sizes that a canonical ``N`` or ``N-M`` means.
+def ngram_sizes(span: str) -> range:
+    """Return the sizes in a canonical ``N`` or ``N-M``.
 
-    >>> sizes_of("3-5"), sizes_of("4")
+    >>> ngram_sizes("3-5"), ngram_sizes("4")
     (range(3, 6), range(4, 5))
     """
     low, _, high = span.partition("-")
@@ -84,18 +80,15 @@ def sizes_of(span: str) -> range:
 
 
 class CharNgramAnalyzer(Analyzer):
-    """What a text means in character n-grams: those of its normalised words that are no stop words."""
+    """Turns texts into character n-grams of their normalised words, without stop words."""
 
-    def __init__(
-        self, stop_words: Collection[str], sizes: range, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]
-    ) -> None:
+    def __init__(self, stop_words: Collection[str], sizes: range, term_ids: FindTerms) -> None:
         super().__init__(stop_words, list, term_ids)
         self._sizes = sizes
 
     def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """The character n-grams of some surface forms one after the other, and how many each form has."""
-        words, words_of = super().terms(forms)
+        """Return the character n-grams of surface forms one after the other, and the number of n-grams of each form."""
+        words, sizes = self.words(forms)
         rows = [char_ngrams(word, self._sizes) for word in words]
-        running = np.array([0, *accumulate(map(len, rows))], np.int64)
-        ends = running[np.cumsum(words_of, dtype=np.int64)]
-        return [gram for row in rows for gram in row], np.diff(ends, prepend=0).tolist()
+        lengths = map(len, rows)
+        return [ngram for row in rows for ngram in row], [sum(islice(lengths, size)) for size in sizes]

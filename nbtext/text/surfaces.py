@@ -1,8 +1,7 @@
 """Raw UTF-8 bytes to ids of surface forms, on whole arrays: the kernel.
 
-A surface form is a maximal run of ASCII letters, digits, apostrophes and bytes of 0x80 and above, ASCII letters in lower case, two bytes
-long at least: no word is shorter. Nothing else linguistic happens here: a byte of 0x80 or above never splits a form, so Unicode is left to
-whoever analyses each form, once.
+A surface form is a maximal run of at least two ASCII letters, digits, apostrophes and bytes from 0x80 on, with ASCII letters in lower case; no
+word is shorter. Bytes from 0x80 on never split a form, so Unicode is left to the analysis of each form, once.
 """
 
 from __future__ import annotations
@@ -19,27 +18,27 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-WORD = 8
-"""Bytes compared at a time: one 64-bit load."""
+WORD_BYTES = 8
+"""Bytes in a 64-bit word, which are compared at once."""
 
 MAX_INTERNED = 32
-"""Forms longer than this many bytes are too rare to repeat (or are sentences of a script without spaces): they get no id."""
+"""Longer forms, in bytes, get no id of their own: they are rare, or sentences of a script without spaces."""
 
-TOO_LONG = 0
-"""The id that all forms longer than `MAX_INTERNED` share."""
+LONG_FORM = 0
+"""The id of all forms longer than `MAX_INTERNED`."""
 
 SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
 """A surface form as it stands in a text, also one of a single byte, which the kernel skips."""
 SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]")
-"""One byte that is no part of a surface form."""
+"""Matches one byte that is not part of a surface form."""
 _SEPARATOR = 0
 _FOLD = bytes(byte if SURFACE.match(bytes((byte,))) else _SEPARATOR for byte in range(256)).lower()
-_PADDING = bytes(MAX_INTERNED + 2 * WORD)
-_KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], np.uint64)
+_PADDING = bytes(MAX_INTERNED + 2 * WORD_BYTES)
+_KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD_BYTES + 1)], np.uint64)
 
 
 class Surfaces(NamedTuple):
-    """The surface forms of a block of documents, in order: bytes ``[starts, starts + lengths)`` of ``text``."""
+    """The surface forms of a block of documents in order: bytes ``[starts, starts + lengths)`` of ``text``; arrays of shape (n_forms,)."""
 
     text: bytes
     starts: NDArray[np.int64]
@@ -47,14 +46,14 @@ class Surfaces(NamedTuple):
     documents: NDArray[np.int64]
 
     def forms(self, positions: NDArray[np.int64]) -> list[str]:
-        """The forms at some positions."""
+        """Return the forms at some positions."""
         starts = self.starts.take(positions)
         ends = starts + self.lengths.take(positions)
         return [self.text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 def find_surfaces(texts: Sequence[bytes]) -> Surfaces:
-    """Bounds of every surface form of some documents, and the number of the document each belongs to."""
+    """Return the surface forms of documents, with their bounds and the number of each one's document."""
     folded = b"\0".join((b"", *texts, _PADDING)).translate(_FOLD)
     inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
     inside[1:-1] &= inside[2:] | inside[:-2]
@@ -67,7 +66,7 @@ def find_surfaces(texts: Sequence[bytes]) -> Surfaces:
 
 
 class SurfaceTable:
-    """Exact ids for surface forms. A form of up to eight bytes is its own key; a longer one is a chain of pairs (prefix, next eight bytes)."""
+    """Exact ids of surface forms. A form of up to eight bytes is its own key; a longer one is a chain of pairs (prefix, next eight bytes)."""
 
     def __init__(self) -> None:
         self._words = KeyTable(bits=19)
@@ -75,33 +74,33 @@ class SurfaceTable:
 
     @property
     def limit(self) -> int:
-        """A number above every id handed out so far."""
+        """A number above all ids so far."""
         return 2 * max(len(self._words), len(self._chains)) + 2
 
     def intern(self, surfaces: Surfaces) -> NDArray[np.int32]:
-        """The id of each form, shape (n_forms,): even for a form of one word, odd for a chain; `TOO_LONG` beyond the limit."""
+        """Return the id of each form, shape (n_forms,): even up to eight bytes, odd for a chain, `LONG_FORM` beyond `MAX_INTERNED` bytes."""
         text, starts, lengths, _ = surfaces
         ids = 2 * self._words.intern(_words(text, starts, lengths))
-        long = np.flatnonzero(lengths > WORD)
-        done = WORD
+        long = np.flatnonzero(lengths > WORD_BYTES)
+        done = WORD_BYTES
         while long.size:
             if done == MAX_INTERNED:
-                ids[long] = TOO_LONG
+                ids[long] = LONG_FORM
                 break
             rest = lengths.take(long) - done
             words = self._words.intern(_words(text, starts.take(long) + done, rest))
             ids[long] = 2 * self._chains.intern(pair(ids.take(long), words)) + 1
-            done += WORD
-            long = long.compress(rest > WORD)
+            done += WORD_BYTES
+            long = long.compress(rest > WORD_BYTES)
         return ids
 
 
 def _words(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The up to eight bytes from each start on, the first of them lowest, zeros where the length has ended; shape (n,).
+    """Return up to eight bytes from each start on as a number, first byte lowest, zeros beyond the length; shape (n,).
 
-    Two aligned words are shifted into one: of an array that is not aligned, `take` would copy the whole.
+    Combine two aligned words by shifts: `take` on an unaligned array would copy all of it.
     """
-    aligned = np.frombuffer(text, "<u8", len(text) // WORD)
+    aligned = np.frombuffer(text, "<u8", len(text) // WORD_BYTES)
     place, bits = starts >> 3, ((starts & 7) << 3).view(np.uint64)
     words: NDArray[np.uint64] = aligned.take(place) >> bits
     words |= aligned[1:].take(place) << (np.uint64(64) - bits)  # a shift by 64 gives 0

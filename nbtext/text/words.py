@@ -1,31 +1,41 @@
-"""Words of a piece of text: Unicode normalisation, case-folding, and what counts as a word.
+"""Words of a text: Unicode normalisation, case-folding, the definition of a word, and stop lists.
 
-A word is a run of Unicode letters, digits and combining marks that begins with a letter or digit, with single apostrophes inside
-("don't"), at least two characters long. Compatibility forms are unified (NFKC), case is folded, invisible format characters vanish.
+A word is a run of at least two Unicode letters, digits, combining marks and single apostrophes inside ("don't") that begins with a letter or
+digit. Compatibility forms are unified (NFKC), case is folded, invisible format characters are removed.
 
-Of combining marks at most 30 stand in a row, as in the Stream-Safe Text Format (Unicode Standard Annex #15, section 13): a combining grapheme
-joiner is put before each further 30, or normalising would take the square of their number. It stays in the word.
+Normalising takes quadratic time in the number of successive combining marks. So a combining grapheme joiner is inserted after every 30, as in the
+Stream-Safe Text Format (Unicode Standard Annex #15, section 13). It stays in the word.
+
+English has its own stop list of the closed word classes (`stop_words_english.txt`): that of the `stop-words` package, 1,333 words, has
+"computer", "free", "fire" and "system". Other languages use that package, in which two lists were wrongly decoded as Latin-1.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from unicodedata import category, combining, normalize
+
+from nbtext.errors import PathError, UsageError, reason
+from nbtext.settings import LANGUAGES
 
 MIN_CHARACTERS = 2
 MAX_BYTES = 255
-"""A longer run is no word of any language: encoded data, a key, a line of dashes without the dashes."""
+"""A longer run, in bytes of UTF-8, is not a word but encoded data or a key."""
 
 _SPACE = " "
 
 _MOST_NON_STARTERS = 30
 _JOINER = "\u034f"
 _MANY_MARKS = re.compile("[\\W\uff9e\uff9f]{14}")
-"""Found wherever more than 30 non-starters follow one another: a letter brings three at most, each mark two; two marks count as letters."""
+"""Matches wherever more than 30 non-starters may follow one another: a letter has at most three, a mark two; two marks are letters to `re`."""
+
+MISREAD = {"hungarian": "iso-8859-2", "turkish": "iso-8859-9"}
+"""Lists that the package decoded as Latin-1, with "õ" for "ő" and "þ" for "ş", and their true encodings."""
 
 
 class _Visible(dict[int, str]):
-    """Table for `str.translate` without soft hyphens, joiners and direction marks, which stand inside words, not between them."""
+    """Table for `str.translate` that removes soft hyphens, joiners and direction marks, which do not separate words."""
 
     def __missing__(self, code: int) -> str:
         self[code] = kept = "" if category(chr(code)) == "Cf" else chr(code)
@@ -33,12 +43,12 @@ class _Visible(dict[int, str]):
 
 
 class _Alphabet(dict[int, str]):
-    """Table for `str.translate`: what becomes of a character, looked up once per character."""
+    """Table for `str.translate` that keeps the characters of words and replaces others by spaces; filled on demand."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
         kind = category(character)
-        if kind == "Cf":  # made by normalising
+        if kind == "Cf":  # normalising can produce them
             kept = ""
         elif kind[0] in "LM" or kind in ("Nd", "Nl", "No"):
             kept = character
@@ -49,7 +59,7 @@ class _Alphabet(dict[int, str]):
 
 
 class _NonStarters(dict[str, tuple[int, int, bool]]):
-    """Of a character's compatibility decomposition: the non-starters it begins with and ends with, and whether it has no other characters."""
+    """By character: numbers of non-starters at both ends of its compatibility decomposition, and whether it has only non-starters."""
 
     def __missing__(self, character: str) -> tuple[int, int, bool]:
         classes = [combining(part) for part in normalize("NFKD", character)]
@@ -65,7 +75,7 @@ _ALPHABET = _Alphabet()
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order, normalised and case-folded.
+    """Return the words of a text in order, normalised and case-folded.
 
     >>> words("The CAFÉ's ﬁre—don’t 'panic' a 3.14")
     ['the', "café's", 'fire', "don't", 'panic', '14']
@@ -76,24 +86,21 @@ def words(text: str) -> list[str]:
 
 
 def candidates(text: str) -> list[str]:
-    """The words of a text with those that are too short or too long to count; empty ones for what has no letter or digit."""
+    """Return the words of a text with those too short or too long to count, and empty ones for runs without letter or digit."""
     text = text.lower() if text.isascii() else normalize("NFKC", normalize("NFKC", stream_safe(text.translate(_VISIBLE))).casefold())
     pieces = text.translate(_ALPHABET).replace("''", _SPACE).split()
     return [_trim(piece) for piece in pieces]
 
 
 def _trim(piece: str) -> str:
-    """Without apostrophes around it and without marks that have no letter to stand on."""
+    """Return a run without apostrophes at its ends and without marks before its first letter or digit."""
     piece = piece.strip("'")
     begin = next((place for place, character in enumerate(piece) if character.isalnum()), len(piece))
     return piece[begin:]
 
 
 def stream_safe(text: str) -> str:
-    """Return the text with a combining grapheme joiner wherever more than 30 non-starters would follow one another.
-
-    Source: Unicode Standard Annex #15, UAX15-D4, the Stream-Safe Text Process.
-    """
+    """Insert a combining grapheme joiner wherever more than 30 non-starters would follow one another (UAX #15, UAX15-D4)."""
     if not _MANY_MARKS.search(text):
         return text
     safe = []
@@ -106,3 +113,43 @@ def stream_safe(text: str) -> str:
         safe.append(character)
         count = count + first if is_whole else last
     return "".join(safe)
+
+
+def stop_words(name: str, language: str) -> list[str]:
+    """Return the stop list ``name``, normalised as words are, sorted.
+
+    ``name`` is a language, ``none``, ``default`` (the list of ``language``), or the path of a file with words separated by white space.
+    Raises `UsageError` for a language without a list, `PathError` for a file that cannot be read.
+    """
+    if name == "none":
+        return []
+    if name == "default":
+        name = language
+    if name == "english":
+        listed = Path(__file__).with_name("stop_words_english.txt").read_text(encoding="utf-8")
+    elif name in LANGUAGES:
+        from stop_words import get_stop_words
+
+        listed = "\n".join(_redecoded(word, MISREAD.get(name)) for word in get_stop_words(name))
+    else:
+        listed = _read(name)
+    return sorted(set(words(listed)))
+
+
+def _redecoded(word: str, encoding: str | None) -> str:
+    """Return a word wrongly decoded as Latin-1 as it should be; words that are not Latin-1 are right."""
+    try:
+        return word if encoding is None else word.encode("latin-1").decode(encoding)
+    except UnicodeError:
+        return word
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise UsageError(f"no stop list or file is called {path!r}", hint=f"use none, a file, or one of {', '.join(LANGUAGES)}") from None
+    except OSError as problem:
+        raise PathError(reason(problem), where=path) from None
+    except UnicodeDecodeError as problem:
+        raise PathError(f"not UTF-8 at byte {problem.start}", where=path, hint="save the stop list as UTF-8") from None

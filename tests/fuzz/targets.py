@@ -19,7 +19,7 @@ from nbtext.inspection.verification import verify
 from nbtext.model import TextClassifier
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.settings import FORMATS, Reading
-from nbtext.store.index import decode_index
+from nbtext.store.model_file import decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
 from tests.test_corpus_shards import in_shards, whole
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import ceil, floor
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report.numbers import percent, percent_bounds
 from nbtext.report.page.markup import NOTHING, Markup, breakable, element, escaped, joined, shortened
 from nbtext.report.scales import HIT_STEPS, MISTAKE_STEPS, logarithmic, round_numbers, shade_class
@@ -158,20 +158,20 @@ def _ring(forecast: Forecast, last: tuple[float, float], place: Callable[[int, f
     x, y = place(forecast.documents, forecast.value or 0.0)
     low, high = (place(forecast.documents, end)[1] for end in forecast.interval or (0.0, 0.0))
     ends = [] if forecast.interval is None else [_line("whisker", x, low, x, high)]
-    words = f"{counted(forecast.documents, 'document')}: forecast {percent(forecast.value)}, 95\u00a0% interval {percent_bounds(forecast.interval)}"
+    words = f"{quantity(forecast.documents, 'document')}: forecast {percent(forecast.value)}, 95\u00a0% interval {percent_bounds(forecast.interval)}"
     return element("g", element("title", words), _line("ahead", *last, x, y), *ends, element("circle", class_="ring", cx=x, cy=y, r=5))
 
 
 def _point_in_words(point: CurvePoint) -> str:
     return (
-        f"{counted(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
+        f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
         f"macro F1 {percent(point.macro_f1)}"
     )
 
 
 def _bin_in_words(part: ReliabilityBin) -> str:
     return (
-        f"{counted(part.documents, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.accuracy)} right, "
+        f"{quantity(part.documents, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.accuracy)} right, "
         f"95\u00a0% interval {percent_bounds(part.interval)}"
     )
 
@@ -253,7 +253,7 @@ def _cell(truth: str, answer: str, n: int, support: int, *, small: bool) -> Mark
     if not n:
         return element("td", class_="none" if hit else None)
     names = f"{shortened(truth, LABEL)}, right" if hit else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
-    words = f"{names}: {n:,} of {counted(support, 'document')}, {percent(n / support)}"
+    words = f"{names}: {n:,} of {quantity(support, 'document')}, {percent(n / support)}"
     number = element("span", f"{n:,}", class_="unseen") if small else escaped(f"{n:,}")
     return element("td", number, class_=shade_class(n / support, hit=hit), title=words)
 

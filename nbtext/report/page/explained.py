@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report.explanations import calibration_lines, causes, idle_words, level, pieces, signed, strongest, strongest_first
 from nbtext.report.numbers import percent
 from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH, stretching
@@ -79,7 +79,7 @@ def _table(explanation: Explanation, top: int) -> Markup:
     parts, (n_others, others), idle = strongest_first(explanation, top)
     rows = [("without any word", explanation.prior, "", ""), *parts]
     if n_others:
-        rows.append((counted(n_others, "other word"), others, "", ""))
+        rows.append((quantity(n_others, "other word"), others, "", ""))
     caption = f"What adds up to the log odds, strongest first. {idle_words(idle)}."
     if explanation.rest is not None:
         rows.append(("rest: the words do not add up", explanation.rest, "", ""))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext import __version__
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.inspection.overview import overview
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str],
         ("classes", f"{len(found.classes):,}"),
         ("training documents", f"{found.documents:,}"),
         ("training tokens", f"{found.tokens:,}"),
-        ("terms", f"{found.terms:,}, {found.selected_terms:,} of them selected, {counted(found.ngrams, 'n-gram')}"),
+        ("terms", f"{found.terms:,}, {found.selected_terms:,} of them selected, {quantity(found.ngrams, 'n-gram')}"),
         ("stop words", f"{found.stop_words:,}"),
         ("smoothing", f"{found.smoothing:.6g}{_own(found.terms_with_own_smoothing)}"),
         ("calibration", _calibration(found.calibration)),
@@ -48,11 +48,11 @@ def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str],
 
 
 def _own(n: int) -> str:
-    return f", {counted(n, 'term')} {'has its' if n == 1 else 'have their'} own" if n else ""
+    return f", {quantity(n, 'term')} {'has its' if n == 1 else 'have their'} own" if n else ""
 
 
 def _documents(n: int) -> str:
-    return counted(n, "training document")
+    return quantity(n, "training document")
 
 
 def _calibration(calibration: CalibrationOverview | None) -> str:

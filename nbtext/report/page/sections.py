@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.report.numbers import bounds, nats, percent, percent_bounds, share
 from nbtext.report.page.charts import MOST_CLASSES, bar, chosen_classes, heat_map, learning_curve, legend, reliability_diagram
 from nbtext.report.page.markup import (
@@ -50,7 +50,7 @@ def headline(data: ReportData) -> Markup:
     largest = result.baselines.largest_class
     classes = sum(1 for of_class in result.per_class.values() if of_class.support)
     cards = (
-        ("Documents", f"{result.n:,}", f"of {counted(classes, 'class')}"),
+        ("Documents", f"{result.n:,}", f"of {quantity(classes, 'class')}"),
         ("Accuracy", share(result.accuracy), bounds(result.intervals.get("accuracy"), ".3f")),
         ("Macro F1", share(result.macro_f1), bounds(result.intervals.get("macro_f1"), ".3f")),
         ("Baseline", share(largest.accuracy), f"accuracy of always {shortened(largest.label, 30)}"),
@@ -196,8 +196,8 @@ def _left_out(result: EvaluationResult, shown: Sized) -> Markup:
     n = sum(1 for of_class in result.per_class.values() if of_class.occurs) - len(shown)
     if not n:
         return NOTHING
-    are_shown = f"The {counted(len(shown), 'class')} with most documents {'is' if len(shown) == 1 else 'are'} shown"
-    return note(f"{are_shown}; {counted(n, 'class')} more {'is' if n == 1 else 'are'} left out.")
+    are_shown = f"The {quantity(len(shown), 'class')} with most documents {'is' if len(shown) == 1 else 'are'} shown"
+    return note(f"{are_shown}; {quantity(n, 'class')} more {'is' if n == 1 else 'are'} left out.")
 
 
 def mistakes(data: ReportData) -> Markup:
@@ -291,7 +291,7 @@ def learning(data: ReportData) -> Markup:
         return NOTHING
     first, last, forecast = curve.points[0], curve.points[-1], curve.forecast.accuracy
     words = (
-        f"Learning curve: accuracy goes from {percent(first.accuracy)} with {counted(first.documents, 'document')} to "
+        f"Learning curve: accuracy goes from {percent(first.accuracy)} with {quantity(first.documents, 'document')} to "
         f"{percent(last.accuracy)} with {last.documents:,}."
     )
     drawn = "" if forecast.value is None else " The ring is a forecast, with its interval."
@@ -300,7 +300,7 @@ def learning(data: ReportData) -> Markup:
         "Learning curve",
         element("p", _forecast(curve)),
         note(
-            f"Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {counted(curve.runs, 'run')}. "
+            f"Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {quantity(curve.runs, 'run')}. "
             f"95\u00a0% of the runs lie in the band.{drawn}"
         ),
         element(
@@ -317,7 +317,7 @@ def _forecast(curve: LearningCurve) -> str:
     if forecast.value is None:
         return f"There is no forecast: {forecast.withheld}."
     return (
-        f"With {counted(forecast.documents, 'document')} in place of {curve.documents:,} the accuracy would be {percent(forecast.value)} "
+        f"With {quantity(forecast.documents, 'document')} in place of {curve.documents:,} the accuracy would be {percent(forecast.value)} "
         f"(95\u00a0% interval {percent_bounds(forecast.interval)}) in place of {percent(forecast.now)}, if the curve goes on as it went."
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.errors import counted
+from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.report.numbers import percent, percent_bounds
 from nbtext.report.page.markup import Markup, class_name, element, joined
@@ -43,7 +43,7 @@ def _accuracy(data: ReportData) -> list[object]:
     largest, interval = result.baselines.largest_class, result.intervals["accuracy"]
     classes = sum(1 for of_class in result.per_class.values() if of_class.support)
     parts: list[object] = [
-        f"The model answered {counted(result.n, 'document')} of {counted(classes, 'class')}. It is right on ",
+        f"The model answered {quantity(result.n, 'document')} of {quantity(classes, 'class')}. It is right on ",
         element("strong", percent(result.accuracy)),
         f" of them (95\u00a0% interval {percent_bounds(interval)}). Always answering ",
         class_name(largest.label),
@@ -52,10 +52,10 @@ def _accuracy(data: ReportData) -> list[object]:
     if interval[0] <= largest.accuracy:
         parts.append(" So there is no sign here that the model is better than that.")
     if unanswered := sum(row.get("", 0) for row in result.confusion.values()):
-        parts.append(f" It gave no answer to {counted(unanswered, 'document')}, which counts as wrong.")
+        parts.append(f" It gave no answer to {quantity(unanswered, 'document')}, which counts as wrong.")
     if unknown := result.unknown_labels:
         n = sum(result.per_class[label].support for label in unknown)
-        parts += [f" It cannot be right on {counted(n, 'document')} of classes that it does not know: "]
+        parts += [f" It cannot be right on {quantity(n, 'document')} of classes that it does not know: "]
         parts.append(joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", "))
         parts.append(f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else ".")
     return parts
@@ -75,7 +75,7 @@ def _mistakes(result: EvaluationResult) -> list[object]:
     if weakest is not None and result.per_class[weakest].recall < 1:
         found = result.per_class[weakest]
         parts += [" The class that it recognises least is ", class_name(weakest), ": it finds "]
-        parts += [f"{percent(found.recall)} of its {counted(found.support, 'document')}", *_taken_for(weakest, mistakes)]
+        parts += [f"{percent(found.recall)} of its {quantity(found.support, 'document')}", *_taken_for(weakest, mistakes)]
     return parts
 
 
@@ -116,7 +116,7 @@ def _leaks(data: ReportData) -> list[object]:
     checked = n if isinstance(leaks, LeakResult) else leaks.checked
     others = leaks.without if isinstance(leaks, LeakResult) else None
     parts: list[object] = [element("strong", "These figures may flatter the model:")]
-    parts.append(f" {leaks.found:,} of the {counted(checked, 'document')} {'' if whole or checked == n else 'that could be checked '}")
+    parts.append(f" {leaks.found:,} of the {quantity(checked, 'document')} {'' if whole or checked == n else 'that could be checked '}")
     parts.append("stand among those that it was trained on" + (", word for word or nearly." if others else "."))
     if others:
         parts.append(f" Without them it is right on {percent(others.accuracy)} (95\u00a0% interval {percent_bounds(others.interval)}).")

@@ -11,8 +11,7 @@ from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 from nbtext import TextClassifier
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import LANGUAGES
-from nbtext.text.stop_words import MISREAD, stop_words
-from nbtext.text.words import words
+from nbtext.text.words import MISREAD, stop_words, words
 
 if TYPE_CHECKING:
     from pathlib import Path
