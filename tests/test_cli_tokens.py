@@ -1,6 +1,6 @@
 """`nbtext tokens`: every word of a document with its place, and with the reason if it does not count.
 
-Also tests `report/explanations.py`.
+Also tests `report/tokens.py`.
 """
 
 from __future__ import annotations

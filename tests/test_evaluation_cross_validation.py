@@ -177,7 +177,7 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
 def test_leaving_one_out_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     statistics, rows, parameters = counted(DESK)
     whole = evaluate_leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))
-    monkeypatch.setattr("nbtext.evaluation.cross_validation.CELLS_AT_ONCE", 7 * statistics.n_classes)
+    monkeypatch.setattr("nbtext.evaluation.cross_validation.TERM_WEIGHTS_AT_ONCE", 7 * statistics.n_classes)
     blocks = list(leave_one_out_blocks(statistics, rows, parameters))
     assert [block.rows.size for block in blocks] == [7] * (len(DESK) // 7) + [len(DESK) % 7] * (len(DESK) % 7 > 0)
     in_blocks = evaluate_leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -150,6 +151,32 @@ def test_no_file_names_a_place_on_one_machine() -> None:
         if (match := places.search(path.read_text(encoding="utf-8", errors="replace")))
     }
     assert found == {}
+
+
+def test_no_two_files_share_a_name() -> None:
+    stems = Counter(path.stem for path in FILES if not path.stem.startswith("__"))
+    assert [stem for stem, number in stems.items() if number > 1] == []
+
+
+def test_a_public_name_is_defined_once() -> None:
+    """But for what all commands, or all formats, have: these are found by their module."""
+    defined = Counter(
+        node.name
+        for path in FILES
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, number in defined.items() if number > 1} - {"command"} == set()
+
+
+def test_no_room_is_too_large() -> None:
+    """But for the commands, of which each is a file."""
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    rooms = {room(name_of(path)) for path in FILES} - {""}
+    for name in rooms:
+        inside = [path for path in FILES if room(name_of(path)) == name]
+        assert sum(lines[path] for path in inside) <= 0.15 * sum(lines.values()), name
+        assert len([path for path in inside if path.parent.name == name]) <= 15 or name == "cli", name
 
 
 def test_every_module_has_a_test_file() -> None:
