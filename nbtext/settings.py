@@ -263,9 +263,9 @@ class Format(NamedTuple):
 
 FORMATS = {
     "dir": Format("one sub-directory per class", "directory.files", file_per_document=True),
-    "csv": Format("quoted", "table.documents", (".csv",), columns=True),
-    "tsv": Format("a quote is a character", "table.documents", (".tsv", ".tab"), columns=True, line_per_document=True),
-    "jsonl": Format("one JSON object a line", "jsonl.documents", (".jsonl", ".ndjson"), columns=True, line_per_document=True),
+    "csv": Format("quoted", "table.delimited", (".csv",), columns=True),
+    "tsv": Format("a quote is a character", "table.delimited", (".tsv", ".tab"), columns=True, line_per_document=True),
+    "jsonl": Format("one JSON object a line", "jsonl.jsonl", (".jsonl", ".ndjson"), columns=True, line_per_document=True),
     "lines": Format("one document a line, no labels", "lines.lines", labelled=False, line_per_document=True),
     "fasttext": Format("__label__x text", "lines.fasttext", (".ft",), b"__label__", line_per_document=True),
     "svmlight": Format("counted features", "lines.svmlight", (".svm", ".svmlight"), counted=True, line_per_document=True),

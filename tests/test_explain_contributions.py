@@ -17,7 +17,7 @@ from nbtext.explain.contributions import (
     bias,
     class_contributions,
     left_out_contributions,
-    log_odds,
+    log_odds_of_pair,
     ruling_out,
     shared_out,
     term_contributions,
@@ -151,11 +151,11 @@ def test_values_beside_the_text_by_hand() -> None:
     [document] = all_utf8([{"text": "purr", "colour": "red", "legs": 3}], of.statistics.attributes)
     found = attribute_scores(of, counted(of, document), document)
     assert [(name, value) for name, value, _ in found] == [("colour", "red"), ("legs", "3")]
-    nats = [log_odds(scores[np.newaxis], (0, 1)).item() for _, _, scores in found]
+    nats = [log_odds_of_pair(scores[np.newaxis], (0, 1)).item() for _, _, scores in found]
     assert nats == pytest.approx([log(3 / 4 / (1 / 3)), 3 * log(8 / 3) - (8 / 3 - 1)])
     [without] = all_utf8([{"text": "purr", "legs": 0}], of.statistics.attributes)
     [(name, value, scores)] = attribute_scores(of, counted(of, without), without)
     assert (name, value) == ("legs", "0")
-    assert log_odds(scores[np.newaxis], (1, 0)).item() == pytest.approx(8 / 3 - 1)
+    assert log_odds_of_pair(scores[np.newaxis], (1, 0)).item() == pytest.approx(8 / 3 - 1)
     plain = TextClassifier().fit(TEXTS["cats"] + TEXTS["dogs"], ["cats"] * 3 + ["dogs"] * 3)
     assert attribute_scores(plain, counted(plain, "cat"), b"cat") == []

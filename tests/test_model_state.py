@@ -24,11 +24,11 @@ from nbtext.model.state import (
     from_plain,
     moments_from_plain,
     narrow,
+    require_whole,
     row_bounds,
     sample_values_from_plain,
     utf8,
     values_to_plain,
-    whole,
 )
 from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
@@ -294,19 +294,19 @@ def test_likelihoods_of_training_documents_rise(tmp_path: Path) -> None:
 def test_whole_numbers_are_kept_in_the_narrowest_type(numbers: list[int], kind: str) -> None:
     kept = narrow(np.array(numbers, np.int64))
     assert kept.dtype == np.dtype(kind)
-    assert whole(kept).tolist() == numbers
+    assert require_whole(kept).tolist() == numbers
 
 
 def test_sums_below_2_to_the_53_are_exact_and_others_are_refused() -> None:
     most = np.array([MOST // 2, MOST // 2 - 1])
-    assert whole(narrow(most)).sum() == 2**53 - 1
+    assert require_whole(narrow(most)).sum() == 2**53 - 1
     with pytest.raises(UsageError, match=r"too large to stay exact: their sum must be below 2\^53"):
         narrow(most + 1)
     with pytest.raises(ModelError, match="counts are too large"):
-        whole((most + 1).astype(np.uint64))
+        require_whole((most + 1).astype(np.uint64))
     for numbers in (np.array([1.0]), np.array([1])):  # signed and fractional
         with pytest.raises(ModelError, match="not whole"):
-            whole(numbers)
+            require_whole(numbers)
 
 
 def test_rows_have_a_beginning_and_an_end() -> None:

@@ -20,7 +20,7 @@ from nbtext.inspection.overview import ClassPair
 from nbtext.inspection.terms import ClassSize, TermValue
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import csv_line, json_line, tsv, visible
-from nbtext.report.numbers import number
+from nbtext.report.numbers import six_digits
 
 anything = st.text(st.characters(exclude_categories=()))
 """Any text, bytes that are no text (surrogates) included."""
@@ -70,7 +70,7 @@ def test_visible(text: str, shown: str) -> None:
 
 
 def test_numbers_have_six_digits() -> None:
-    assert [number(value) for value in (0.12345678, 1.0, 1e-20, None)] == ["0.123457", "1", "1e-20", ""]
+    assert [six_digits(value) for value in (0.12345678, 1.0, 1e-20, None)] == ["0.123457", "1", "1e-20", ""]
 
 
 def test_a_record_becomes_json_by_the_names_of_its_fields() -> None:

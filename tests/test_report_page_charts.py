@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast
 from nbtext.metrics.results import ReliabilityBin
-from nbtext.report.page.charts import bar, heat_map, learning_curve, legend, reliability_diagram
+from nbtext.report.page.charts import bar, confusion_chart, learning_curve_chart, legend, reliability_diagram
 from nbtext.report.page.markup import Markup, breakable, element, escaped, shortened
 from nbtext.report.scales import logarithmic, round_numbers, shade_class
 from tests.report_example import HOSTILE, Page, example, matrix
@@ -82,7 +82,7 @@ def test_a_learning_curve() -> None:
         point(1000, 0.7, 0.65, 0.75, 0.6),
         point(10_000, 0.8, 0.78, 0.8, 0.78),
     ]
-    picture = drawn(learning_curve(points, "a name"))
+    picture = drawn(learning_curve_chart(points, "a name"))
     # from 40 % to 80 % in 240 steps that end at 12, from 100 to 10,000 in 560 that begin at 46
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[46, 192], [326, 72], [606, 12]]
     assert of_class(picture, "polyline", "second")[0].attrib["points"] == "46.00,222.00 326.00,132.00 606.00,24.00"
@@ -96,17 +96,17 @@ def test_a_learning_curve() -> None:
 
 def test_a_forecast_stands_at_the_end_of_the_curve() -> None:
     points = [point(100, 0.5, 0.5, 0.5, 0.5), point(1000, 0.6, 0.6, 0.6, 0.5)]
-    picture = drawn(learning_curve(points, "", Forecast(10_000, 0.8, (0.7, 0.9), 0.6)))
+    picture = drawn(learning_curve_chart(points, "", Forecast(10_000, 0.8, (0.7, 0.9), 0.6)))
     assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "first")] == [[46, 252], [326, 192]]
     assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "ring")] == [[606, 72]]
     assert [numbers(line, "x1", "y1", "x2", "y2") for line in of_class(picture, "line", "ahead")] == [[326, 192, 606, 72]]
     assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [[606, 132, 12]]
-    without = learning_curve(points, "", Forecast(10_000, withheld="too short"))
-    assert without == learning_curve(points, "")
+    without = learning_curve_chart(points, "", Forecast(10_000, withheld="too short"))
+    assert without == learning_curve_chart(points, "")
 
 
 def test_a_learning_curve_of_one_point() -> None:
-    picture = drawn(learning_curve([point(7, 0.5, 0.5, 0.5, 0.5)], ""))
+    picture = drawn(learning_curve_chart([point(7, 0.5, 0.5, 0.5, 0.5)], ""))
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[326, 252]]
     assert [node.text for node in of_class(picture, "text", "x")] == ["7"]
 
@@ -123,7 +123,7 @@ def test_ticks_lie_within_their_bounds(one: int, other: int) -> None:
 
 def test_the_heat_map() -> None:
     result = example().evaluation
-    page = Page(heat_map(result.per_class, result.confusion))
+    page = Page(confusion_chart(result.per_class, result.confusion))
     cells = [attributes for attributes in page.all("td") if attributes.get("class") != "corner"]
     assert [cell.get("class") for cell in cells] == ["h3", "m5", None, None, "h3", "m5", "m5", None, "h3"]
     assert cells[1]["title"] == "cats taken for dogs: 20 of 100 documents, 20.0\u00a0%"
@@ -134,7 +134,7 @@ def test_the_heat_map() -> None:
 
 def test_a_heat_map_of_many_classes_has_no_visible_numbers() -> None:
     labels = [f"class-{number:02}" for number in range(40)]
-    page = Page(heat_map(example(labels).evaluation.per_class, matrix(labels)))
+    page = Page(confusion_chart(example(labels).evaluation.per_class, matrix(labels)))
     assert page.all("table") == [{"class": "heat small"}]
     assert [text for element, text in page.texts if element == "td"] == []
     assert "class-07 taken for class-08: 20 of 100 documents, 20.0\u00a0%" in {cell.get("title") for cell in page.all("td")}

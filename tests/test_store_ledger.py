@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtext.errors import ModelError, PathError
-from nbtext.model.changing import joined
+from nbtext.model.changing import join_ledgers
 from nbtext.store.ledger import (
     ABSENT,
     FINGERPRINT,
@@ -64,7 +64,7 @@ def test_ledgers_are_joined_as_dictionaries_are(parts: list[Entries]) -> None:
     expected: Entries = {}
     for part in parts:
         expected |= part
-    found = joined([ledger(part) for part in parts])
+    found = join_ledgers([ledger(part) for part in parts])
     assert contents(found.ledger) == expected
     assert found.repeated == sum(sum(key in part for part in parts) > 1 for key in KEYS)
 

@@ -79,7 +79,7 @@ def corpus_paths(corpus: Sequence[str], options: dict[str, Any]) -> tuple[str, .
     return (*corpus, *listed_paths(source, null=null))
 
 
-class Counted(NamedTuple):
+class CommandCounts(NamedTuple):
     """A labelled corpus as counts, and the settings by which it was counted."""
 
     corpus: CountedCorpus
@@ -90,7 +90,7 @@ class Counted(NamedTuple):
     """Says what was noticed, when the results are there."""
 
 
-def read_and_count(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> Counted:
+def read_and_count(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> CommandCounts:
     """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
     from nbtext.classifiers.base import class_prior
 
@@ -100,7 +100,7 @@ def read_and_count(paths: Sequence[str], options: dict[str, Any], say: Messages,
     if corpus is None:
         raise no_documents()
     class_prior(settings.class_prior, corpus.statistics)  # raises now what it would raise in every fold
-    return Counted(corpus, settings, model.analysis, source)
+    return CommandCounts(corpus, settings, model.analysis, source)
 
 
 def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messages) -> None:

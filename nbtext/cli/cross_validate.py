@@ -15,7 +15,7 @@ from nbtext.errors import UsageError, listed, quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.cli.corpus import Counted
+    from nbtext.cli.corpus import CommandCounts
     from nbtext.cli.messages import Messages
     from nbtext.decision import DecisionRule
     from nbtext.evaluation.cross_validation import Folds, FoldsResult, HeldOutEvaluation
@@ -96,7 +96,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
 
 
 def _judge(
-    of_corpus: Counted, options: dict[str, Any], say: Messages, rule: DecisionRule
+    of_corpus: CommandCounts, options: dict[str, Any], say: Messages, rule: DecisionRule
 ) -> tuple[EvaluationResult, FoldsResult | None, list[HeldOutEvaluation]]:
     """Return all figures, those of the folds unless one document is left out at a time, and the documents judged in each repeat."""
     from nbtext.counts.corpus_counts import Subsets
@@ -110,7 +110,7 @@ def _judge(
     return validation.result(), validation.folds_result(**division), validation.repeats
 
 
-def _write_predictions(path: str, judged: list[HeldOutEvaluation], of_corpus: Counted) -> None:
+def _write_predictions(path: str, judged: list[HeldOutEvaluation], of_corpus: CommandCounts) -> None:
     from nbtext.report.answers import prediction_lines
     from nbtext.store.atomic import replace_file
 
@@ -128,7 +128,7 @@ def _warn_of_unknown(result: EvaluationResult, say: Messages) -> None:
         )
 
 
-def _folds(of_corpus: Counted, options: dict[str, Any], say: Messages) -> tuple[list[Folds], dict[str, Any]]:
+def _folds(of_corpus: CommandCounts, options: dict[str, Any], say: Messages) -> tuple[list[Folds], dict[str, Any]]:
     """Return the folds of each repeat, and how they were made."""
     from nbtext.cli.corpus import warn_of_small_classes
     from nbtext.evaluation.cross_validation import divided

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.cli.messages import Messages
-    from nbtext.model.locked_model import Part
+    from nbtext.model.locked_model import ModelToMerge
 
 
 @click.command("merge", short_help="Make one model of several.")
@@ -62,7 +62,7 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
     return say.finish()
 
 
-def _warn_of_missing_ledgers(parts: Sequence[Part], say: Messages) -> None:
+def _warn_of_missing_ledgers(parts: Sequence[ModelToMerge], say: Messages) -> None:
     """Where models have ledgers, name those that have none."""
     from nbtext.store.ledger import ledger_path
 

@@ -13,7 +13,7 @@ from nbtext.errors import UsageError
 from nbtext.settings import TRAINING
 
 if TYPE_CHECKING:
-    from nbtext.cli.corpus import CommandCorpus, Counted
+    from nbtext.cli.corpus import CommandCorpus, CommandCounts
     from nbtext.cli.messages import Messages
     from nbtext.evaluation.search import Division, SearchResult, Trial
     from nbtext.evaluation.tuning import Setting
@@ -78,7 +78,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
         )
     first: list[CommandCorpus] = []  # says what was noticed; later readings are silent
 
-    def count(setting: Setting) -> Counted:
+    def count(setting: Setting) -> CommandCounts:
         counted = read_and_count(paths, {**options, **setting.texts_of_counting()}, say.nothing_again() if first else say)
         if not first:
             first.append(counted.source)
@@ -93,7 +93,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
     return say.finish()
 
 
-def _save(best: Setting, counted: Counted, model_path: str, options: dict[str, Any], say: Messages) -> None:
+def _save(best: Setting, counted: CommandCounts, model_path: str, options: dict[str, Any], say: Messages) -> None:
     """Write the model that training with the best setting makes."""
     from nbtext.model import TextClassifier
 

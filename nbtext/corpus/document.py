@@ -59,7 +59,7 @@ class Notices:
         self.unnamed += other.unnamed
 
 
-class Part(NamedTuple):
+class FilePart(NamedTuple):
     """Whole lines of a file: bytes from ``start`` to ``end``, None for the end of the file."""
 
     start: int
@@ -79,7 +79,7 @@ class Source:
     columns: tuple[str, ...] = ()
     """Further columns to read: first the attributes, which may be missing, then the others."""
     attributes: Attributes = NO_ATTRIBUTES
-    part: Part | None = None
+    part: FilePart | None = None
     """The part of a file of lines to read, if not all of it."""
 
     @cached_property

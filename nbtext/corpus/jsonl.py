@@ -34,7 +34,7 @@ class _Keys(NamedTuple):
     columns: tuple[str, ...]
 
 
-def documents(path: str, source: Source) -> Iterator[RawDocument]:
+def jsonl(path: str, source: Source) -> Iterator[RawDocument]:
     """Yield a document for each line that is not empty, named by its id or else ``path:line``."""
     reading = source.reading
     label = (reading.label_column or LABEL) if source.labelled else None

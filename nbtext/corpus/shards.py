@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression
 from nbtext.corpus.decoding import is_wide
 from nbtext.corpus.directory import read_listed
-from nbtext.corpus.document import Part
+from nbtext.corpus.document import FilePart
 from nbtext.corpus.reading import decoded, raw_documents, reader
 from nbtext.errors import NbtextError
 from nbtext.settings import FORMATS
@@ -38,7 +38,7 @@ class Shard(NamedTuple):
     """The part of a path to read: some of its files, a part of the file, or all."""
 
     path: str
-    part: Part | None = None
+    part: FilePart | None = None
     files: tuple[ListedFile, ...] | None = None
 
     def absolute(self) -> Shard:
@@ -93,7 +93,7 @@ def _size(path: str) -> int:
         return SMALL_FILE
 
 
-def parts(path: str, size: int) -> Iterator[Part | None]:
+def parts(path: str, size: int) -> Iterator[FilePart | None]:
     """Cut a file at line ends into parts of about ``size`` bytes, or more if a line is longer; yield None alone if it is to be read as a whole.
 
     That is so for what is no regular file or cannot be read, and for compressed files and wide encodings. The file is read to the end of each
@@ -102,11 +102,11 @@ def parts(path: str, size: int) -> Iterator[Part | None]:
     start = lines_before = 0
     try:
         for end, line_ends in _cuts(path, size):
-            yield Part(start, end, lines_before)
+            yield FilePart(start, end, lines_before)
             start, lines_before = end, line_ends
     except (OSError, ValueError):
         pass  # reading the rest reports the reason
-    yield Part(start, None, lines_before) if start else None
+    yield FilePart(start, None, lines_before) if start else None
 
 
 def _cuts(path: str, step: int) -> Iterator[tuple[int, int]]:

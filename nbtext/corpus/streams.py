@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-    from nbtext.corpus.document import Part, Source
+    from nbtext.corpus.document import FilePart, Source
 
 _BUFFER = 1 << 18
 
@@ -81,7 +81,7 @@ def _readable(stream: BufferedReader, path: str, unpacked_limit: int) -> Buffere
 
 
 @contextmanager
-def _open_part(path: str, part: Part) -> Iterator[BufferedReader]:
+def _open_part(path: str, part: FilePart) -> Iterator[BufferedReader]:
     try:
         with Path(path).open("rb", buffering=0) as file, _counted(_PartStream(file, part)) as stream:
             yield stream
@@ -92,7 +92,7 @@ def _open_part(path: str, part: Part) -> Iterator[BufferedReader]:
 class _PartStream(io.BufferedReader):
     """A part of a file of lines."""
 
-    def __init__(self, file: FileIO, part: Part) -> None:
+    def __init__(self, file: FileIO, part: FilePart) -> None:
         super().__init__(_PartOfFile(file, part), _BUFFER)
         self.lines_before = part.lines_before
 
@@ -100,7 +100,7 @@ class _PartStream(io.BufferedReader):
 class _PartOfFile(io.RawIOBase):
     """The bytes of a part."""
 
-    def __init__(self, file: FileIO, part: Part) -> None:
+    def __init__(self, file: FileIO, part: FilePart) -> None:
         self._file, self._size = file, part.end and part.end - part.start
         self._read = 0
         file.seek(part.start)

@@ -110,7 +110,7 @@ def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int) -> Generator
         text.detach()
 
 
-def documents(path: str, source: Source) -> Iterator[RawDocument]:
+def delimited(path: str, source: Source) -> Iterator[RawDocument]:
     """Yield a document for each row, named by its id column or else ``path:line``."""
     rows_of, delimiter = (rows_of_csv, ",") if source.reading.format == "csv" else (rows_of_tsv, "\t")
     delimiter = source.reading.delimiter or delimiter

@@ -104,7 +104,7 @@ class McNemar(NamedTuple):
     p_value: float
 
 
-class Change(NamedTuple):
+class ChangedAnswer(NamedTuple):
     """Documents of a class with the same pair of different answers; None is no answer."""
 
     truth: str
@@ -128,7 +128,7 @@ class ComparisonResult:
     """True if all answers and probabilities are the same."""
     changed: int
     """Documents with different answers."""
-    changes: tuple[Change, ...]
+    changes: tuple[ChangedAnswer, ...]
     """The most frequent first."""
 
 
@@ -267,11 +267,11 @@ def _side(evaluation: Evaluation) -> SideResult:
     return SideResult(**dict(zip(FIGURES, figures, strict=True)), intervals=intervals, unknown_labels=result.unknown_labels)
 
 
-def _changes(cells: AnswerCells, names: Sequence[str]) -> tuple[Change, ...]:
+def _changes(cells: AnswerCells, names: Sequence[str]) -> tuple[ChangedAnswer, ...]:
     differ = np.flatnonzero(cells.a != cells.b)
     rows = zip(*(column[differ].tolist() for column in cells), strict=True)
     labels = [*names, None]  # −1, no answer, is the last
-    changes = (Change(names[truth], labels[a], labels[b], documents) for truth, a, b, documents in rows)
+    changes = (ChangedAnswer(names[truth], labels[a], labels[b], documents) for truth, a, b, documents in rows)
     return tuple(sorted(changes, key=lambda change: -change.documents))
 
 

@@ -72,7 +72,7 @@ def _text(parameter: Parameter, value: str) -> str | None:
     return None if value == "none" and parameter.default is None else value
 
 
-class Counted(Protocol):
+class AnalysedCorpus(Protocol):
     """A corpus as counts, and how it was counted."""
 
     @property
@@ -84,7 +84,7 @@ class Counted(Protocol):
         """The settings by which it was counted, with those of reading."""
 
 
-C = TypeVar("C", bound=Counted)
+C = TypeVar("C", bound=AnalysedCorpus)
 
 
 def search(

@@ -129,12 +129,12 @@ def left_out_contributions(model: TextClassifier, located: LocatedWords, matrix:
     here = np.flatnonzero(np.isin(located.terms, matrix.terms))
     gone = -np.ceil(located.shares[here]).astype(np.int64)
     copies = changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
-    left = np.concatenate([np.empty(0), *(log_odds(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
-    gained: Floats = log_odds(classifier.joint_log_likelihood(matrix)[0], pair)[0] - left
+    left = np.concatenate([np.empty(0), *(log_odds_of_pair(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
+    gained: Floats = log_odds_of_pair(classifier.joint_log_likelihood(matrix)[0], pair)[0] - left
     return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
 
 
-def log_odds(scores: Floats, pair: tuple[int, int]) -> Floats:
+def log_odds_of_pair(scores: Floats, pair: tuple[int, int]) -> Floats:
     """Return the score of the first class of ``pair`` less that of the second for each document, shape (n_docs,); 0 where both are impossible."""
     return np.nan_to_num(difference(scores[:, pair[0]], scores[:, pair[1]]), nan=0.0, posinf=np.inf, neginf=-np.inf)
 

@@ -16,7 +16,7 @@ import numpy as np
 from nbtext.counts.counting import document_counter
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError
-from nbtext.explain.contributions import attribute_scores, log_odds, ruling_out, word_contributions
+from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
 from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import WordWalker
 from nbtext.model.scoring import EMPTY, IMPOSSIBLE, NO_KNOWN_TERMS, scored
@@ -160,7 +160,7 @@ class Explainer:
         nats, prior, exact = word_contributions(model, located, matrix, pair)
         words, attributes = _words(located, nats, model), []
         for name, value, added in attribute_scores(model, matrix, document.text):
-            attributes.append(AttributeContribution(name, value, float(log_odds(added[np.newaxis], pair)[0])))
+            attributes.append(AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
         scores, posterior = block.scores[row], block.log_posterior[row]
         known = [prior, *(word.nats for word in words), *(attribute.nats for attribute in attributes)]
         if scores[rival] == -inf and not any(map(isinf, known)):

@@ -269,7 +269,7 @@ class Joined(NamedTuple):
     """Documents that more than one of the models had learnt, so that they count more than once."""
 
 
-def joined(ledgers: Sequence[Ledger]) -> Joined:
+def join_ledgers(ledgers: Sequence[Ledger]) -> Joined:
     """Join ledgers, at least one; of a document in several the last label holds."""
     _, times = np.unique(np.concatenate([ledger.fingerprints for ledger in ledgers]), return_counts=True)
     return Joined(reduce(Ledger.joined, ledgers), int(np.count_nonzero(times > 1)))

@@ -18,7 +18,7 @@ import numpy as np
 from nbtext.classifiers.base import classifier_class
 from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
-from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, joined, learnt_once, merged
+from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.model.training import require_additive
 from nbtext.settings import CLASSIFIERS
@@ -211,7 +211,7 @@ def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier) -> Text
     return model
 
 
-class Part(NamedTuple):
+class ModelToMerge(NamedTuple):
     """A model to be merged, with its ledger if it has one that can be used."""
 
     path: str
@@ -223,7 +223,7 @@ class MergedModels(NamedTuple):
     """The sum of several models."""
 
     model: TextClassifier
-    parts: list[Part]
+    parts: list[ModelToMerge]
     ledger: Ledger | None
     """Of all the models; None if none has one."""
     repeated: int
@@ -233,10 +233,10 @@ class MergedModels(NamedTuple):
 def merge(paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False) -> MergedModels:
     """Write the sum of models, with their ledgers joined; the file may be one of them. Raises as `merged` does, and `LockedError`."""
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
-        parts = [Part(part, *read_with_ledger(part)) for part in paths]
+        parts = [ModelToMerge(part, *read_with_ledger(part)) for part in paths]
         model = merged([part.model for part in parts], paths)
         ledgers = [part.ledger for part in parts if part.ledger is not None]
-        ledger, repeated = joined(ledgers) if ledgers else (None, 0)
+        ledger, repeated = join_ledgers(ledgers) if ledgers else (None, 0)
         file.replace(model, ledger)
     return MergedModels(model, parts, ledger, repeated)
 

@@ -153,7 +153,7 @@ def require(condition: object, otherwise: str) -> None:
 
 def row_bounds(lengths: Array) -> NDArray[np.int64]:
     """Return where rows of these lengths, none of them 0, begin, and where the last ends."""
-    lengths = whole(lengths)
+    lengths = require_whole(lengths)
     require(lengths.min(initial=1) >= 1, "a term or class is empty")
     return offsets(lengths)
 
@@ -167,7 +167,7 @@ def utf8(array: Array) -> str:
         raise ModelError("the model is malformed: its text is not UTF-8") from None
 
 
-def whole(array: Array) -> NDArray[np.int64]:
+def require_whole(array: Array) -> NDArray[np.int64]:
     """Return the whole numbers of an array whose sum is exact."""
     require(array.dtype.kind == "u", "its numbers are not whole")
     require(float(array.sum(dtype=np.float64)) < MOST, "its counts are too large")
@@ -175,7 +175,7 @@ def whole(array: Array) -> NDArray[np.int64]:
 
 
 def narrow(array: NDArray[np.int64]) -> Array:
-    """Return the array in the narrowest unsigned type that holds it; raise `UsageError` for counts that `whole` would refuse."""
+    """Return the array in the narrowest unsigned type that holds it; raise `UsageError` for counts that `require_whole` would refuse."""
     if float(array.sum(dtype=np.float64)) >= MOST:
         raise UsageError("the counts are too large to stay exact: their sum must be below 2^53", hint="the model is as it was")
     return array.astype(np.min_scalar_type(int(array.max(initial=0))))
@@ -194,7 +194,7 @@ def values_to_plain(moments: Moments, of_sample: NDArray[np.float64] | None) -> 
 
 def moments_from_plain(part: Arrays, class_documents: NDArray[np.int64], attributes: Attributes) -> Moments:
     """Return the moments of the counts and numbers."""
-    documents, sums = whole(part["values"]), [_fraction(line) for line in utf8(part["value_sums"]).splitlines()]
+    documents, sums = require_whole(part["values"]), [_fraction(line) for line in utf8(part["value_sums"]).splitlines()]
     shape = (class_documents.size, len(attributes.numbers))
     require(documents.size == shape[0] * shape[1], "its values do not fit its attributes")
     require(len(sums) == 2 * documents.size, "its sums do not fit its attributes")
@@ -295,7 +295,7 @@ def _profile(figures: object, answers: Array, n_classes: int) -> Profile | None:
         return None
     names = sorted(typicality.FIGURES)
     spreads = map(_spread, _named(figures, names, "its profile has other figures"))
-    profile = Profile(dict(zip(names, spreads, strict=True)), whole(answers))
+    profile = Profile(dict(zip(names, spreads, strict=True)), require_whole(answers))
     require(answers.size == n_classes, "its answers do not fit its classes")
     return profile
 
@@ -376,8 +376,8 @@ def counts_from_plain(part: Arrays, sample_size: int, sample_bound: int, attribu
 
 def _sample(part: Arrays, statistics: ClassStatistics, size: int, bound: int) -> DocumentSample:
     require(part["sample_hashes"].dtype.kind == "u", "its sample's hashes are not whole numbers")
-    hashes, entries = part["sample_hashes"].astype(np.uint64), offsets(whole(part["sample_entries"]))
-    classes, terms, counts = (whole(part[name]) for name in ("sample_classes", "sample_terms", "sample_counts"))
+    hashes, entries = part["sample_hashes"].astype(np.uint64), offsets(require_whole(part["sample_entries"]))
+    classes, terms, counts = (require_whole(part[name]) for name in ("sample_classes", "sample_terms", "sample_counts"))
     require(hashes.size == classes.size == entries.size - 1 <= min(size, statistics.n_documents), "its sample does not fit its size")
     require(entries[-1] == terms.size == counts.size <= MOST_ENTRIES, "its sample does not fit its terms")
     require(
@@ -402,9 +402,9 @@ def _statistics(part: Arrays) -> ClassStatistics:
     require(_fit(labels, bounds), "its classes do not fit their lengths")
     classes = [labels[start:end].decode() for start, end in pairwise(bounds.tolist())]
     class_documents, cells, counts, documents = (
-        whole(part[name]) for name in ("class_documents", "term_cells", "cell_counts", "cell_documents")
+        require_whole(part[name]) for name in ("class_documents", "term_cells", "cell_counts", "cell_documents")
     )
-    cell_classes, bounds = whole(part["cell_classes"]), offsets(cells)
+    cell_classes, bounds = require_whole(part["cell_classes"]), offsets(cells)
     require(classes and classes == sorted(set(classes)), "its classes are not sorted and distinct")
     require(class_documents.size == len(classes) and class_documents.min() >= 1, "its classes and documents do not fit")
     require(cells.size == len(vocabulary) and cells.min(initial=1) >= 1, "its terms and cells do not fit")

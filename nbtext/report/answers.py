@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtext.errors import PathError, reason
 from nbtext.report.forms import excel_safe, finite, json_line, write_records
-from nbtext.report.numbers import number, rounded
+from nbtext.report.numbers import rounded, six_digits
 from nbtext.store.atomic import check_replaceable, replace_file
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class AnswerForm(NamedTuple):
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     """Print a line for each answer."""
     numeric = [place for place, name in enumerate(form.columns) if not name.startswith(("id", "label"))]
-    to_fields, to_record = (lambda answer: fields(answer, form)), (lambda answer: record(answer, form))
+    to_fields, to_record = (lambda answer: fields(answer, form)), (lambda answer: answer_record(answer, form))
     write_records(stream, form.output, form.columns, to_fields, to_record, numeric=numeric, flush=form.flush)
 
 
@@ -56,15 +56,15 @@ def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
     """Return document, label and probability, or no label and the reason why; then the columns that the form adds, except in tsv."""
     why_not = str(answer.problem or answer.abstained)
     safe = excel_safe if form.excel_safe else str
-    first = (safe(answer.id), safe(answer.label or ""), why_not if answer.label is None else number(answer.probability))
+    first = (safe(answer.id), safe(answer.label or ""), why_not if answer.label is None else six_digits(answer.probability))
     if form.output == "tsv":
         return first
-    others = [text for ranked in answer.ranked[1:] for text in (safe(ranked.label), number(ranked.probability))]
+    others = [text for ranked in answer.ranked[1:] for text in (safe(ranked.label), six_digits(ranked.probability))]
     missing = [""] * (2 * max(form.top_k - 1, 0) - len(others))
-    return (*first, *others, *missing, *([number(answer.expected_cost)] if form.costs else []))
+    return (*first, *others, *missing, *([six_digits(answer.expected_cost)] if form.costs else []))
 
 
-def record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
+def answer_record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
     """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
     found: dict[str, Any] = {"id": answer.id, "label": answer.label, "probability": rounded(answer.probability)}
     if form.costs:
@@ -152,6 +152,6 @@ def mistake_record(mistake: Misclassification) -> dict[str, Any]:
         "truth": mistake.truth,
         "answer": mistake.answer,
         "probability": rounded(mistake.probability),
-        "terms": [{"term": term, "nats": finite(float(number(nats)))} for term, nats in mistake.terms],
+        "terms": [{"term": term, "nats": finite(float(six_digits(nats)))} for term, nats in mistake.terms],
         **({} if mistake.against is None else {"against": mistake.against}),
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import quantity
 from nbtext.report.forms import excel_safe, json_line, print_blank, print_lines, print_table, visible_on_terminal, write_records
-from nbtext.report.numbers import bounds, figure, number, rounded
+from nbtext.report.numbers import bounds, figure, rounded, six_digits
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def write_suspects(suspects: Iterable[Suspect], form: str, *, safe_cells: bool =
     safe = excel_safe if safe_cells else str
 
     def fields(suspect: Suspect) -> tuple[str, ...]:
-        return safe(suspect.id), safe(suspect.label), safe(suspect.suggested), number(suspect.log_odds)
+        return safe(suspect.id), safe(suspect.label), safe(suspect.suggested), six_digits(suspect.log_odds)
 
     heads = ("document", "label", "suggested", "log odds")
     write_records(suspects, form, SUSPECT_COLUMNS, fields, _suspect_record, heads=heads, numeric=[3])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import quantity
 from nbtext.report.forms import finite, json_line, print_blank, print_drawn, print_lines, print_table, tsv, visible
-from nbtext.report.numbers import figure, nats, number
+from nbtext.report.numbers import figure, nats, six_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,8 +57,8 @@ def calibration_lines(explanation: Explanation) -> list[str]:
         lines.append(f"Its isotonic curve makes that {signed(steps.log_odds)} nats.")
     if steps.temperature == 1 and not steps.on_curve:
         lines[-1] = "Calibration changes nothing."
-    answer = f"So {explanation.label} has the probability {number(explanation.probability)}"
-    lines.append(f"{answer} and {explanation.against} has {number(explanation.against_probability)}.")
+    answer = f"So {explanation.label} has the probability {six_digits(explanation.probability)}"
+    lines.append(f"{answer} and {explanation.against} has {six_digits(explanation.against_probability)}.")
     return lines
 
 
@@ -112,7 +112,7 @@ def write_explanations(stream: Iterable[Explained], output: str) -> None:
     """Print each as it comes, as tsv or jsonl."""
     for explained in stream:
         if output == "jsonl":
-            sys.stdout.write(json_line(record(explained)))
+            sys.stdout.write(json_line(explanation_record(explained)))
         else:
             sys.stdout.writelines(map(tsv, rows(explained)))
 
@@ -136,11 +136,11 @@ def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
     if explanation.rest is not None:
         yield *pair, "rest", "", repr(explanation.rest), "", "", "words do not add up"
     yield *pair, "log-odds", "", repr(explanation.log_odds), "", "", ""
-    probabilities = f"{number(explanation.probability)} to {number(explanation.against_probability)}"
+    probabilities = f"{six_digits(explanation.probability)} to {six_digits(explanation.against_probability)}"
     yield *pair, "calibrated", "", repr(explanation.calibration.log_odds), "", "", probabilities
 
 
-def record(explained: Explained) -> dict[str, Any]:
+def explanation_record(explained: Explained) -> dict[str, Any]:
     """Return everything; infinite numbers are null, with ``rules_out`` beside them."""
     explanation = explained.explanation
     if explanation is None:
@@ -285,11 +285,11 @@ def why_not_rows(found: WhyNot) -> Iterator[tuple[str, ...]]:
     if removal.words is None:
         yield *first, "remove", "", "", "", "none" if removal.smallest else "none-found"
     for word in removal.words or ():
-        yield *first, "remove", word, "", number(removal.probability), _known(smallest=removal.smallest)
+        yield *first, "remove", word, "", six_digits(removal.probability), _known(smallest=removal.smallest)
     if addition.terms is None:
         yield *first, "add", "", "", "", "none-found"
     for term, times in addition.terms or ():
-        yield *first, "add", term, str(times), number(addition.probability), _known(smallest=addition.smallest)
+        yield *first, "add", term, str(times), six_digits(addition.probability), _known(smallest=addition.smallest)
 
 
 def why_not_record(found: WhyNot) -> dict[str, Any]:

@@ -17,7 +17,7 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return "not known" if value is None else f"{100 * value:.{decimals}f}\u00a0%"
 
 
-def share(value: float | None) -> str:
+def share_in_words(value: float | None) -> str:
     """Return a share as a decimal of three places, for columns.
 
     >>> share(0.8031)
@@ -58,11 +58,11 @@ def nats(value: float, decimals: int = 1) -> str:
     return f"{value:+.{decimals}f}".replace("-", "−").replace("inf", "∞")
 
 
-def number(value: float | None) -> str:
+def six_digits(value: float | None) -> str:
     """Return a number with six significant digits, or nothing for None."""
     return "" if value is None else f"{value:.6g}"
 
 
 def rounded(value: float | None) -> float | None:
     """Return a number rounded to six significant digits, for JSON."""
-    return None if value is None else float(number(value))
+    return None if value is None else float(six_digits(value))

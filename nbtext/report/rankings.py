@@ -66,7 +66,7 @@ def write_features(rows: Sequence[Feature], output: str, words: Sequence[str] | 
     if output == "jsonl":
         sys.stdout.writelines(records.json_line(json_values(dict(zip(columns, row, strict=True)))) for row in values)
         return
-    texts = [(str(rank), safe(term), numbers.number(score), *map(safe, rest)) for rank, term, score, *rest in values]
+    texts = [(str(rank), safe(term), numbers.six_digits(score), *map(safe, rest)) for rank, term, score, *rest in values]
     if output == "table":
         print_table(None, columns, texts, numeric=[0, 2])
         return

@@ -111,7 +111,7 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
     )
 
 
-def learning_curve(points: Sequence[CurvePoint], label: str, forecast: Forecast | None = None) -> Markup:
+def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: Forecast | None = None) -> Markup:
     """Draw accuracy with its band, and macro F1, against the number of training documents, on a logarithmic axis.
 
     A forecast of the accuracy, if it has a value, is a ring with its interval at the end of a dashed line.
@@ -214,7 +214,7 @@ def chosen_classes(per_class: Mapping[str, ClassResult], most: int) -> dict[str,
     return {label: of_class for label, of_class in present.items() if label in kept}
 
 
-def heat_map(shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]) -> Markup:
+def confusion_chart(shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]) -> Markup:
     """Draw the table of the classes shown, rows by true class and columns by answer, the darker the larger the share of the row."""
     small = len(shown) > MOST_WITH_NUMBERS
     rows = [

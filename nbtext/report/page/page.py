@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 def html_page(data: ReportData) -> str:
     """Return one self-contained page of HTML, to be written as UTF-8: no script, nothing from elsewhere, all text from the data escaped."""
     parts = (
-        ("summary", "Summary", sections.words(data)),
+        ("summary", "Summary", sections.word_list(data)),
         ("figures", "Figures", sections.headline(data)),
         ("confusion", "Confusion", sections.confusion(data)),
         ("calibration", "Probabilities", sections.calibration(data)),
@@ -29,7 +29,7 @@ def html_page(data: ReportData) -> str:
         ("mistakes", "Mistakes", sections.mistakes(data)),
         ("terms", "Words", sections.terms(data)),
         ("learning", "Learning", sections.learning(data)),
-        ("made", "How made", sections.provenance(data)),
+        ("made", "How made", sections.provenance_section(data)),
     )
     return whole_page(data.title, [part for part in parts if part[2] != NOTHING])
 

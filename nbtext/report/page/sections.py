@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.numbers import bounds, nats, percent, percent_bounds, share
-from nbtext.report.page.charts import MOST_CLASSES, bar, chosen_classes, heat_map, learning_curve, legend, reliability_diagram
+from nbtext.report.numbers import bounds, nats, percent, percent_bounds, share_in_words
+from nbtext.report.page.charts import MOST_CLASSES, bar, chosen_classes, confusion_chart, learning_curve_chart, legend, reliability_diagram
 from nbtext.report.page.markup import (
     NOTHING,
     Markup,
@@ -38,7 +38,7 @@ AUDIBLE = 0.05
 """Nats below which a term is not listed: it would be shown as 0.0."""
 
 
-def words(data: ReportData) -> Markup:
+def word_list(data: ReportData) -> Markup:
     """Return the summary in words."""
     return section("summary", "Summary", *(element("p", paragraph) for paragraph in summary(data)))
 
@@ -51,13 +51,13 @@ def headline(data: ReportData) -> Markup:
     classes = sum(1 for of_class in result.per_class.values() if of_class.support)
     cards = (
         ("Documents", f"{result.n:,}", f"of {quantity(classes, 'class')}"),
-        ("Accuracy", share(result.accuracy), bounds(result.intervals.get("accuracy"), ".3f")),
-        ("Macro F1", share(result.macro_f1), bounds(result.intervals.get("macro_f1"), ".3f")),
-        ("Baseline", share(largest.accuracy), f"accuracy of always {shortened(largest.label, 30)}"),
-        ("Mean probability", share(after.confidence), _was(share(before.confidence)) if before else "of the answers"),
-        ("Calibration error", share(after.ece), _was(share(before.ece)) if before else ""),
+        ("Accuracy", share_in_words(result.accuracy), bounds(result.intervals.get("accuracy"), ".3f")),
+        ("Macro F1", share_in_words(result.macro_f1), bounds(result.intervals.get("macro_f1"), ".3f")),
+        ("Baseline", share_in_words(largest.accuracy), f"accuracy of always {shortened(largest.label, 30)}"),
+        ("Mean probability", share_in_words(after.confidence), _was(share_in_words(before.confidence)) if before else "of the answers"),
+        ("Calibration error", share_in_words(after.ece), _was(share_in_words(before.ece)) if before else ""),
         ("Log loss", _loss(after), _was(_loss(before)) if before else "nats"),
-        ("Brier score", share(after.brier), _was(share(before.brier)) if before else ""),
+        ("Brier score", share_in_words(after.brier), _was(share_in_words(before.brier)) if before else ""),
     )
     groups = (
         element(
@@ -84,7 +84,7 @@ def _was(value: str) -> str:
 
 
 def _loss(result: ProbabilityResult) -> str:
-    return "infinite" if result.log_loss is None else share(result.log_loss)
+    return "infinite" if result.log_loss is None else share_in_words(result.log_loss)
 
 
 def confusion(data: ReportData) -> Markup:
@@ -112,7 +112,7 @@ def confusion(data: ReportData) -> Markup:
         _left_out(result, shown),
         element(
             "figure",
-            scrolling(heat_map(shown, result.confusion), "Confusion of classes"),
+            scrolling(confusion_chart(shown, result.confusion), "Confusion of classes"),
             element("figcaption", legend()),
         ),
         scrolling(table(caption, heads, rows), caption) if mistakes else NOTHING,
@@ -139,7 +139,7 @@ def calibration(data: ReportData) -> Markup:
 
 
 def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
-    words = f"Reliability diagram, {heading.lower()}: calibration error {share(result.ece)}; the numbers are in the table below."
+    words = f"Reliability diagram, {heading.lower()}: calibration error {share_in_words(result.ece)}; the numbers are in the table below."
     rows = (
         (
             *(cell(text, "number") for text in (f"{part.documents:,}", percent(part.confidence), percent(part.accuracy))),
@@ -151,7 +151,7 @@ def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
     heads = (("Answers", "number"), ("Mean probability", "number"), ("Right", "number"), ("95\u00a0% interval", "number wide"))
     return element(
         "figure",
-        element("figcaption", element("h3", heading), element("span", f"calibration error {share(result.ece)}")),
+        element("figcaption", element("h3", heading), element("span", f"calibration error {share_in_words(result.ece)}")),
         reliability_diagram(result.bins, series, words),
         element("p", "probability of the answer →", class_="axis"),
         element("details", element("summary", "Numbers"), table(heading, heads, rows)),
@@ -187,8 +187,8 @@ def classes(data: ReportData) -> Markup:
 
 def _measured(name: str, value: float | None = None, interval: Interval | None = None) -> Markup:
     ends = bounds(interval, ".3f")
-    words = f"{name} {share(value)}" + (f", 95\u00a0% interval {ends}" if ends else "")
-    numbers = (element("span", share(value), class_="value"), " ", element("span", ends, class_="bounds"))
+    words = f"{name} {share_in_words(value)}" + (f", 95\u00a0% interval {ends}" if ends else "")
+    numbers = (element("span", share_in_words(value), class_="value"), " ", element("span", ends, class_="bounds"))
     return element("td", element("div", *numbers), bar(value or 0.0, words, interval))
 
 
@@ -305,7 +305,7 @@ def learning(data: ReportData) -> Markup:
         ),
         element(
             "figure",
-            learning_curve(curve.points, words, forecast),
+            learning_curve_chart(curve.points, words, forecast),
             element("p", "documents trained on →", class_="axis"),
             element("figcaption", element("span", "accuracy", class_="key first"), element("span", "macro F1", class_="key second")),
         ),
@@ -322,7 +322,7 @@ def _forecast(curve: LearningCurve) -> str:
     )
 
 
-def provenance(data: ReportData) -> Markup:
+def provenance_section(data: ReportData) -> Markup:
     """Return settings, versions and sizes."""
     tables = (
         joined((
