@@ -281,7 +281,7 @@ class TextClassifier(ForScikitLearn):
     >>> model.fit(texts, ["yes", "yes", "yes", "no"]).predict(["Chinese Chinese Chinese Tokyo Japan"])
     ['yes']
     >>> model
-    TextClassifier(stop_words='none', stemmer='none', smoothing=1)
+    TextClassifier(stop_words='none', stemmer='none', smoothing=1.0)
     """
 
     def __init__(

@@ -20,7 +20,7 @@ def percent(value: float | None, decimals: int = 1) -> str:
 def share_in_words(value: float | None) -> str:
     """Return a share as a decimal of three places, for columns.
 
-    >>> share(0.8031)
+    >>> share_in_words(0.8031)
     '0.803'
     """
     return "–" if value is None else f"{value:.3f}"
