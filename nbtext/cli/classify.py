@@ -12,6 +12,7 @@ from nbtext.cli import options as option
 from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
+    from nbtext.cli.options import Options
     from nbtext.evaluation.drift_log import DriftWatch
     from nbtext.model import TextClassifier
     from nbtext.report.answers import AnswerForm
@@ -107,7 +108,7 @@ def _append_to_log(drift: DriftWatch, log: str) -> None:
     append_line(log, "" if line is None else json_line(line))
 
 
-def _inputs(corpus: tuple[str, ...], options: dict[str, Any]) -> tuple[str, ...]:
+def _inputs(corpus: tuple[str, ...], options: Options) -> tuple[str, ...]:
     from nbtext.cli.corpus import corpus_paths
 
     if options["batch"] and not options["lines"]:
@@ -119,7 +120,7 @@ def _inputs(corpus: tuple[str, ...], options: dict[str, Any]) -> tuple[str, ...]
     return ("-",)
 
 
-def _form(options: dict[str, Any], *, flush: bool) -> AnswerForm:
+def _form(options: Options, *, flush: bool) -> AnswerForm:
     from nbtext.report.answers import AnswerForm
 
     output = options["output"] or ("table" if sys.stdout.isatty() and not flush else "tsv")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
     from nbtext.model import TextClassifier
     from nbtext.settings import Reading
 
@@ -93,7 +94,7 @@ def command(
     return say.finish()
 
 
-def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, options: dict[str, Any]) -> int:
+def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, options: Options) -> int:
     """Raises `UsageError` for options that documents are needed for."""
     from nbtext.inspection.differences import differences
     from nbtext.model import TextClassifier
@@ -114,8 +115,8 @@ def _in_themselves(model_a: str, model_b: str, top: int, output: str | None, opt
     return 0
 
 
-def _reading(a: TextClassifier, b: TextClassifier, paths: Sequence[str], options: dict[str, Any], say: Messages) -> Reading:
-    """How documents are read: as A's were, but for what the options say; warns if B's texts were made otherwise of documents.
+def _reading(a: TextClassifier, b: TextClassifier, paths: Sequence[str], options: Options, say: Messages) -> Reading:
+    """Return how documents are read: as A's were, but for options given; warn if B's texts were made from documents in another way.
 
     Raises `UsageError` if one model is of texts and the other of counted features.
     """

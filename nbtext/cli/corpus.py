@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model import TextClassifier
@@ -65,7 +66,7 @@ class CommandCorpus(Corpus):
         self._say.failed += self.notices.unnamed
 
 
-def corpus_paths(corpus: Sequence[str], options: dict[str, Any]) -> tuple[str, ...]:
+def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     """Return the CORPUS arguments and then what ``--files-from`` lists; raise `UsageError` if there is neither."""
     source, null = options["files_from"], options["null"]
     if source is None:
@@ -90,7 +91,7 @@ class CommandCounts(NamedTuple):
     """Says what was noticed, when the results are there."""
 
 
-def read_and_count(paths: Sequence[str], options: dict[str, Any], say: Messages, columns: Sequence[str] = ()) -> CommandCounts:
+def read_and_count(paths: Sequence[str], options: Options, say: Messages, columns: Sequence[str] = ()) -> CommandCounts:
     """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
     from nbtext.classifiers.base import class_prior
 
@@ -110,7 +111,7 @@ def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messag
         say.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
 
 
-def untrained(paths: Sequence[str], options: dict[str, Any]) -> tuple[TextClassifier, Settings]:
+def untrained(paths: Sequence[str], options: Options) -> tuple[TextClassifier, Settings]:
     """Return a model as options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
@@ -123,12 +124,12 @@ def untrained(paths: Sequence[str], options: dict[str, Any]) -> tuple[TextClassi
     return model, looked_up(model.analysis)
 
 
-def on_error(options: dict[str, Any]) -> str:
+def on_error(options: Options) -> str:
     """Return what to do with documents that cannot be read."""
     return str(given(INPUT, {**options}).get("on_error", "record"))
 
 
-def reading_of(model: TextClassifier, paths: Sequence[str], options: dict[str, Any]) -> Reading:
+def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
     """Return how documents are read: as the model's training documents were, but for what the options say; raises as `reading_like` does."""
     return reading_like(model.reading, paths, given(READING, options))
 

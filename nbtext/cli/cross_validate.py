@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import CommandCounts
     from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
     from nbtext.decision import DecisionRule
     from nbtext.evaluation.cross_validation import Folds, FoldsResult, HeldOutEvaluation
     from nbtext.metrics.results import EvaluationResult
@@ -96,7 +97,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
 
 
 def _judge(
-    of_corpus: CommandCounts, options: dict[str, Any], say: Messages, rule: DecisionRule
+    of_corpus: CommandCounts, options: Options, say: Messages, rule: DecisionRule
 ) -> tuple[EvaluationResult, FoldsResult | None, list[HeldOutEvaluation]]:
     """Return all figures, those of the folds unless one document is left out at a time, and the documents judged in each repeat."""
     from nbtext.counts.corpus_counts import Subsets
@@ -128,7 +129,7 @@ def _warn_of_unknown(result: EvaluationResult, say: Messages) -> None:
         )
 
 
-def _folds(of_corpus: CommandCounts, options: dict[str, Any], say: Messages) -> tuple[list[Folds], dict[str, Any]]:
+def _folds(of_corpus: CommandCounts, options: Options, say: Messages) -> tuple[list[Folds], dict[str, Any]]:
     """Return the folds of each repeat, and how they were made."""
     from nbtext.cli.corpus import warn_of_small_classes
     from nbtext.evaluation.cross_validation import divided
@@ -159,7 +160,7 @@ def _print(result: EvaluationResult, folds: FoldsResult | None, output: str | No
             print_folds(folds)
 
 
-def _refuse_together(options: dict[str, Any], asked: str, others: Sequence[str]) -> None:
+def _refuse_together(options: Options, asked: str, others: Sequence[str]) -> None:
     """Raise `UsageError` if options were given that the option asked for has no use for; names as in the program."""
     for other in others:
         if options[other] is not None:

@@ -15,9 +15,10 @@ from nbtext.cli.messages import SHOWN
 from nbtext.errors import listed, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
     from nbtext.decision import Decision
     from nbtext.evaluation.leakage import LeakResult, SampledLeakResult
     from nbtext.metrics.results import EvaluationResult
@@ -95,8 +96,8 @@ def _collector(model: TextClassifier, mistakes: MistakeFile) -> Callable[[Scored
     return lambda block, decision: mistakes.add(finder.mistakes(block, decision))
 
 
-def _error_file(options: Mapping[str, Any], inputs: tuple[str, ...]) -> nullcontext[None] | MistakeFile:
-    """Where mistakes are to go; raises `UsageError` or `PathError` if they cannot."""
+def _error_file(options: Options, inputs: tuple[str, ...]) -> nullcontext[None] | MistakeFile:
+    """Open the file of mistakes, if one is wanted; raises `UsageError` or `PathError` if it cannot be written."""
     from nbtext.cli.corpus import check_output_file
     from nbtext.report.answers import MistakeFile
 

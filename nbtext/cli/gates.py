@@ -10,9 +10,10 @@ from nbtext.cli.messages import say as say_line
 from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
     from nbtext.metrics.results import EvaluationResult
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
@@ -59,7 +60,7 @@ def gate_options(command: Command) -> Command:
     )(command)  # fmt: skip
 
 
-def gates(options: Mapping[str, Any], *, n_classes: int, with_costs: bool) -> list[Gate]:
+def gates(options: Options, *, n_classes: int, with_costs: bool) -> list[Gate]:
     """Return the gates asked for. Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range."""
     by_interval = options["fail_under_interval"]
     found = [

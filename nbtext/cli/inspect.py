@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
     from nbtext.inspection.overview import Perplexities
     from nbtext.model import TextClassifier
 
@@ -106,7 +107,7 @@ def _verify(model_path: str, output: str | None) -> int:
     return 0
 
 
-def _parts(model: TextClassifier, top: int, options: dict[str, Any], say: Messages) -> dict[str, Any]:
+def _parts(model: TextClassifier, top: int, options: Options, say: Messages) -> dict[str, Any]:
     """Return what was asked for in place of the overview, by its name in JSON, in the order in which it is printed."""
     from nbtext.inspection import overview, terms
 
@@ -124,7 +125,7 @@ def _parts(model: TextClassifier, top: int, options: dict[str, Any], say: Messag
     return parts
 
 
-def _perplexities(model: TextClassifier, options: dict[str, Any], say: Messages) -> Perplexities:
+def _perplexities(model: TextClassifier, options: Options, say: Messages) -> Perplexities:
     from nbtext.cli.corpus import CommandCorpus, reading_of
     from nbtext.inspection.overview import perplexities
 

@@ -55,11 +55,11 @@ class LeakWatch:
             documents.say_notices()
 
     def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """The documents as they go by."""
+        """Yield the documents and check each."""
         return iter(documents) if self._check is None else self._check.watched(documents)
 
     def watched_scored(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """The documents as they go by in blocks."""
+        """Yield blocks of documents and check each document."""
         for block in blocks:
             for _ in self.watched(block.documents):
                 pass

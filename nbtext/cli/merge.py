@@ -63,7 +63,7 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
 
 
 def _warn_of_missing_ledgers(parts: Sequence[ModelToMerge], say: Messages) -> None:
-    """Where models have ledgers, name those that have none."""
+    """Name the models that have no ledger, if others have one."""
     from nbtext.store.ledger import ledger_path
 
     without = [part for part in parts if part.ledger is None]

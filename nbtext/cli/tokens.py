@@ -15,6 +15,7 @@ from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.cli.options import Options
     from nbtext.explain.word_walk import WordWalker
 
 
@@ -55,7 +56,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     return say.finish()
 
 
-def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) -> tuple[WordWalker, Reading]:
+def _of_model(model_path: str, paths: Sequence[str], options: Options) -> tuple[WordWalker, Reading]:
     from nbtext.cli.corpus import reading_of
     from nbtext.explain.word_walk import WordWalker
     from nbtext.model import TextClassifier
@@ -67,7 +68,7 @@ def _of_model(model_path: str, paths: Sequence[str], options: dict[str, Any]) ->
     return WordWalker.of_model(model), reading_of(model, paths, options)
 
 
-def _without_model(paths: Sequence[str], options: dict[str, Any]) -> tuple[WordWalker, Reading]:
+def _without_model(paths: Sequence[str], options: Options) -> tuple[WordWalker, Reading]:
     from nbtext.corpus.reading import resolved
     from nbtext.counts.counting import Analysis, require_words
     from nbtext.explain.word_walk import WordWalker

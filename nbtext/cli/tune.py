@@ -15,6 +15,7 @@ from nbtext.settings import TRAINING
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus, CommandCounts
     from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
     from nbtext.evaluation.search import Division, SearchResult, Trial
     from nbtext.evaluation.tuning import Setting
 
@@ -93,7 +94,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
     return say.finish()
 
 
-def _save(best: Setting, counted: CommandCounts, model_path: str, options: dict[str, Any], say: Messages) -> None:
+def _save(best: Setting, counted: CommandCounts, model_path: str, options: Options, say: Messages) -> None:
     """Write the model that training with the best setting makes."""
     from nbtext.model import TextClassifier
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.messages import Messages
-    from nbtext.cli.options import Command
+    from nbtext.cli.options import Command, Options
     from nbtext.model import TextClassifier
     from nbtext.model.locked_model import LockedModelFile
     from nbtext.store.ledger import Ledger
@@ -34,19 +34,19 @@ def writing_options(command: Command) -> Command:
     )
 
 
-def lock_settings(options: dict[str, Any]) -> dict[str, Any]:
+def lock_settings(options: Options) -> dict[str, Any]:
     """Return how a model file is locked and replaced, as the functions of `nbtext.model.locked_model` take it."""
     return {"lock_timeout": options["lock_timeout"], "backup": options["backup"]}
 
 
-def opened_model(path: str, options: dict[str, Any]) -> AbstractContextManager[LockedModelFile]:
+def opened_model(path: str, options: Options) -> AbstractContextManager[LockedModelFile]:
     """Open the model file under its lock, as the options say; raise `LockedError` if another process has it."""
     from nbtext.model.locked_model import locked_model
 
     return locked_model(path, **lock_settings(options))
 
 
-def write_new_model(model: TextClassifier, path: str, options: dict[str, Any], say: Messages, ledger: Ledger | None = None) -> None:
+def write_new_model(model: TextClassifier, path: str, options: Options, say: Messages, ledger: Ledger | None = None) -> None:
     """Write a model that does not go on from the one which may be there; the ledger of that one is replaced, or there is a warning."""
     with opened_model(path, options) as file:
         file.replace(model, ledger)
@@ -65,7 +65,7 @@ def warn_of_left_ledger(path: str, say: Messages) -> bool:
     return True
 
 
-def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str], options: dict[str, Any], say: Messages) -> CommandCorpus:
+def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str], options: Options, say: Messages) -> CommandCorpus:
     """Return labelled documents to change a model by, read as its training documents were but for what the options say.
 
     Raises `UsageError` for a model that cannot be changed exactly, or for documents that it cannot have learnt.

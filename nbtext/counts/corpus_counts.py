@@ -304,7 +304,7 @@ def forget_documents(counts: CorpusCounts, statistics: ClassStatistics, document
 
 
 def subtract_documents(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
-    """As `forget_documents`, but nothing need be left."""
+    """Subtract documents as `forget_documents` does; nothing need be left."""
     row = missing_from_sample(counts, statistics, documents)
     if row is None:
         gone = CorpusCounts(statistics, DocumentSample(documents, len(documents)))

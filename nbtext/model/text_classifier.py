@@ -404,10 +404,10 @@ class TextClassifier(ForScikitLearn):
         if self.settings.max_terms is not None and (jobs != 1 or scheduler is not None):
             raise UsageError("--max-terms goes with one job", hint="which terms are left out depends on the order of all documents")
         if scheduler is None and self._needs_documents:
-            read_and_count = count_each(self.analysis, corpus, jobs)
-            if read_and_count is None:
+            counted = count_each(self.analysis, corpus, jobs)
+            if counted is None:
                 raise no_documents()
-            return self.fit_counted(read_and_count.statistics, read_and_count.documents)
+            return self.fit_counted(counted.statistics, counted.documents)
         counts = count_in_total(self.analysis, corpus, jobs, scheduler)
         if counts is None:
             raise no_documents()
