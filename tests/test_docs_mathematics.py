@@ -147,7 +147,7 @@ FORMULAS = {
     "log loss": "metrics.outcomes.log_posterior_of",
     "Brier score": "metrics.outcomes.brier_score",
     "calibration error": "metrics.reliability.expected_calibration_error",
-    "choice among settings": "evaluation.search.best_first",
+    "choice among settings": "evaluation.tuning.best_first",
     "k-fold cross-validation": "evaluation.cross_validation.cross_validate",
 }
 """Rows that must be there, and the function that computes each."""

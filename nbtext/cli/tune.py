@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus, CommandCounts
     from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
-    from nbtext.evaluation.search import Division, SearchResult, Trial
-    from nbtext.evaluation.tuning import Setting
+    from nbtext.evaluation.tuning import Division, SearchResult, Setting, Trial
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
 FOLDS = 10
@@ -56,8 +55,7 @@ def command(corpus: tuple[str, ...], model_path: str, tries: tuple[str, ...], cr
       nbtext tune corpora/service-desk/train --by evidence --try smoothing=0.01,0.1,auto --estimate mean
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count, require_distinct, warn_of_small_classes
-    from nbtext.evaluation.search import OF_THE_SAME_COUNTS, Division, require_comparable
-    from nbtext.evaluation.tuning import search, settings_to_try
+    from nbtext.evaluation.tuning import OF_THE_SAME_COUNTS, Division, require_comparable, search, settings_to_try
     from nbtext.store import check_replaceable
 
     say = option.messages(options)
@@ -108,7 +106,7 @@ def _save(best: Setting, counted: CommandCounts, model_path: str, options: Optio
 
 
 def _result(settings: list[Setting], trials: list[Trial], by: str, division: Division, n: int, model_path: str) -> SearchResult:
-    from nbtext.evaluation.search import RankedTrial, SearchResult
+    from nbtext.evaluation.tuning import RankedTrial, SearchResult
 
     ranked = (RankedTrial(rank, settings[trial.place].spelt(), trial.figures) for rank, trial in enumerate(trials, 1))
     return SearchResult(by, division if by == "cross-validation" else None, n, model_path, tuple(ranked))

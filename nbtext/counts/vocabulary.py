@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
 TERMS_AT_ONCE = 1 << 16
 """Terms copied at once: indexing takes 8 bytes of memory for each byte of text."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.drift_log import DriftRun, FigureDrift
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import Forecast, LearningCurve
-    from nbtext.evaluation.search import RankedTrial, SearchResult
+    from nbtext.evaluation.tuning import RankedTrial, SearchResult
 
 CHANGES_SHOWN = 10
 NO_ANSWER = "(none)"

@@ -25,7 +25,6 @@ from nbtext.errors import PathError, reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 BACKUP_SUFFIX = ".1"
 
 _SUFFIX = ".tmp"

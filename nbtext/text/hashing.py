@@ -15,7 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
 EMPTY_KEY = np.uint64(0)
 """The only key that cannot be stored: it has id 0, which marks a free slot."""
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     PairIds = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 
-
 WILDCARD = "*"
 """Marks where the word goes on; every character n-gram has at least one."""
 

@@ -12,7 +12,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import cross_validate, stratified_folds
-from nbtext.evaluation.search import MOST_SETTINGS, Division, Trial, best_first, combinations, judge_setting, require_comparable
+from nbtext.evaluation.tuning import MOST_SETTINGS, Division, Trial, best_first, combinations, judge_setting, require_comparable
 from nbtext.inspection.overview import criteria
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.text_classifier import TextClassifier
