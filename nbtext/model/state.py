@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
-from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -22,7 +21,6 @@ from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import LARGEST_HASH, MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.moments import Moments
 from nbtext.counts.statistics import ClassStatistics
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.errors import ModelError, UsageError
@@ -34,8 +32,11 @@ from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
+
+    from nbtext.counts.moments import Moments
 
 
 if TYPE_CHECKING:
@@ -194,6 +195,8 @@ def values_to_plain(moments: Moments, of_sample: NDArray[np.float64] | None) -> 
 
 def moments_from_plain(part: Arrays, class_documents: NDArray[np.int64], attributes: Attributes) -> Moments:
     """Return the moments of the counts and numbers."""
+    from nbtext.counts.moments import Moments
+
     documents, sums = require_whole(part["values"]), [_fraction(line) for line in utf8(part["value_sums"]).splitlines()]
     shape = (class_documents.size, len(attributes.numbers))
     require(documents.size == shape[0] * shape[1], "its values do not fit its attributes")
@@ -223,6 +226,8 @@ def sample_values_from_plain(part: Arrays, n_documents: int, attributes: Attribu
 
 
 def _fraction(line: str) -> Fraction:
+    from fractions import Fraction
+
     whole_number, _, power = line.partition(" ")
     digits = whole_number.removeprefix("-")
     for number, most in ((digits, MOST_DIGITS), (power, 4)):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from array import array
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -107,8 +105,11 @@ class MistakeFile:
     """
 
     def __init__(self, path: str) -> None:
+        import tempfile
+        from array import array
+
         check_replaceable(path)
-        self._path = path
+        self._path, self._folder = path, tempfile.gettempdir()
         self._lines = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by __exit__
         self._sureness = array("d")
         self._ends = array("q", [0])
@@ -128,9 +129,7 @@ class MistakeFile:
                 self._ends.append(self._ends[-1] + len(line))
                 self._sureness.extend((mistake.probability, mistake.margin))
         except OSError as problem:
-            raise PathError(
-                f"cannot write: {reason(problem)}", where=tempfile.gettempdir(), hint="set TMPDIR to a folder with room"
-            ) from None
+            raise PathError(f"cannot write: {reason(problem)}", where=self._folder, hint="set TMPDIR to a folder with room") from None
 
     def write(self) -> None:
         """Replace the file, sorted by falling probability of the wrong answer, then by its margin, then in the order of the documents."""
