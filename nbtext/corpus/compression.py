@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import io
-import lzma
 import os
 import zlib
 from typing import IO, TYPE_CHECKING
@@ -13,6 +11,9 @@ from nbtext.corpus.document import size_in_words, too_large
 from nbtext.errors import DocumentError, PathError
 
 if TYPE_CHECKING:
+    from bz2 import BZ2Decompressor
+    from lzma import LZMADecompressor
+
     from _typeshed import WriteableBuffer
 
 _SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
@@ -59,9 +60,12 @@ class _Gzip:
         return unpacked
 
 
-def _unpacker(kind: str) -> _Gzip | bz2.BZ2Decompressor | lzma.LZMADecompressor:
+def _unpacker(kind: str) -> _Gzip | BZ2Decompressor | LZMADecompressor:
     if kind == "gzip":
         return _Gzip()
+    import bz2
+    import lzma
+
     return bz2.BZ2Decompressor() if kind == "bzip2" else lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
 
 
@@ -111,9 +115,11 @@ class Unpacked(io.RawIOBase):
         return len(piece)
 
     def _unpack(self, packed: bytes, max_length: int) -> bytes:
+        from lzma import LZMAError
+
         try:
             return self._unpacker.decompress(packed, max_length)
-        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as problem:
+        except (OSError, EOFError, ValueError, zlib.error, LZMAError) as problem:
             raise PathError(f"the {self._kind} file is damaged ({str(problem).lower()})") from None
 
     def _has_more(self) -> bool:

@@ -5,7 +5,6 @@ Text from others is made safe to look at: characters that would move a cursor, r
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -64,6 +63,8 @@ def tsv(fields: Sequence[object]) -> str:
 
 def csv_line(fields: Sequence[object]) -> str:
     """Return a record of comma-separated fields, quoted where needed."""
+    import csv
+
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow([visible_on_terminal(str(field)) for field in fields])
     return text.getvalue().removesuffix("\r\n") + "\n"  # with \r\n as the end, \r and \n are both quoted within a field

@@ -14,7 +14,6 @@ import contextlib
 import fcntl
 import os
 import re
-import shutil
 import stat
 import time
 from pathlib import Path
@@ -224,6 +223,8 @@ def keep_backup(target: Path) -> None:
 
 
 def _copy(source: Path, file: IO[bytes]) -> None:
+    import shutil
+
     with open(source, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as content:
         shutil.copyfileobj(content, file)
 
