@@ -36,10 +36,10 @@ unit: $(VENV)/.ready
 test-exhaustive: $(VENV)/.ready
 	$(PYTEST) --hypothesis-profile exhaustive
 
-# The tests of one room: make test-room ROOM=counts. They compute more than they wait, so there are no more workers than processors.
+# The tests of one room, with fewer examples of each property. They compute more than they wait: as many workers as processors.
 test-room: $(VENV)/.ready
 	@test -n "$(ROOM)" || { echo "make test-room ROOM=counts or ROOM=cli/train: a folder or file of nbtext/, without .py" >&2; exit 2; }
-	$(PYTEST) --numprocesses $$(getconf _NPROCESSORS_ONLN) tests/test_$(subst /,_,$(ROOM))*.py tests/test_structure.py
+	$(PYTEST) --hypothesis-profile room --numprocesses $$(getconf _NPROCESSORS_ONLN) tests/test_$(subst /,_,$(ROOM))*.py tests/test_structure.py
 
 # Each line is printed, then run.
 demo: $(VENV)/.ready

@@ -1,4 +1,4 @@
-"""How much work a property gets in `make test`, and how much in `make test-exhaustive`."""
+"""How much work a property gets in `make test`, in `make test-exhaustive`, and in `make test-room`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,28 @@ USUAL = 20
 EXHAUSTIVELY = 10
 """How many times as many examples of each property the profile ``exhaustive`` tries."""
 
+OF_ROOM = 3
+"""How many times fewer the profile ``room`` tries, to answer at once; `make test` follows before a commit."""
+
 
 def exhaustive() -> bool:
     """Return whether this is a run of `make test-exhaustive`."""
     return settings.get_current_profile_name() == "exhaustive"
 
 
+def of_room() -> bool:
+    """Return whether this is a run of `make test-room`."""
+    return settings.get_current_profile_name() == "room"
+
+
 def examples(number: int, **more: Any) -> settings:
-    """Try a property on so many examples, and on `EXHAUSTIVELY` times as many in the exhaustive tests; ``more`` are settings of hypothesis."""
-    return settings(max_examples=number * (EXHAUSTIVELY if exhaustive() else 1), **more)
+    """Try a property on so many examples, more in the exhaustive tests and fewer in those of a room; ``more`` are settings of hypothesis."""
+    return settings(max_examples=number * EXHAUSTIVELY if exhaustive() else -(-number // OF_ROOM) if of_room() else number, **more)
 
 
 def some(items: Sequence[Item], few: int) -> list[Item]:
-    """Return a few of the items, as far apart as they are, and all of them in the exhaustive tests."""
-    chosen = len(items) if exhaustive() else min(few, len(items))
+    """Return a few of the items, as far apart as they are, all of them in the exhaustive tests, and fewer in those of a room."""
+    chosen = len(items) if exhaustive() else min(-(-few // OF_ROOM) if of_room() else few, len(items))
     return [items[place * len(items) // chosen] for place in range(chosen)]
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from nbtext import TextClassifier
-from tests.budget import EXHAUSTIVELY, USUAL, exhaustive
+from tests.budget import EXHAUSTIVELY, OF_ROOM, USUAL, exhaustive
 from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ MOST_COLD_STARTS = 60
 
 settings.register_profile("nbtext", deadline=None, print_blob=True, max_examples=USUAL)
 settings.register_profile("exhaustive", settings.get_profile("nbtext"), max_examples=USUAL * EXHAUSTIVELY)
+settings.register_profile("room", settings.get_profile("nbtext"), max_examples=USUAL // OF_ROOM)
 settings.load_profile("nbtext")
 
 

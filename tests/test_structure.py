@@ -52,9 +52,15 @@ NAMES = {name_of(path) for path in FILES}
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path) -> list[Import]:
     """All imports of nbtext's own modules, at the top or inside functions."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     for_types = {
         id(inner)
         for node in ast.walk(tree)
@@ -125,8 +131,7 @@ def target(module: str) -> str:
 
 def test_modules_say_what_they_are_for() -> None:
     for path in FILES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        assert ast.get_docstring(tree), path
+        assert ast.get_docstring(parsed(path)), path
         assert not re.search("util|helper|common|misc", path.stem), path
 
 
@@ -135,7 +140,7 @@ def test_only_the_command_line_prints_and_ends_the_process() -> None:
         forbidden = {"print", "exit", "quit", "input", "sys.exit", "os._exit", "sys.stderr.write", "SystemExit"}
         if room(name_of(path)) != "report":  # whose business the screen is
             forbidden.add("sys.stdout.write")
-        calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+        calls = [ast.unparse(node.func) for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
         assert [call for call in calls if call in forbidden] == [], path
 
 
@@ -163,7 +168,7 @@ def test_a_public_name_is_defined_once() -> None:
     defined = Counter(
         node.name
         for path in FILES
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in parsed(path).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
     )
     assert {name for name, number in defined.items() if number > 1} - {"command"} == set()
@@ -183,7 +188,7 @@ def test_every_module_has_a_test_file() -> None:
     """``tests/test_ROOM_MODULE.py``, ``tests/test_ROOM_MODULE_ASPECT.py``, or one whose docstring names ``ROOM/MODULE.py`` in backquotes."""
     modules = {str(path.relative_to(HOUSE / "nbtext")) for path in FILES if path.stem not in ("__init__", "__main__")}
     tests = [path for path in (HOUSE / "tests").glob("test_*.py") if path != Path(__file__)]
-    docstrings = "".join(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in tests)
+    docstrings = "".join(ast.get_docstring(parsed(path)) or "" for path in tests)
     named = {name for name in re.findall(r"`([a-z_/]+\.py)`", docstrings) if name.removesuffix(".py").partition("/")[0] in FLOOR}
     assert named <= modules, "a test file names a module that there is not"
     tested = {module for module in modules if any(f"{path.stem}_".startswith(f"test_{module[:-3].replace('/', '_')}_") for path in tests)}
