@@ -202,3 +202,10 @@ def test_the_links_of_a_page_lead_somewhere(page: Path, reference: str) -> None:
         if target.parent != REPOSITORY / "docs/code":  # made from the code, too
             text = reference if target == REFERENCE else target.read_text(encoding="utf-8")
             assert not anchor or anchor in headings(text), (name, anchor)
+
+
+def test_the_readme_names_what_ci_runs() -> None:
+    readme, commands = ((REPOSITORY / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
+    run_by_ci = re.findall(r"^make (.*)$", commands, re.MULTILINE)
+    assert run_by_ci
+    assert all(f"`make {target}`" in readme for target in run_by_ci)
