@@ -141,3 +141,12 @@ def test_progress_and_notices_are_reported(folder: Path, jobs: int) -> None:
     assert len(list(model.answers("latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices))) == ROWS.count("\n") + 1
     assert heard[-1] == (ROWS.count("\n") + 1, size, True)
     assert notices.transcoded == 2
+
+
+def test_paths_may_be_objects_alone_or_in_any_iterable(folder: Path) -> None:
+    by_name = TextClassifier().fit_corpus("rows.tsv")
+    by_object = TextClassifier().fit_corpus(folder / "rows.tsv")
+    assert saved(by_object, folder) == saved(by_name, folder)
+    given = [*by_object.answers(iter([folder / "pets"]), format="dir")]
+    assert [answer.label for answer in given] == [answer.label for answer in by_name.answers("pets", format="dir")]
+    assert len(given) == len(PETS)

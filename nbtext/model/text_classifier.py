@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import zip_longest
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from nbtext.model.training import Learnt
 
     Text = str | bytes | Mapping[str, object]
+    Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 SHOWN = 5
 """Most groups of similar labels in a warning."""
@@ -363,7 +365,7 @@ class TextClassifier(ForScikitLearn):
 
     def fit_corpus(
         self,
-        paths: str | Sequence[str],
+        paths: Paths,
         *,
         jobs: int = 1,
         scheduler: str | None = None,
@@ -385,13 +387,13 @@ class TextClassifier(ForScikitLearn):
         from nbtext.counts.counting import require_words
         from nbtext.model.corpus_flow import Corpus, ignore
 
-        paths = [paths] if isinstance(paths, str) else list(paths)
+        names = _path_names(paths)
         before = self.settings
-        self.reading = resolved(Reading.of({**self.reading, **reading}), paths, labelled=True)
+        self.reading = resolved(Reading.of({**self.reading, **reading}), names, labelled=True)
         try:
             require_words(self.settings)
             looked_up(self.analysis)  # raises now what it would raise when all is counted
-            corpus = Corpus(paths, self.reading, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
+            corpus = Corpus(names, self.reading, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
             return self.learn_corpus(corpus, jobs, scheduler)
         except BaseException:
             self.settings = before
@@ -415,7 +417,7 @@ class TextClassifier(ForScikitLearn):
 
     def answers(
         self,
-        paths: str | Sequence[str],
+        paths: Paths,
         rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
         *,
         min_typicality: float = 0.0,
@@ -437,9 +439,9 @@ class TextClassifier(ForScikitLearn):
         from nbtext.corpus.document import Notices
         from nbtext.model.corpus_flow import Corpus, answer_corpus, ignore, reading_like
 
-        paths = [paths] if isinstance(paths, str) else list(paths)
-        like_training = reading_like(self.reading, paths, reading)
-        corpus = Corpus(paths, like_training, False, (), on_error, on_problem or ignore, on_progress, notices or Notices())
+        names = _path_names(paths)
+        like_training = reading_like(self.reading, names, reading)
+        corpus = Corpus(names, like_training, False, (), on_error, on_problem or ignore, on_progress, notices or Notices())
         yield from answer_corpus(self, corpus, rule, min_typicality=min_typicality, top_k=top_k, jobs=jobs)
         corpus.finish()
 
@@ -669,3 +671,8 @@ def _changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
     others = {name: value for name, value in changes.items() if name not in KINDS}
     reading = Reading.of({**settings.reading, **attributes})
     return replace(Settings.of({**settings, **others}), reading=reading)
+
+
+def _path_names(paths: Paths) -> list[str]:
+    """Return the names of some paths; one may be given by itself."""
+    return [fspath(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]
