@@ -1,4 +1,7 @@
-"""Compare what the commands of ``commands.txt`` do with ``expected.json``: `python -m tests.golden`, or write it anew with ``--write``."""
+"""Compare what the commands of ``commands.txt`` do with ``expected.json``: `python -m tests.golden`, or write it anew with ``--write``.
+
+``expected.json`` was written with OPENBLAS_CORETYPE=SkylakeX. On another processor with AVX-512, set it too.
+"""
 
 from __future__ import annotations
 

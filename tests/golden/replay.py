@@ -24,6 +24,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy.special import gammaln, psi
+
 import nbtext as package
 from nbtext import TextClassifier
 from tests.process import REPOSITORY, SERVICE_DESK, nbtext
@@ -58,10 +61,31 @@ PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "clic
 
 def surroundings() -> dict[str, str]:
     """Return what last digits and the layout of help and tables may depend on beside nbtext."""
-    flags = Path("/proc/cpuinfo").read_text(encoding="ascii") if platform.system() == "Linux" else ""
-    vectors = [name for name in ("avx2", "avx512f") if f" {name} " in flags]
-    processor = " ".join([platform.system(), platform.machine(), *vectors])
-    return {"python": platform.python_version(), "processor": processor, **{name: version(name) for name in PACKAGES}}
+    return {"python": platform.python_version(), "arithmetic": arithmetic(), **{name: version(name) for name in PACKAGES}}
+
+
+def arithmetic() -> str:
+    """Return a digest of results whose last digits depend on the processor, because libraries choose their code by it."""
+    numbers = np.sin(np.arange(1, 3_601, dtype=float)).reshape(60, 60)
+    positive = np.abs(numbers) + 0.01
+    symmetric = numbers[:40, :40] @ numbers[:40, :40].T
+    results = [
+        numbers @ numbers[:, 0],
+        numbers[0] @ numbers[1],
+        numbers[:7] @ numbers,
+        numbers.sum(axis=0),
+        np.exp(numbers),
+        np.log(positive),
+    ]
+    results += [
+        np.log1p(positive),
+        np.power(positive, 0.3),
+        gammaln(positive),
+        psi(positive),
+        *np.linalg.eigh(symmetric),
+        *np.linalg.svd(symmetric),
+    ]
+    return hashlib.sha256(b"".join(result.tobytes() for result in map(np.asarray, results))).hexdigest()[:16]
 
 
 def sessions() -> dict[str, list[str]]:
