@@ -13,7 +13,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import GaussianNB
 
 from nbtext.classifiers import gaussian
-from nbtext.classifiers.gaussian import SHAPES, GaussianClasses, class_means, roots_of_inverses
+from nbtext.classifiers.gaussian import GaussianClasses, class_means, roots_of_inverses
 from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Data = tuple[Floats, NDArray[np.int64]]
 
+SHAPES = ("full", "diagonal", "spherical")
 KINDS = [(separate, shape) for separate in (False, True) for shape in SHAPES]
 EVERY_KIND = pytest.mark.parametrize(("separate", "shape"), KINDS)
 

@@ -202,11 +202,8 @@ class AttributeLikelihoods:
         found = np.zeros(matrix.n_documents, np.int64)
         for attribute in self.categorical:
             found = found + attribute.add_log_likelihood(scores, matrix)
-        if matrix.values is not None and self.counts is not None:
-            n_counts = self.counts.rates.shape[1]
-            found = found + self.counts.add_log_likelihood(scores, matrix.values[:, :n_counts])
-            if self.numbers is not None:
-                found = found + self.numbers.add_log_likelihood(scores, matrix.values[:, n_counts:])
+        for columns, values in self._of_values(matrix):
+            found = found + columns.add_log_likelihood(scores, values)
         return found
 
     def each_alone(self, matrix: DocumentTermMatrix, n_classes: int) -> Iterator[Floats]:
@@ -215,17 +212,20 @@ class AttributeLikelihoods:
             scores = np.zeros((1, n_classes))
             attribute.add_log_likelihood(scores, matrix)
             yield scores[0]
-        if matrix.values is None or self.counts is None:
-            return
-        n_counts = self.counts.rates.shape[1]
-        for likelihood, values in ((self.counts, matrix.values[:, :n_counts]), (self.numbers, matrix.values[:, n_counts:])):
-            if likelihood is None:
-                continue
+        for columns, values in self._of_values(matrix):
             for column in range(values.shape[1]):
                 scores, alone = np.zeros((1, n_classes)), np.full_like(values, np.nan)
                 alone[0, column] = values[0, column]
-                likelihood.add_log_likelihood(scores, alone)
+                columns.add_log_likelihood(scores, alone)
                 yield scores[0]
+
+    def _of_values(self, matrix: DocumentTermMatrix) -> Iterator[tuple[NumericAttributes, Floats]]:
+        """Return counts and numbers, each with its columns of the values."""
+        if matrix.values is not None and self.counts is not None:
+            n_counts = self.counts.rates.shape[1]
+            yield self.counts, matrix.values[:, :n_counts]
+            if self.numbers is not None:
+                yield self.numbers, matrix.values[:, n_counts:]
 
 
 def given_smoothing(settings: Settings) -> float | None:

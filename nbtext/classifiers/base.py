@@ -51,12 +51,11 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     Weights are divided by their sum. A class without documents has the prior 0. Raises `UsageError` if a class has no weight, or none a
     weight above 0. Source: Gambosi's notes; IIR eq. 13.5.
     """
-    if not isinstance(kind, str):
-        missing = [label for label in statistics.classes if label not in kind]
-        if missing:
-            raise UsageError(f"the class prior has no number for class {missing[0]!r}", hint="give one for every class")
-    weights = _prior_weights(kind, statistics, statistics.class_documents)
-    if not weights.sum():
+    missing = [] if isinstance(kind, str) else [label for label in statistics.classes if label not in kind]
+    if missing:
+        raise UsageError(f"the class prior has no number for class {missing[0]!r}", hint="give one for every class")
+    weights = _prior_weights(kind, statistics.classes, statistics.class_documents)
+    if not weights.any():
         raise UsageError("the class prior leaves no class possible", hint="give a class that there is a weight above 0")
     prior: Floats = weights / weights.sum()
     return prior
@@ -64,21 +63,20 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
 
 def leaves_a_class(kind: ClassPrior, statistics: ClassStatistics) -> bool:
     """Return False if the prior rules out every class that has documents."""
-    return bool(_prior_weights(kind, statistics, statistics.class_documents).any())
+    return bool(_prior_weights(kind, statistics.classes, statistics.class_documents).any())
 
 
 def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: int) -> Floats:
     """Return π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
-    documents = statistics.class_documents.copy()
-    documents[number] -= 1
-    weights = _prior_weights(kind, statistics, documents)
+    others = statistics.class_documents - (np.arange(statistics.n_classes) == number)
+    weights = _prior_weights(kind, statistics.classes, others)
     prior: Floats = weights / (weights.sum() or 1.0)
     return prior
 
 
-def _prior_weights(kind: ClassPrior, statistics: ClassStatistics, documents: Whole) -> Floats:
+def _prior_weights(kind: ClassPrior, classes: Sequence[str], documents: Whole) -> Floats:
     if not isinstance(kind, str):
-        weights = np.array([kind[label] for label in statistics.classes])
+        weights = np.array([kind[label] for label in classes])
     elif kind == "uniform":
         weights = np.ones(len(documents))
     else:
@@ -284,12 +282,12 @@ class Classifier(ABC):
     @property
     def additive(self) -> AdditiveClassifier | None:
         """The classifier itself if its scores are sums over terms, else None."""
-        return None
+        return self if isinstance(self, AdditiveClassifier) else None
 
     @property
     def linear(self) -> LinearClassifier | None:
         """The classifier itself if its scores are linear in the features of a document, else None."""
-        return None
+        return self if isinstance(self, LinearClassifier) else None
 
     def adds_occurrences(self) -> bool:
         """Return True if each occurrence of a term adds the same to the scores, whatever else is in the document."""
@@ -374,11 +372,6 @@ class AdditiveClassifier(Classifier):
     """A classifier whose scores are a bias and a sum over the terms of a document."""
 
     @property
-    def additive(self) -> AdditiveClassifier:
-        """The classifier itself."""
-        return self
-
-    @property
     @abstractmethod
     def bias(self) -> Floats:
         """The part of the scores that is the same for every document, shape (n_classes,), in nats: for most the log class prior."""
@@ -406,11 +399,6 @@ class AdditiveClassifier(Classifier):
 
 class LinearClassifier(AdditiveClassifier):
     """A classifier whose scores are a bias and weights times features."""
-
-    @property
-    def linear(self) -> LinearClassifier:
-        """The classifier itself."""
-        return self
 
     @abstractmethod
     def weights(self, terms: Whole) -> Floats:

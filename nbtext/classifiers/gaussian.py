@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-SHAPES = ("full", "diagonal", "spherical")
-
 SINGULAR = 1e-13
 """A covariance with a variance below this part of its largest has no inverse."""
 
@@ -64,7 +62,7 @@ def covariances(
 ) -> Floats:
     """Return Σ, or one for each class, shape (n, n_features, n_features); for the shapes diagonal and spherical (n, n_features).
 
-    ``centred`` are the features less the means of the classes. ``shrinkage`` is w, and also used as ν / (D_k + ν); 0 is maximum likelihood,
+    ``centred`` are the features less the means of the classes, ``shape`` is ``full``, ``diagonal`` or ``spherical``. ``shrinkage`` is w, and also used as ν / (D_k + ν); 0 is maximum likelihood,
     None means Ledoit and Wolf's w and ν = `PRIOR_DOCUMENTS_PER_FEATURE` · n_features.
     """
     ml = second_moments(centred, shape)
@@ -143,7 +141,7 @@ class GaussianClasses:
     def estimate(cls, features: Floats, classes: Whole, n_classes: int, *, separate: bool, shape: str, shrinkage: float | None) -> Self:
         """Return the distributions of documents with features, shape (n_docs, n_features), and class numbers, shape (n_docs,).
 
-        ``shape`` is one of `SHAPES`, ``shrinkage`` as in `covariances`. A class without documents gets the mean of all and the shared
+        ``shape`` and ``shrinkage`` are as in `covariances`. A class without documents gets the mean of all and the shared
         covariance. Raises `UsageError` if a covariance has no inverse.
         """
         means = class_means(features, classes, n_classes)
@@ -160,8 +158,7 @@ class GaussianClasses:
         """Return log N(x | μ_k, Σ_k) = −½ [p log 2π + log |Σ_k| + (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)], shape (n_docs, n_classes), in nats."""
         diagonals = self.roots if self.roots.ndim == 2 else np.diagonal(self.roots, axis1=1, axis2=2)
         half_log_determinants = -np.log(diagonals).sum(axis=1)
-        distances = self._distances_by_one_root(features) if self.shares_covariance else self._distances_by_roots(features)
-        density: Floats = -0.5 * (self.means.shape[1] * np.log(2 * np.pi) + distances) - half_log_determinants
+        density: Floats = -0.5 * (self.means.shape[1] * np.log(2 * np.pi) + self._distances(features)) - half_log_determinants
         return density
 
     def boundary(self, prior: Floats) -> Boundary:
@@ -176,14 +173,13 @@ class GaussianClasses:
         with np.errstate(divide="ignore"):
             return Boundary(weights, -0.5 * (weights * self.means).sum(axis=1) + np.log(prior))
 
-    def _distances_by_one_root(self, features: Floats) -> Floats:
-        """Return |Uᵀ(x − μ_k)|², expanded to use a product of matrices, about the middle of the means so that little is lost to rounding."""
-        middle = self.means.mean(axis=0)
-        points, means = (_times(rows - middle, self.roots[0]) for rows in (features, self.means))
-        squares: Floats = (points**2).sum(axis=1)[:, np.newaxis] - 2 * points @ means.T + (means**2).sum(axis=1)
-        return np.maximum(squares, 0.0)
-
-    def _distances_by_roots(self, features: Floats) -> Floats:
+    def _distances(self, features: Floats) -> Floats:
+        """Return |Uᵀ(x − μ_k)|², shape (n_docs, n_classes)."""
+        if self.shares_covariance:  # expanded to a product of matrices, about the middle of the means so that little is lost to rounding
+            middle = self.means.mean(axis=0)
+            points, means = (_times(rows - middle, self.roots[0]) for rows in (features, self.means))
+            squares: Floats = (points**2).sum(axis=1)[:, np.newaxis] - 2 * points @ means.T + (means**2).sum(axis=1)
+            return np.maximum(squares, 0.0)
         n_documents, n_classes = len(features), len(self.means)
         distances = np.empty((n_documents, n_classes))
         step = max(TERM_WEIGHTS_AT_ONCE // max(features.size, 1), 1)
@@ -216,26 +212,19 @@ def roots_of_inverses(covariances: Floats, least: float = 0.0) -> Floats:
 
     Raises `UsageError` if one has no inverse: a variance, given the other features, of at most ``least`` or `SINGULAR` of the largest.
     """
-    lower = covariances if covariances.ndim == 2 else _lower_triangular(covariances)
+    message, hint = (
+        "a covariance has no inverse: there are too few documents for so many features",
+        "use --shrinkage auto, a larger one, or fewer dimensions",
+    )
+    try:
+        lower = covariances if covariances.ndim == 2 else np.linalg.cholesky(covariances)
+    except np.linalg.LinAlgError:
+        raise UsageError(message, hint=hint) from None
     variances = lower if lower.ndim == 2 else np.diagonal(lower, axis1=1, axis2=2) ** 2
     if variances.size and not np.all(variances > np.maximum(SINGULAR * variances.max(axis=1, keepdims=True), least)):
-        raise _singular()
+        raise UsageError(message, hint=hint)
     roots: Floats = 1 / np.sqrt(variances) if lower.ndim == 2 else np.triu(np.swapaxes(np.linalg.inv(lower), 1, 2))
     return roots
-
-
-def _lower_triangular(covariances: Floats) -> Floats:
-    try:
-        return np.asarray(np.linalg.cholesky(covariances), np.float64)
-    except np.linalg.LinAlgError:
-        raise _singular() from None
-
-
-def _singular() -> UsageError:
-    return UsageError(
-        "a covariance has no inverse: there are too few documents for so many features",
-        hint="use --shrinkage auto, a larger one, or fewer dimensions",
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +273,12 @@ class GaussianDiscriminantAnalysis(Classifier):
         documents = documents.rows(np.lexsort((documents.classes, documents.hashes)))  # rounding depends on the order
         space = LatentSpace.of(statistics, training.selected, documents.matrix, settings.latent)
         numbers = StandardNumbers.of(statistics)
-        _check_size(settings, statistics.n_classes, space.projection.shape[1] + numbers.centres.size)
+        n_roots, n_features = _roots_of(settings, statistics.n_classes), space.projection.shape[1] + numbers.centres.size
+        if n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features) > MOST_ROOTS:
+            raise UsageError(
+                f"{quantity(n_roots, 'covariance')} of {quantity(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
+                hint="use --covariance shared, another shape, or a smaller --latent",
+            )
         features, _, here = features_of(documents.matrix, space, numbers)
         gaussians = GaussianClasses.estimate(
             features[here],
@@ -341,7 +335,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         known = latent_terms(training.statistics, training.selected, settings.latent)
         n_known, n_features = int(np.count_nonzero(known)), means.size // n_classes
         n_latent = n_features - numbers.centres.size
-        n_roots = n_classes if settings.covariance == "separate" else 1
+        n_roots = _roots_of(settings, n_classes)
         full = settings.covariance_shape == "full"
         _require(means.size == n_classes * n_features and 0 <= n_latent <= settings.latent, "its means do not fit its classes")
         _require(projection.size == n_known * n_latent, "its projection does not fit its terms")
@@ -384,13 +378,8 @@ def _rounded(numbers: Floats) -> Floats:
     return numbers.astype(np.float32).astype(np.float64)
 
 
-def _check_size(settings: Settings, n_classes: int, n_features: int) -> None:
-    n_roots = n_classes if settings.covariance == "separate" else 1
-    if n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features) > MOST_ROOTS:
-        raise UsageError(
-            f"{quantity(n_roots, 'covariance')} of {quantity(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
-            hint="use --covariance shared, another shape, or a smaller --latent",
-        )
+def _roots_of(settings: Settings, n_classes: int) -> int:
+    return n_classes if settings.covariance == "separate" else 1
 
 
 def _require(condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence

@@ -167,6 +167,10 @@ class LeftOutTokens(NamedTuple):
     lengths: Floats
     n_terms: int
 
+    def parts(self, strength: float) -> tuple[Floats, Floats]:
+        """Return the numerators and the denominators."""
+        return self.counts + strength * self.base, self.class_tokens + strength * self.base_sums
+
 
 def left_out_tokens(
     statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str, documents: CountedDocuments
@@ -193,18 +197,14 @@ def left_out_tokens(
 
 def left_out_log_likelihood(tokens: LeftOutTokens, strength: float) -> float:
     """Return Σ n log(r + s·b) − Σ n log(T + s·w), in nats, for a ``strength`` s above 0."""
-    numerators, denominators = _parts(tokens, strength)
+    numerators, denominators = tokens.parts(strength)
     return float(tokens.tokens @ np.log(numerators) - tokens.lengths @ np.log(denominators))
 
 
 def _slope(tokens: LeftOutTokens, strength: float) -> float:
     """Return d/ds of `left_out_log_likelihood`."""
-    numerators, denominators = _parts(tokens, strength)
+    numerators, denominators = tokens.parts(strength)
     return float(tokens.tokens @ (tokens.base / numerators) - tokens.lengths @ (tokens.base_sums / denominators))
-
-
-def _parts(tokens: LeftOutTokens, strength: float) -> tuple[Floats, Floats]:
-    return tokens.counts + strength * tokens.base, tokens.class_tokens + strength * tokens.base_sums
 
 
 def likeliest_strength(tokens: LeftOutTokens, weakest: float, strongest: float) -> float:
@@ -277,23 +277,22 @@ def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOu
     if models.prior_shape == "symmetric":
         added = models.pseudo_counts(matrix.terms)[0][:, 0]
         total = models.pseudo_tokens_without(vanishing)
-        entries, n_weights = matrix, statistics.n_terms
+        weights, n_weights = matrix, statistics.n_terms
     else:  # the background depends on the document, so each entry has weights of its own
         added = models.smoothing * remaining / np.maximum(models.class_tokens.sum() - selected_tokens, 1)[of_entry]
         total = np.full(len(documents), models.smoothing)
-        entries, n_weights = matrix._replace(terms=np.arange(matrix.terms.size)), matrix.terms.size
+        weights, n_weights = matrix._replace(terms=np.arange(matrix.terms.size)), matrix.terms.size
 
     def log_counts(numbers: NDArray[np.int64]) -> Floats:
         """Return log(m_jk + α_j) of terms, or with the background prior of entries, shape (n, n_classes)."""
-        own_weights = entries is not matrix
-        terms = matrix.terms[numbers] if own_weights else numbers
-        pseudo_counts = added[numbers, np.newaxis] if own_weights else models.pseudo_counts(numbers)[0]
+        of_terms = weights is matrix
+        pseudo_counts = models.pseudo_counts(numbers)[0] if of_terms else added[numbers, np.newaxis]
         with np.errstate(divide="ignore"):
-            logs: Floats = np.log(statistics.counts_of(terms) + pseudo_counts)
+            logs: Floats = np.log(statistics.counts_of(numbers if of_terms else matrix.terms[numbers]) + pseudo_counts)
         return logs
 
     scores = np.zeros((len(documents), statistics.n_classes))
-    add_weighted_sums(scores, entries, n_weights, log_counts)
+    add_weighted_sums(scores, weights, n_weights, log_counts)
     own = documents.classes[of_entry]
     counts = statistics.counts_in(matrix.terms, own)
     with np.errstate(divide="ignore"):
