@@ -11,8 +11,8 @@ from scipy.optimize import isotonic_regression, minimize
 from nbtext import TextClassifier
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, by_temperature, isotonic
 from nbtext.decision import log_posterior
+from nbtext.metrics.evaluation import expected_calibration_error, reliability
 from nbtext.metrics.outcomes import judge_documents
-from nbtext.metrics.reliability import expected_calibration_error, reliability
 from tests.budget import examples
 
 if TYPE_CHECKING:

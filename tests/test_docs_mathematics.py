@@ -146,7 +146,7 @@ FORMULAS = {
     "accuracy, micro recall": "metrics.outcomes.accuracy",
     "log loss": "metrics.outcomes.log_posterior_of",
     "Brier score": "metrics.outcomes.brier_score",
-    "calibration error": "metrics.reliability.expected_calibration_error",
+    "calibration error": "metrics.evaluation.expected_calibration_error",
     "choice among settings": "evaluation.tuning.best_first",
     "k-fold cross-validation": "evaluation.cross_validation.cross_validate",
 }

@@ -176,13 +176,13 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
 
 def test_leaving_one_out_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     statistics, rows, parameters = counted(DESK)
-    whole = evaluate_leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))
+    whole = evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0))
     monkeypatch.setattr("nbtext.evaluation.cross_validation.TERM_WEIGHTS_AT_ONCE", 7 * statistics.n_classes)
     blocks = list(leave_one_out_blocks(statistics, rows, parameters))
     assert [block.rows.size for block in blocks] == [7] * (len(DESK) // 7) + [len(DESK) % 7] * (len(DESK) % 7 > 0)
-    in_blocks = evaluate_leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))
-    assert (in_blocks["accuracy"], in_blocks["confusion"]) == (whole["accuracy"], whole["confusion"])
-    assert in_blocks["log_loss"] == pytest.approx(whole["log_loss"], rel=1e-12)
+    in_blocks = evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0))
+    assert (in_blocks.accuracy, in_blocks.confusion) == (whole.accuracy, whole.confusion)
+    assert in_blocks.log_loss == pytest.approx(whole.log_loss, rel=1e-12)
 
 
 def test_the_only_document_of_a_class_has_an_unknown_label() -> None:
@@ -192,20 +192,20 @@ def test_the_only_document_of_a_class_has_an_unknown_label() -> None:
         evaluate_leave_one_out(statistics, rows, parameters),
         cross_validate(Subsets(statistics, rows), parameters, [Folds(np.arange(len(documents)) % 3, 3)]).pooled,
     ):
-        summary = held_out.summary(Bootstrap(0))
-        assert (summary["unknown_labels"], summary["unknown_documents"]) == (["once"], {"once": 1})
-        assert (summary["log_loss"], summary["n"], summary["known"]["n"]) == (None, len(documents), len(DESK))
-        assert 0 < summary["known"]["log_loss"] < 10
-        assert summary["known"]["accuracy"] * len(DESK) == pytest.approx(summary["accuracy"] * len(documents))
+        result = held_out.result(Bootstrap(0))
+        assert (result.unknown_labels, result.unknown_documents) == (("once",), {"once": 1})
+        assert (result.log_loss, result.n, result.known.n) == (None, len(documents), len(DESK))
+        assert 0 < (result.known.log_loss or 0) < 10
+        assert (result.known.accuracy or 0) * len(DESK) == pytest.approx((result.accuracy or 0) * len(documents))
 
 
 def test_what_no_class_can_say_has_no_answer() -> None:
     documents = [("a", b"ant"), ("a", b"ant ape"), ("b", b"bee"), ("b", b"bee bat")]
     statistics, rows, parameters = counted(documents, estimate="ml", stemmer="none")
     swapped = [*documents[:3], ("b", b"bee ant")]
-    summary = evaluate_leave_one_out(*counted(swapped, estimate="ml", stemmer="none")).summary(Bootstrap(0))
-    assert (summary["n"], summary["coverage"]) == (4, 0.75)
-    assert evaluate_leave_one_out(statistics, rows, parameters).summary(Bootstrap(0))["coverage"] == 1
+    result = evaluate_leave_one_out(*counted(swapped, estimate="ml", stemmer="none")).result(Bootstrap(0))
+    assert (result.n, result.coverage) == (4, 0.75)
+    assert evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0)).coverage == 1
 
 
 def test_parameters_that_leave_no_term_are_told() -> None:

@@ -1,6 +1,6 @@
 """Baselines, costs, reliability and slices.
 
-Also tests `metrics/baselines.py`, `metrics/reliability.py` and `metrics/evaluation.py`.
+Also tests `metrics/outcomes.py` and `metrics/evaluation.py`.
 """
 
 from __future__ import annotations

@@ -15,15 +15,14 @@ import numpy as np
 
 from nbtext.decision import minimum_error
 from nbtext.errors import UsageError
-from nbtext.evaluation.judging import uniform_where_impossible
 from nbtext.metrics import Evaluation
-from nbtext.metrics.intervals import DRAWS_AT_ONCE, Bootstrap, percentile_interval
+from nbtext.metrics.intervals import Bootstrap, drawn_cells, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
 from nbtext.model.scoring import scored
 from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -217,11 +216,9 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 def answer_differences(cells: AnswerCells, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
     """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,)."""
-    present, numbers = np.unique(np.concatenate(cells[:3]), return_inverse=True)
-    truth, a, b = np.split(numbers - (present[0] < 0), 3)
-    n_labels = present.size
-    parts = []
-    for drawn in _drawn(cells.documents, cells.documents.size + 6 * n_labels, bootstrap):
+    n_labels, (truth, a, b) = with_present_labels(*cells[:3])
+    parts, size = [], cells.documents.size
+    for drawn in drawn_cells(cells.documents, bootstrap.replicates_of(DRAW_COSTS * size), size + 6 * n_labels, bootstrap.seed):
         of_a, of_b = (outcomes(ConfusionCells(truth, answer, cells.documents), n_labels, drawn) for answer in (a, b))
         parts.append((accuracy(of_b) - accuracy(of_a), macro(f1(of_b), of_b) - macro(f1(of_a), of_a)))
     return dict(zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True))
@@ -235,17 +232,8 @@ def mean_replicates(values: NDArray[np.float64], bootstrap: Bootstrap) -> NDArra
     width = (float(values.std()) or 1.0) / BINS_PER_DEVIATION
     _, which, documents = np.unique(np.floor(values / width), return_inverse=True, return_counts=True)
     means = np.bincount(which, values) / documents
-    return np.concatenate([drawn @ means / values.size for drawn in _drawn(documents, documents.size, bootstrap)])
-
-
-def _drawn(documents: NDArray[np.int64], size: int, bootstrap: Bootstrap) -> Iterator[NDArray[np.int64]]:
-    """Yield the counts of cells in sets of documents drawn with replacement, shape (n_sets, n_cells); a set takes ``size`` numbers of memory."""
-    generator = np.random.default_rng(bootstrap.seed)
-    n, left = int(documents.sum()), bootstrap.replicates_of(DRAW_COSTS * documents.size)
-    step = max(DRAWS_AT_ONCE // size, 1)
-    while left > 0:
-        yield generator.multinomial(n, documents / n, min(step, left))
-        left -= step
+    draws = drawn_cells(documents, bootstrap.replicates_of(DRAW_COSTS * documents.size), documents.size, bootstrap.seed)
+    return np.concatenate([drawn @ means / values.size for drawn in draws])
 
 
 def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]) -> list[tuple[str | None, float | None]]:
@@ -253,9 +241,9 @@ def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[D
     classes = model.classes_
     found: list[tuple[str | None, float | None]] = []
     for block in scored(model, documents):
-        posterior, answers = uniform_where_impossible(block.log_posterior), minimum_error(block.log_posterior)
-        evaluation.add([document.label or "" for document in block.documents], posterior, answers)
-        probabilities = np.exp(posterior.max(axis=1)).tolist()
+        answers = minimum_error(block.log_posterior)
+        evaluation.add([document.label or "" for document in block.documents], block.log_posterior, answers)
+        probabilities = np.exp(block.log_posterior.max(axis=1)).tolist()
         found += [(classes[k], p) if k >= 0 else (None, None) for k, p in zip(answers.tolist(), probabilities, strict=True)]
     return found
 

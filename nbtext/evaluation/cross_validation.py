@@ -23,8 +23,8 @@ from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
-from nbtext.evaluation.judging import uniform_where_impossible
 from nbtext.metrics import Evaluation
+from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
@@ -181,39 +181,34 @@ class HeldOutEvaluation:
     """Judge held-out documents of a corpus under a decision rule; the classes are those of the whole corpus.
 
     A document whose class had no other documents in training counts as one with an unknown label: its answer is a mistake, its log loss is
-    infinite, and ``known`` in the summary is without it.
+    infinite, and ``known`` in the result is without it.
     """
 
     def __init__(self, statistics: ClassStatistics, rule: DecisionRule = DecisionRule()) -> None:  # noqa: B008 - immutable
-        self._classes = statistics.classes
         self._rule = rule
-        self._unknown = np.zeros(statistics.n_classes, np.int64)
         self._rows: list[Whole] = []
+        self._known: list[Mask] = []
         self._probabilities: list[Floats] = []
-        self._of_known = Evaluation(statistics.classes, scores_kept=0)
         self.evaluation = Evaluation(statistics.classes, costs=rule.costs, class_documents=statistics.class_documents)
 
     def add(self, block: HeldOutBlock) -> None:
         """Judge documents."""
         answers, probabilities, _ = self._rule.decide(block.log_posterior)
         self._rows.append(block.rows)
+        self._known.append(block.known)
         self._probabilities.append(probabilities)
-        posterior, known = uniform_where_impossible(block.log_posterior), block.known
-        self.evaluation.add(self._labels(block.classes), posterior, answers)
-        self._of_known.add(self._labels(block.classes[known]), posterior[known], answers[known])
-        self._unknown += np.bincount(block.classes[~known], minlength=self._unknown.size)
-
-    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
-        """Return `result` as JSON has it."""
-        summary: dict[str, Any] = json_values(self.result(bootstrap))
-        return summary
+        self.evaluation.add([self.evaluation.classes[k] for k in block.classes.tolist()], block.log_posterior, answers)
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:  # noqa: B008 - immutable
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
-        result = self.evaluation.result(bootstrap)
-        unknown = {self._classes[k]: int(self._unknown[k]) for k in np.flatnonzero(self._unknown).tolist()}
-        known = self._of_known.result(Bootstrap(0)).known if unknown else result.known
-        return replace(result, known=known, unknown_labels=tuple(unknown), unknown_documents=unknown)
+        result, judged, known = self.evaluation.result(bootstrap), self.evaluation.judged, np.concatenate(self._known)
+        unknown = {result.classes[k]: n for k, n in enumerate(np.bincount(judged.truth[~known]).tolist()) if n}
+        return replace(
+            result,
+            known=known_result(judged.of(known), len(result.classes)),
+            unknown_labels=tuple(unknown),
+            unknown_documents=unknown,
+        )
 
     def predictions(self) -> list[Prediction]:
         """Return the answers to all documents, in the order of the corpus."""
@@ -222,20 +217,12 @@ class HeldOutEvaluation:
         columns = (column[order].tolist() for column in (rows, judged.truth, judged.answer, probabilities))
         return [Prediction(*values) for values in zip(*columns, strict=True)]
 
-    def _labels(self, classes: Whole) -> list[str]:
-        return [self._classes[k] for k in classes.tolist()]
-
 
 def leave_one_out_blocks(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
     """Score every document by the model of all others, in order, a block at a time; raise `UsageError` if no term or no class is left."""
     needed = documents if needs_documents(parameters) else None
     learnt = learn(CorpusCounts(statistics, DocumentSample.of(documents, parameters["sample"])), parameters, needed)
-    fitted = classifier(statistics, learnt, parameters)
-    for rows in _blocks_of_rows(np.arange(len(documents)), statistics.n_classes):
-        block = documents.rows(rows)
-        scores, lengths, _, _ = fitted.leave_one_out(block)
-        log_posterior = learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
-        yield HeldOutBlock(rows, block.classes, log_posterior, statistics.class_documents[block.classes] > 1)
+    return _scored(statistics, learnt, parameters, documents, None)
 
 
 def evaluate_leave_one_out(
@@ -258,22 +245,21 @@ def train_and_score(subsets: Subsets, parameters: Settings, training: Mask, test
     """
     counts = subsets.counts(training, parameters["sample"] if needs_sample(parameters) else 0)
     needed = subsets.documents.rows(np.flatnonzero(training)) if needs_documents(parameters) else None
-    learnt, statistics = learn(counts, parameters, needed), counts.statistics
-
-    def scored() -> Iterator[HeldOutBlock]:
-        fitted = classifier(statistics, learnt, parameters)
-        for rows in _blocks_of_rows(np.flatnonzero(test), statistics.n_classes):
-            block = subsets.documents.rows(rows)
-            scores, lengths = fitted.joint_log_likelihood(block.matrix)
-            log_posterior = learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
-            yield HeldOutBlock(rows, block.classes, log_posterior, statistics.class_documents[block.classes] > 0)
-
-    return learnt, scored()
+    learnt = learn(counts, parameters, needed)
+    return learnt, _scored(counts.statistics, learnt, parameters, subsets.documents, np.flatnonzero(test))
 
 
-def _blocks_of_rows(rows: Whole, n_classes: int) -> Iterator[Whole]:
-    """Yield as many rows at a time as may be scored together."""
-    return in_blocks(rows, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE))
+def _scored(
+    statistics: ClassStatistics, learnt: Learnt, parameters: Settings, documents: CountedDocuments, test: Whole | None
+) -> Iterator[HeldOutBlock]:
+    """Score the documents ``test`` by a model of others, or without ``test`` each one by the model of all others."""
+    fitted, n_classes = classifier(statistics, learnt, parameters), statistics.n_classes
+    tested = np.arange(len(documents)) if test is None else test
+    for rows in in_blocks(tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE)):
+        block = documents.rows(rows)
+        scores, lengths = fitted.leave_one_out(block)[:2] if test is None else fitted.joint_log_likelihood(block.matrix)
+        log_posterior = learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
+        yield HeldOutBlock(rows, block.classes, log_posterior, statistics.class_documents[block.classes] > (test is None))
 
 
 @dataclass(frozen=True)

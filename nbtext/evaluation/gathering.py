@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.decision import DecisionRule, log_posterior
-from nbtext.evaluation.judging import judge, uniform_where_impossible
+from nbtext.evaluation.judging import judge
 from nbtext.explain.mistakes import Excerpts, MistakeFinder, runner_up
 from nbtext.inspection.terms import class_terms
 from nbtext.metrics.evaluation import probability_result
-from nbtext.metrics.outcomes import join_judged, judge_documents
+from nbtext.metrics.outcomes import join_judged, judge_documents, uniform_where_impossible
 from nbtext.model.scoring import ScoredBlock
 
 if TYPE_CHECKING:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError
 from nbtext.metrics import Evaluation
@@ -13,8 +11,6 @@ from nbtext.model.scoring import scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
     from nbtext.decision import Decision
@@ -33,7 +29,7 @@ def judge(
     """Evaluate a stream of labelled documents under a decision rule; raise `UsageError` if there are none.
 
     ``by`` names the columns that the documents carry. ``look`` is called with each block and the decision on it.
-    A document that is impossible under every class has no answer, and counts as in `uniform_where_impossible`.
+    A document that is impossible under every class has no answer.
     """
     return judge_scored(scored(model, documents), model, rule, by=by, look=look)
 
@@ -54,13 +50,7 @@ def judge_scored(
             look(block, decision)
         columns = [document.columns for document in block.documents] if by else ()
         labels = [document.label or "" for document in block.documents]
-        evaluation.add(labels, uniform_where_impossible(block.log_posterior), decision.answers, columns)
+        evaluation.add(labels, block.log_posterior, decision.answers, columns)
     if not evaluation.n:
         raise UsageError("the corpus has no documents that can be read")
     return evaluation
-
-
-def uniform_where_impossible(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log posteriors, shape (n_docs, n_classes), with all classes equally probable in rows of nan, where none is possible."""
-    impossible = np.isnan(log_posterior[:, :1])
-    return np.where(impossible, -np.log(log_posterior.shape[1]), log_posterior) if impossible.any() else log_posterior

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.errors import UsageError
-from nbtext.metrics.baselines import baselines
 from nbtext.metrics.intervals import Bootstrap, percentile_interval, replicated_rates, replicated_scores, wilson_interval
 from nbtext.metrics.outcomes import (
+    BINS,
     TOP,
     Judged,
+    Outcomes,
     accuracy,
+    bin_of,
     confusion_cells,
     coverage,
     f1,
@@ -26,14 +28,17 @@ from nbtext.metrics.outcomes import (
     precision,
     rates,
     recall,
+    uniform_where_impossible,
 )
 from nbtext.metrics.ranking import SCORES_KEPT, KeptScores
-from nbtext.metrics.reliability import BINS, expected_calibration_error, reliability
 from nbtext.metrics.results import (
     FIGURES,
+    Baselines,
+    ClassPrior,
     ClassResult,
     EvaluationResult,
     KnownResult,
+    LargestClass,
     ProbabilityResult,
     ReliabilityBin,
     SliceResult,
@@ -47,9 +52,8 @@ if TYPE_CHECKING:
 
     from nbtext.decision import Costs
     from nbtext.metrics.intervals import Interval
-    from nbtext.metrics.outcomes import ConfusionCells, Outcomes
+    from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.ranking import RankingFigures
-    from nbtext.metrics.results import Baselines
 
 MOST_VALUES = 1000
 """Different values of a column to slice by; a column with more identifies documents."""
@@ -138,8 +142,9 @@ class Evaluation:
         answers: NDArray[np.int64] | None = None,
         columns: Sequence[Sequence[str]] = (),
     ) -> None:
-        """Judge documents by their true labels and log p(C_k | d), shape (n_docs, n_classes), in nats, no row of nan.
+        """Judge documents by their true labels and log p(C_k | d), shape (n_docs, n_classes), in nats.
 
+        A row of nan, where no class is possible, counts as if all classes were equally probable.
         ``answers``, shape (n_docs,), are class numbers, negative where there is none; by default the most probable class, the first of
         equals. ``columns`` has for each document its values in the columns of ``by``. The arrays are kept and must not change.
         """
@@ -147,7 +152,7 @@ class Evaluation:
             if label not in self._number:
                 self._number[label] = len(self.classes)
                 self.classes.append(label)
-        truth = np.array([self._number[label] for label in labels], np.int64)
+        truth, log_posterior = np.array([self._number[label] for label in labels], np.int64), uniform_where_impossible(log_posterior)
         self._parts.append(judge_documents(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
         self._scores.add(log_posterior)
         self._slices.add(columns)
@@ -173,10 +178,6 @@ class Evaluation:
         self._parts = [join_judged(self._parts)]
         return self._parts[0]
 
-    def confusion(self) -> dict[str, dict[str, int]]:
-        """Count documents by true class and answer, in the order of `classes`, without zeros; no answer is the empty text."""
-        return self._named(confusion_cells(self.judged))
-
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
         """Return `result` as JSON has it."""
         summary: dict[str, Any] = json_values(self.result(bootstrap))
@@ -193,14 +194,16 @@ class Evaluation:
         return EvaluationResult(
             n=everything.n,
             intervals=self._intervals(figures, everything, cells, bootstrap),
-            baselines=self._baselines(table.support),
-            reliability=reliability_bins(everything),
+            baselines=baselines(self.classes, self._class_documents, table.support)
+            if everything.n and self._class_documents is not None
+            else None,
+            reliability=reliability(everything),
             per_class=self._per_class(table, ranking),
             classes=tuple(self.classes),
             confusion=self._named(cells),
             unknown_labels=tuple(self.unknown_labels),
             unknown_documents=dict(zip(self.unknown_labels, counts, strict=True)),
-            known=self._known(everything),
+            known=known_result(everything.of(everything.truth < self._n_known), self._n_known),
             slices=self._slices.results(everything, len(self.classes)) if self._slices.columns else None,
             others={name: _finite(value) for name, value in figures.items() if name not in FIGURES},
             **{name: _finite(value) for name, value in figures.items() if name in FIGURES},
@@ -260,17 +263,6 @@ class Evaluation:
             for label, of_answers, of_class, mean, hits, support, answered, area, average in rows
         }
 
-    def _known(self, everything: Judged) -> KnownResult:
-        known = everything.of(everything.truth < self._n_known)
-        table = outcomes(confusion_cells(known), self._n_known)
-        figures = {"accuracy": float(accuracy(table)), "macro_f1": float(macro(f1(table), table)), **proper_scores(known)}
-        return KnownResult(known.n, **{name: _finite(value) for name, value in figures.items()})
-
-    def _baselines(self, support: NDArray[np.float64]) -> Baselines | None:
-        if self._class_documents is None or not support.sum():
-            return None
-        return baselines(self.classes, self._class_documents, support)
-
     def _cell_costs(self, cells: ConfusionCells) -> NDArray[np.float64]:
         """Return the cost of each document of a cell, shape (n_cells,)."""
         assert self._costs is not None  # noqa: S101 - asked for only where there are
@@ -288,6 +280,53 @@ class Evaluation:
         return names
 
 
+def known_result(known: Judged, n_classes: int) -> KnownResult:
+    """Return the main figures of documents whose class the classifier knows."""
+    table = outcomes(confusion_cells(known), n_classes)
+    figures = {"accuracy": float(accuracy(table)), "macro_f1": float(macro(f1(table), table)), **proper_scores(known)}
+    return KnownResult(known.n, **{name: _finite(value) for name, value in figures.items()})
+
+
+def baselines(classes: Sequence[str], class_documents: NDArray[np.int64], support: NDArray[np.float64]) -> Baselines:
+    """Return the figures of always answering the largest class, and of always giving the shares of the training documents.
+
+    ``class_documents``, shape (n_classes,), are those of training; ``support``, shape (n_labels,), those judged, labels that the
+    classifier does not know at the end.
+    """
+    largest = int(class_documents.argmax())
+    always = always_answering(largest, support)
+    prior = class_documents / class_documents.sum()
+    log_loss = prior_log_loss(prior, support)
+    return Baselines(
+        LargestClass(classes[largest], float(accuracy(always)), float(macro(f1(always), always))),
+        ClassPrior(_finite(log_loss), prior_brier(prior, support)),
+    )
+
+
+def always_answering(label: int, support: NDArray[np.float64]) -> Outcomes:
+    """Return the outcomes if every document gets the same answer."""
+    answered = np.zeros_like(support)
+    answered[label] = support.sum()
+    return Outcomes(np.where(answered > 0, support, 0.0), support, answered)
+
+
+def prior_log_loss(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
+    """Return −Σ_k n_k log π_k / n in nats, the cross-entropy of the classes judged and those of training; inf if one has π_k = 0 or is unknown.
+
+    ``prior``, shape (n_classes,), and ``support`` as in `baselines`.
+    """
+    padded = np.zeros_like(support)
+    padded[: prior.size] = prior
+    occurs = support > 0
+    with np.errstate(divide="ignore"):
+        return float(-(support[occurs] * np.log(padded[occurs])).sum() / support.sum()) + 0.0  # no −0
+
+
+def prior_brier(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
+    """Return Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of the probabilities π. Shapes as in `prior_log_loss`."""
+    return float((prior**2).sum() - 2 * (support[: prior.size] * prior).sum() / support.sum() + 1)
+
+
 def proper_scores(documents: Judged) -> dict[str, float]:
     """Return means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents."""
     return {
@@ -300,24 +339,28 @@ def proper_scores(documents: Judged) -> dict[str, float]:
 def probability_result(documents: Judged) -> ProbabilityResult:
     """Return the reliability of the probabilities, and their proper scores."""
     scores: Mapping[str, float | None] = {name: _finite(value) for name, value in proper_scores(documents).items()}
-    return ProbabilityResult(reliability_bins(documents), confidence=_finite(_mean(documents.confidence)), **scores)
+    return ProbabilityResult(reliability(documents), confidence=_finite(_mean(documents.confidence)), **scores)
 
 
-def reliability_bins(documents: Judged) -> tuple[ReliabilityBin, ...]:
-    """Return the bins of `nbtext.metrics.reliability`, each with the interval of its accuracy."""
-    bins = reliability(documents)
-    rows = zip(*(column.tolist() for column in (*bins, bins.accuracy)), strict=True)
+def reliability(documents: Judged) -> tuple[ReliabilityBin, ...]:
+    """Return the `BINS` bins. The most probable class counts, whether it was the answer or not."""
+    places = bin_of(documents.confidence)
+    n = np.bincount(places, minlength=BINS).tolist()
+    hits = np.bincount(places[documents.rank == 0], minlength=BINS).tolist()
+    confidence = np.bincount(places, documents.confidence, BINS).tolist()
     return tuple(
-        ReliabilityBin(
-            low=number / BINS,
-            high=(number + 1) / BINS,
-            documents=n,
-            confidence=_finite(confidence),
-            accuracy=_finite(right),
-            interval=wilson_interval(hits, n) if n else None,
-        )
-        for number, (n, hits, confidence, right) in enumerate(rows)
+        ReliabilityBin(low, high, n[k], confidence[k] / n[k], hits[k] / n[k], wilson_interval(hits[k], n[k]))
+        if n[k]
+        else ReliabilityBin(low, high, 0, None, None, None)
+        for k, (low, high) in enumerate((k / BINS, (k + 1) / BINS) for k in range(BINS))
     )
+
+
+def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float:
+    """Return Σ over bins of (share of documents) × |accuracy − mean confidence|; nan of no documents."""
+    documents = np.array([each.documents for each in bins if each.documents])
+    gaps = [abs(each.accuracy - each.confidence) for each in bins if each.accuracy is not None and each.confidence is not None]
+    return float((documents * gaps).sum() / documents.sum()) if gaps else np.nan
 
 
 def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:

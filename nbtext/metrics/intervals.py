@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.metrics.outcomes import outcomes, rates
-from nbtext.metrics.reliability import bin_of
+from nbtext.metrics.outcomes import bin_of, outcomes, rates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -68,24 +67,31 @@ def percentile_interval(replicates: NDArray[np.float64], figure: float) -> Inter
     return min(float(low), figure), max(float(high), figure)
 
 
-def replicated_rates(cells: ConfusionCells, costs: NDArray[np.float64] | None, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
-    """Return replicates of the figures of `rates`, each of shape (n_replicates,); with ``costs``, shape (n_cells,), also of ``mean_cost``.
+def drawn_cells(documents: NDArray[np.int64], n_replicates: int, size: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the documents of cells in sets drawn with replacement, shape (n_sets, n_cells), as many sets at once as memory allows.
 
-    To draw n documents with replacement, draw the counts of the cells from a multinomial distribution.
+    ``documents``, shape (n_cells,), are those judged; a set takes ``size`` numbers of memory in all. To draw n documents, draw the counts of
+    the cells from a multinomial distribution.
     """
-    generator = np.random.default_rng(bootstrap.seed)
-    n = cells.documents.sum()
-    present, numbers = np.unique(np.concatenate((cells.truth, cells.answer)), return_inverse=True)
-    truth, answer = np.split(numbers - (present[0] < 0), 2)
-    renumbered = cells._replace(truth=truth, answer=answer)
-    step = max(DRAWS_AT_ONCE // (cells.documents.size + 3 * present.size), 1)
+    generator, n, step = np.random.default_rng(seed), documents.sum(), max(DRAWS_AT_ONCE // size, 1)
+    for begin in range(0, n_replicates, step):
+        yield generator.multinomial(n, documents / n, min(step, n_replicates - begin))
+
+
+def with_present_labels(truth: NDArray[np.int64], *answers: NDArray[np.int64]) -> tuple[int, list[NDArray[np.int64]]]:
+    """Return the number of labels that occur, and the columns of numbers with these labels numbered from 0; no answer stays negative."""
+    present, numbers = np.unique(np.concatenate((truth, *answers)), return_inverse=True)
+    return present.size, np.split(numbers - (present[0] < 0), 1 + len(answers))
+
+
+def replicated_rates(cells: ConfusionCells, costs: NDArray[np.float64] | None, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
+    """Return replicates of the figures of `rates`, each of shape (n_replicates,); with ``costs``, shape (n_cells,), also of ``mean_cost``."""
+    n_labels, (truth, answer) = with_present_labels(cells.truth, cells.answer)
+    renumbered, size = cells._replace(truth=truth, answer=answer), cells.documents.size
     parts: list[Mapping[str, NDArray[np.float64]]] = []
-    left = bootstrap.replicates_of(cells.documents.size)
-    while left > 0:
-        drawn = generator.multinomial(n, cells.documents / n, min(step, left))
-        found = rates(outcomes(renumbered, present.size, drawn))
-        parts.append(found if costs is None else {**found, "mean_cost": drawn @ costs / n})
-        left -= step
+    for drawn in drawn_cells(cells.documents, bootstrap.replicates_of(size), size + 3 * n_labels, bootstrap.seed):
+        found = rates(outcomes(renumbered, n_labels, drawn))
+        parts.append(found if costs is None else {**found, "mean_cost": drawn @ costs / cells.documents.sum()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

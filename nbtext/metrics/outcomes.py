@@ -1,7 +1,7 @@
-"""Judged documents, 36 bytes each, from which all figures but those of ranking follow; and the figures of the confusion table.
+"""Judged documents, 36 bytes each, from which all figures but those of ranking follow, and the figures of the confusion table.
 
 Sources: IIR sections 8.3 and 13.6 (precision, recall, F1, averages); J. Gorodkin, Comparing two K-category assignments by a K-category
-correlation coefficient (2004).
+correlation coefficient (2004); M. Naeini, G. Cooper, M. Hauskrecht, Obtaining well calibrated probabilities using Bayesian binning (2015).
 
 Figures of the confusion table take `Outcomes` of one table, shape (n_labels,), or of many at once, shape (…, n_labels). A ratio of nothing
 to nothing is 0; a mean over nothing is nan.
@@ -63,6 +63,12 @@ def judge_documents(truth: NDArray[np.int64], answers: NDArray[np.int64], log_po
     )
 
 
+def uniform_where_impossible(log_posterior: Floats) -> Floats:
+    """Return log posteriors, shape (n_docs, n_classes), with all classes equally probable in rows of nan, where none is possible."""
+    impossible = np.isnan(log_posterior[:, :1])
+    return np.where(impossible, -np.log(log_posterior.shape[1]), log_posterior) if impossible.any() else log_posterior
+
+
 def join_judged(parts: Sequence[Judged]) -> Judged:
     """Return the documents of all parts, in order."""
     if not parts:
@@ -92,6 +98,15 @@ def rank_of_truth(truth: NDArray[np.int64], log_posterior: Floats) -> NDArray[np
     earlier = np.arange(n_classes) < truth[:, np.newaxis]
     rank: NDArray[np.int64] = ((log_posterior > of_truth) | ((log_posterior == of_truth) & earlier)).sum(axis=1)
     return np.where(truth < n_classes, rank, n_classes)
+
+
+BINS = 15
+"""Bins of equal width, each with its lower end, the last with both."""
+
+
+def bin_of(confidence: Floats) -> NDArray[np.int64]:
+    """Return the bin of each document, shape (n_docs,)."""
+    return np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
 
 
 class ConfusionCells(NamedTuple):
