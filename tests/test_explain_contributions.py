@@ -23,7 +23,7 @@ from nbtext.explain.contributions import (
     term_contributions,
 )
 from nbtext.explain.word_walk import WordWalker
-from nbtext.model.text_classifier import all_utf8
+from nbtext.model.given_texts import all_utf8
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, model
 from tests.textbook import CHINA_ASKED, model_of_china
 

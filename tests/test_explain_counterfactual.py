@@ -212,7 +212,7 @@ def test_attributes_stay(parameters: dict[str, Any]) -> None:
         {"text": "fish sleeps", "legs": 0},
     ]
     of = TextClassifier(count="legs", stemmer="none", **parameters).fit(rows, ["cats", "cats", "fish", "fish"])
-    from nbtext.model.text_classifier import all_utf8
+    from nbtext.model.given_texts import all_utf8
 
     row = {"text": "cat fish purrs sleeps", "legs": 3}
     [bytes_of] = all_utf8([row], of._attributes)

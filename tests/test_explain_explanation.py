@@ -216,7 +216,7 @@ def test_numbers_among_gaussian_features_are_compared_with_their_mean() -> None:
 
 
 def attributed(of: TextClassifier, row: dict[str, object]) -> Explanation:
-    from nbtext.model.text_classifier import all_utf8
+    from nbtext.model.given_texts import all_utf8
 
     [text] = all_utf8([row], of._attributes)
     return explained(of, text)

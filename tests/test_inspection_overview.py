@@ -1,4 +1,4 @@
-"""What a model says of itself: `inspection/overview.py`, `model/text_classifier.py`, `model/text_classifier.py`, `inspection/terms.py` and `model/text_classifier.py`."""
+"""What a model says of itself: `inspection/overview.py`, `model/description.py` and `inspection/terms.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from nbtext import TextClassifier, __version__
 from nbtext.inspection.overview import CategoriesOverview, overview
 from nbtext.inspection.terms import ranking, term_name
-from nbtext.model.text_classifier import SHOWN, similar_labels, versions
+from nbtext.model.description import SHOWN, similar_labels
+from nbtext.model.state import versions
 from nbtext.settings import Settings
 from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
 

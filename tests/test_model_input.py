@@ -1,4 +1,4 @@
-"""What `TextClassifier` takes and refuses, and what stays as it was when it does: `model/text_classifier.py`."""
+"""What `TextClassifier` takes and refuses, and what stays as it was when it does: `model/text_classifier.py` and `model/given_texts.py`."""
 
 from __future__ import annotations
 

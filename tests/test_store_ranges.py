@@ -18,8 +18,8 @@ from nbtext.explain.explanation import Explainer
 from nbtext.inspection.overview import overview
 from nbtext.inspection.verification import verify
 from nbtext.metrics.intervals import Bootstrap
+from nbtext.model.given_texts import all_utf8
 from nbtext.model.state import from_plain
-from nbtext.model.text_classifier import all_utf8
 from nbtext.report.explanations import explanation_record
 from nbtext.store import read_model_file
 from tests.budget import some

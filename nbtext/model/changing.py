@@ -29,7 +29,7 @@ from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.errors import UsageError, quantity
 from nbtext.model.corpus_flow import count_each, no_documents
-from nbtext.model.text_classifier import versions
+from nbtext.model.state import versions
 from nbtext.model.training import require_additive
 from nbtext.ragged import offsets
 from nbtext.settings import COUNTING

@@ -16,13 +16,13 @@ from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, qua
 from nbtext.model.scoring import answers_to, scored
 from nbtext.model.sharding import (
     Counting,
-    Outcome,
     Scoring,
+    ShardReader,
     count_on_cluster,
     count_shards,
-    fatal,
     joined_counts,
     joined_documents,
+    kept,
     outcomes_in_order,
     paced,
     score_shards,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.scoring import Answer, ScoredBlock, ScoringModel
-    from nbtext.model.sharding import PartialCounts
+    from nbtext.model.sharding import Outcome, PartialCounts
 
 WORTH_A_PROCESS = 3
 """Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
@@ -96,10 +96,7 @@ class Corpus:
         """Yield every document, also one that cannot be read, unless ``on_error`` says otherwise."""
         begun = False
         try:
-            for document in self._read():
-                if document.problem is not None and self.on_error != "record":
-                    self._leave_out(document.id, document.problem)
-                    continue
+            for document in kept(self._read(), self.on_error, self.on_problem):
                 begun = True
                 yield document
         except (DocumentError, PathError) as problem:
@@ -107,11 +104,7 @@ class Corpus:
 
     def readable(self) -> Iterator[Document]:
         """Yield the documents that can be read."""
-        for document in self._read():
-            if document.problem is None:
-                yield document
-            else:
-                self._leave_out(document.id, document.problem)
+        return kept(self._read(), self._on_error_of_readable, self.on_problem)
 
     def labelled_texts(self) -> Iterator[tuple[str, bytes]]:
         """Yield label and text of the documents that can be read."""
@@ -128,13 +121,12 @@ class Corpus:
         if self.failure is not None:
             raise self.failure
 
-    def resolved(self) -> Reading:
-        """Return how the documents are read, with what ``auto`` means in its place."""
-        return resolved(self.reading, self.paths, labelled=self.labelled)
-
-    def shards(self, reading: Reading, size: int = BYTES) -> Iterator[Shard]:
-        """Yield the corpus in shards of about ``size`` bytes; ``reading`` as `resolved` returns it."""
-        return shards(self.paths, source_of(reading, self.notices, labelled=self.labelled, columns=self.columns), size)
+    def in_shards(self, size: int = BYTES) -> tuple[Iterator[Shard], ShardReader]:
+        """Return the corpus in shards of about ``size`` bytes, and how they are read."""
+        reading = resolved(self.reading, self.paths, labelled=self.labelled)
+        source = source_of(reading, self.notices, labelled=self.labelled, columns=self.columns)
+        on_error = self._on_error_of_readable if self.labelled else self.on_error
+        return shards(self.paths, source, size), ShardReader(reading, self.labelled, self.columns, on_error)
 
     def report(self, outcome: Outcome) -> None:
         """Report what happened in a shard."""
@@ -142,10 +134,9 @@ class Corpus:
             self.on_problem(name, problem)
         self.notices.add(outcome.notices)
 
-    def _leave_out(self, name: str, problem: DocumentError) -> None:
-        if self.on_error == "fail":
-            raise fatal(name, problem)
-        self.on_problem(name, problem)
+    @property
+    def _on_error_of_readable(self) -> str:
+        return "skip" if self.on_error == "record" else self.on_error
 
     def _read(self) -> Iterator[Document]:
         documents = read_corpus(self.paths, self.reading, self.notices, labelled=self.labelled, columns=self.columns)
@@ -240,7 +231,8 @@ def count_each(analysis: Analysis, corpus: Corpus, jobs: int = 1, note: Callable
 def _count_in_shards(analysis: Analysis, corpus: Corpus, jobs: int, note: Callable[[Document], Any] | None) -> list[PartialCounts]:
     from nbtext.parallel.processes import cores, side_by_side
 
-    counting = _counting(analysis, corpus, note)
+    of_corpus, reader = corpus.in_shards()
+    counting = Counting(list(of_corpus), reader, analysis, note)
     worthwhile = 1 if STDIN in corpus.paths else len(counting.shards) // WORTH_A_PROCESS
     processes = min(jobs or cores(), worthwhile) if worthwhile > 1 else 1
     with Watch(corpus) as heard:
@@ -254,19 +246,13 @@ def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str) -> Cor
         raise UsageError("--backend dask is for models of counts alone", hint="use --jobs")
     if STDIN in corpus.paths:
         raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
-    counting = _counting(analysis, corpus, None)
-    counting = counting._replace(shards=[shard.absolute() for shard in counting.shards])
+    of_corpus, reader = corpus.in_shards()
+    counting = Counting([shard.absolute() for shard in of_corpus], reader, analysis)
     with cluster(scheduler) as workers, Watch(corpus) as heard:
         counts, pieces = count_on_cluster(workers, counting, heard)
     for outcome in outcomes_in_order(pieces):
         corpus.report(outcome)
     return counts
-
-
-def _counting(analysis: Analysis, corpus: Corpus, note: Callable[[Document], Any] | None) -> Counting:
-    reading = corpus.resolved()
-    fail = corpus.on_error == "fail"
-    return Counting(list(corpus.shards(reading)), analysis, reading, corpus.columns, fail, note)
 
 
 def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
@@ -277,20 +263,17 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
     if STDIN in corpus.paths or len(model.classes_) > MOST_CLASSES:
         yield from scored(model, corpus.readable() if corpus.labelled else corpus, at_once)
         return
-    reading = corpus.resolved()
-    of_corpus = corpus.shards(reading, min(BYTES_SCORED, SCORES // len(model.classes_)))
+    of_corpus, reader = corpus.in_shards(min(BYTES_SCORED, SCORES // len(model.classes_)))
     beginning = list(islice(of_corpus, 2 * WORTH_A_PROCESS))
     processes = jobs if len(beginning) == 2 * WORTH_A_PROCESS else 1
     if not processes:
         from nbtext.parallel.processes import cores
 
         processes = cores()
-    on_error = "skip" if corpus.labelled and corpus.on_error == "record" else corpus.on_error
-    scoring = Scoring(model, reading, corpus.labelled, corpus.columns, on_error)
     begun = False
     try:
         with Watch(corpus) as heard:
-            for block in score_shards(scoring, chain(beginning, of_corpus), processes, corpus.report, heard):
+            for block in score_shards(Scoring(model, reader), chain(beginning, of_corpus), processes, corpus.report, heard):
                 begun = True
                 yield block
     except (DocumentError, PathError) as problem:

@@ -19,7 +19,6 @@ from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import source_of
 from nbtext.corpus.shards import read_shard
 from nbtext.corpus.streams import bytes_read
-from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.errors import DocumentError, NbtextError, PathError
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
     from nbtext.corpus.shards import Shard
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.scoring import ScoringModel
@@ -68,20 +68,26 @@ class Outcome:
     names: list[str] = field(default_factory=list)
     notes: list[Any] = field(default_factory=list)
     """Of each document that could be read; empty unless asked for."""
+    failure: BaseException | None = None
+    """What ended the work after these documents, if anything did."""
 
-    def fail(self, name: str, problem: DocumentError, *, at_once: bool) -> None:
-        """Record that a document could not be read, or with ``at_once`` raise why."""
-        if at_once:
-            raise fatal(name, problem)
+    def leave_out(self, name: str, problem: DocumentError) -> None:
+        """Record that a document could not be read."""
         if len(self.problems) < NAMED_PER_SHARD:
             self.problems.append((name, problem))
         else:
             self.notices.unnamed += 1
 
 
-def fatal(name: str, problem: DocumentError) -> DocumentError:
-    """Return the problem of a document as the reason for which everything ends."""
-    return DocumentError(problem.message, where=name, hint=problem.hint)
+def kept(documents: Iterable[Document], on_error: str, leave_out: Callable[[str, DocumentError], object]) -> Iterator[Document]:
+    """Yield the documents that can be read; with ``on_error`` "record" also the others, with "skip" pass those to ``leave_out``, with "fail" raise."""
+    for document in documents:
+        if document.problem is None or on_error == "record":
+            yield document
+        elif on_error == "fail":
+            raise DocumentError(document.problem.message, where=document.id, hint=document.problem.hint)
+        else:
+            leave_out(document.id, document.problem)
 
 
 def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
@@ -95,58 +101,67 @@ def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
     heard(seen, bytes_read() - begin)
 
 
+class ShardReader(NamedTuple):
+    """How the documents of shards are read."""
+
+    reading: Reading
+    """As resolved for these documents."""
+    labelled: bool
+    columns: Sequence[str] = ()
+    on_error: str = "skip"
+    """What to do with documents that cannot be read, as `kept` takes it."""
+
+    def documents(self, shard: Shard, outcome: Outcome) -> Iterator[Document]:
+        """Yield the documents of a shard; what there is to report meanwhile goes to its outcome."""
+        source = source_of(self.reading, outcome.notices, labelled=self.labelled, columns=self.columns)
+        return kept(read_shard(shard, source), self.on_error, outcome.leave_out)
+
+
 class Counting(NamedTuple):
     """A labelled corpus in shards, and how it is read and counted."""
 
     shards: Sequence[Shard]
+    reader: ShardReader
     analysis: Analysis
-    reading: Reading
-    """As resolved for these documents."""
-    columns: Sequence[str] = ()
-    fail: bool = False
-    """Let a document that cannot be read end everything."""
     note: Callable[[Document], Any] | None = None
     """Returns what is to be kept of each document, if all are to be kept as counts, with their names, and not a sample."""
+    first: int = 0
+    """The number of the first shard in the corpus."""
 
 
 class PartialCounts(NamedTuple):
-    """What one process counted: nothing if there was no document or if it failed, and why it did."""
+    """What one process counted, a sum or every document; nothing if there was no document or if it failed, which the last outcome says."""
 
-    statistics: ClassStatistics | None
-    counts: CorpusCounts | CountedDocuments | None
     outcomes: list[Outcome]
-    failure: BaseException | None = None
-    """Of the last of the outcomes."""
+    counts: CorpusCounts | None = None
+    documents: tuple[ClassStatistics, CountedDocuments] | None = None
 
 
 def count_shards(counting: Counting, share: Share) -> PartialCounts:
     """Count the shards with the numbers in a share, one after the other."""
     outcomes: list[Outcome] = []
-    labelled = ((document.label or "", document.text) for document in paced(_readable(counting, share, outcomes), share.report))
+    labelled = ((document.label or "", document.text) for document in paced(_documents(counting, share, outcomes), share.report))
     try:
         first = next(labelled, None)
         if first is None:
-            return PartialCounts(None, None, outcomes)
-        if counting.note is not None:
-            whole = count_documents(chain([first], labelled), counting.analysis)
-            return PartialCounts(*whole, outcomes)
-        counts = count_corpus(chain([first], labelled), counting.analysis)
-        return PartialCounts(counts.statistics, counts, outcomes)
+            return PartialCounts(outcomes)
+        if counting.note is None:
+            return PartialCounts(outcomes, count_corpus(chain([first], labelled), counting.analysis))
+        return PartialCounts(outcomes, documents=count_documents(chain([first], labelled), counting.analysis))
     except (NbtextError, MemoryError) as problem:
         share.withdraw()
-        return PartialCounts(None, None, outcomes, problem)
+        if not outcomes:
+            outcomes.append(Outcome(-1))
+        outcomes[-1].failure = problem
+        return PartialCounts(outcomes)
 
 
-def _readable(counting: Counting, share: Share, outcomes: list[Outcome]) -> Iterator[Document]:
+def _documents(counting: Counting, share: Share, outcomes: list[Outcome]) -> Iterator[Document]:
     for number in share:
-        outcome = Outcome(number)
+        outcome = Outcome(counting.first + number)
         outcomes.append(outcome)
         before = bytes_read()
-        source = source_of(counting.reading, outcome.notices, labelled=True, columns=counting.columns)
-        for document in read_shard(counting.shards[number], source):
-            if document.problem is not None:
-                outcome.fail(document.id, document.problem, at_once=counting.fail)
-                continue
+        for document in counting.reader.documents(counting.shards[number], outcome):
             outcome.documents += 1
             if counting.note is not None:
                 outcome.names.append(document.id)
@@ -155,37 +170,33 @@ def _readable(counting: Counting, share: Share, outcomes: list[Outcome]) -> Iter
         outcome.read = bytes_read() - before
 
 
-def outcomes_in_order(pieces: Sequence[PartialCounts]) -> Iterator[Outcome]:
+def outcomes_in_order(pieces: Iterable[PartialCounts]) -> Iterator[Outcome]:
     """Yield the outcomes of all shards in their order; raise the failure of the first that failed, after its outcome."""
-    failures = {piece.outcomes[-1].number if piece.outcomes else -1: piece.failure for piece in pieces if piece.failure is not None}
-    if -1 in failures:
-        raise failures[-1]
     for outcome in sorted((outcome for piece in pieces for outcome in piece.outcomes), key=lambda outcome: outcome.number):
         yield outcome
-        if (failure := failures.get(outcome.number)) is not None:
-            raise failure
+        if outcome.failure is not None:
+            raise outcome.failure
 
 
 def joined_counts(pieces: Iterable[PartialCounts]) -> CorpusCounts | None:
     """Return the counts of all pieces together; None if there were no documents."""
-    return tree_sum((piece.counts for piece in pieces if isinstance(piece.counts, CorpusCounts)), add)
+    return tree_sum((piece.counts for piece in pieces if piece.counts is not None), add)
 
 
 def joined_documents(pieces: Sequence[PartialCounts]) -> tuple[ClassStatistics, CountedDocuments] | None:
     """Return the statistics and documents of all pieces together, documents in the order of the shards; None if there are none."""
-    full = [piece for piece in pieces if isinstance(piece.counts, CountedDocuments)]
-    whole: Any = tree_sum(((piece.statistics, piece.counts) for piece in full), _beside)
-    if whole is None:
+    joined = tree_sum((piece.documents for piece in pieces if piece.documents is not None), _beside)
+    if joined is None:
         return None
-    statistics, documents = whole
-    shard = np.repeat(
-        [outcome.number for piece in full for outcome in piece.outcomes],
-        [outcome.documents for piece in full for outcome in piece.outcomes],
-    )
+    statistics, documents = joined
+    outcomes = [outcome for piece in pieces if piece.documents is not None for outcome in piece.outcomes]
+    shard = np.repeat([outcome.number for outcome in outcomes], [outcome.documents for outcome in outcomes])
     return statistics, documents.rows(np.argsort(shard, kind="stable"))
 
 
-def _beside(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[ClassStatistics, CountedDocuments]:
+def _beside(
+    left: tuple[ClassStatistics, CountedDocuments], right: tuple[ClassStatistics, CountedDocuments]
+) -> tuple[ClassStatistics, CountedDocuments]:
     statistics, of_left, of_right = left[0].combined(right[0], 1)
     return statistics, CountedDocuments.joined((left[1].renumbered(of_left), right[1].renumbered(of_right)))
 
@@ -208,26 +219,16 @@ def tree_sum(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item 
     return reduce(lambda later, earlier: join(earlier, later), left) if left else None
 
 
-class Run(NamedTuple):
-    """Consecutive shards of a corpus, the first of which has this number there."""
-
-    counting: Counting
-    first: int
-
-
-def runs(counting: Counting, threads: int) -> Iterator[Run]:
+def runs(counting: Counting, threads: int) -> Iterator[Counting]:
     """Yield the shards of a corpus in runs for so many threads."""
     size = min(max(len(counting.shards) // (RUNS_PER_THREAD * max(threads, 1)), 1), MOST_SHARDS)
     for first in range(0, len(counting.shards), size):
-        yield Run(counting._replace(shards=counting.shards[first : first + size]), first)
+        yield counting._replace(shards=counting.shards[first : first + size], first=first)
 
 
-def count_run(run: Run) -> PartialCounts:
+def count_run(run: Counting) -> PartialCounts:
     """Count a run, as a worker of a cluster that reads the shards itself."""
-    piece = count_shards(run.counting, Share(Shares(len(run.counting.shards), 1), Tally(1, seen_by_all=False), 0))
-    for outcome in piece.outcomes:
-        outcome.number += run.first
-    return piece
+    return count_shards(run, Share(Shares(len(run.shards), 1), Tally(1, seen_by_all=False), 0))
 
 
 def count_on_cluster(cluster: Cluster, counting: Counting, heard: Heard | None = None) -> tuple[CorpusCounts | None, list[PartialCounts]]:
@@ -242,28 +243,23 @@ def count_on_cluster(cluster: Cluster, counting: Counting, heard: Heard | None =
             if heard is not None:
                 heard(documents, read)
             yield piece
-            counted.append(piece._replace(statistics=None, counts=None))
+            counted.append(PartialCounts(piece.outcomes))
 
     return joined_counts(arriving()), counted
 
 
 class Scoring(NamedTuple):
-    """A model, and how the documents are read that it scores."""
+    """A model, and how the documents are read that it scores. With ``on_error`` "record", one that cannot be read is scored as an empty one."""
 
     model: ScoringModel
-    reading: Reading
-    labelled: bool
-    columns: Sequence[str] = ()
-    on_error: str = "record"
-    """What to do with documents that cannot be read: ``record`` has them scored as empty ones, with their problem."""
+    reader: ShardReader
 
 
 class Scored(NamedTuple):
-    """Some consecutive documents with their scores, what else there is to report of them, and what ended the reading after them, if anything did."""
+    """Some consecutive documents with their scores, and what else there is to report of them."""
 
     block: ScoredBlock | None
     outcome: Outcome
-    failure: DocumentError | PathError | None = None
 
 
 def score_shards(
@@ -276,15 +272,15 @@ def score_shards(
     documents = read = 0
     elsewhere = in_order(_score_shard, scoring, shards, jobs, is_ours=_may_be_large) if jobs > 1 else ((shard, None) for shard in shards)
     for shard, done in elsewhere:
-        for block, outcome, failure in _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done:
+        for block, outcome in _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done:
             documents, read = documents + outcome.documents, read + outcome.read
             if heard is not None:
                 heard(documents, read)
             report(outcome)
             if block is not None:
                 yield block
-            if failure is not None:
-                raise failure
+            if outcome.failure is not None:
+                raise outcome.failure
 
 
 def _beyond(heard: Heard | None, documents: int, read: int) -> Heard | None:
@@ -303,28 +299,17 @@ def _score_shard(scoring: Scoring, shard: Shard) -> list[Scored]:
 
 def _score(scoring: Scoring, shard: Shard, heard: Heard | None) -> Iterator[Scored]:
     begin = bytes_read()
-    outcomes = [Outcome()]
-    failures: list[DocumentError | PathError] = []
-    documents = _documents(scoring, shard, outcomes, failures)
+    rest = Outcome()  # what is not yet passed on with a block
+
+    def until_failure() -> Iterator[Document]:
+        try:
+            yield from scoring.reader.documents(shard, rest)
+        except (DocumentError, PathError) as problem:
+            rest.failure = problem
+
+    documents = until_failure()
     for block in scored(scoring.model, documents if heard is None else paced(documents, heard)):
-        outcome = outcomes.pop()
-        outcomes.append(Outcome())
-        outcome.documents, outcome.read = len(block.documents), bytes_read() - begin
-        begin += outcome.read
-        yield Scored(block, outcome)
-    yield Scored(None, outcomes.pop(), failures[0] if failures else None)
-
-
-def _documents(scoring: Scoring, shard: Shard, outcomes: list[Outcome], failures: list[DocumentError | PathError]) -> Iterator[Document]:
-    """Yield the documents of a shard; what is noticed of them goes to the last of the outcomes."""
-    notices = Notices()
-    source = source_of(scoring.reading, notices, labelled=scoring.labelled, columns=scoring.columns)
-    try:
-        for document in read_shard(shard, source):
-            if document.problem is None or scoring.on_error == "record":
-                yield document
-            else:
-                outcomes[-1].fail(document.id, document.problem, at_once=scoring.on_error == "fail")
-    except (DocumentError, PathError) as problem:
-        failures.append(problem)
-    outcomes[-1].notices.add(notices)
+        read, begin = bytes_read() - begin, bytes_read()
+        yield Scored(block, Outcome(documents=len(block.documents), read=read, problems=rest.problems))
+        rest.problems = []
+    yield Scored(None, rest)

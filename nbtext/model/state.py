@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from nbtext import typicality
+from nbtext import __version__, typicality
 from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, Attributes
 from nbtext.calibration import Calibration
 from nbtext.classifiers.base import class_prior
@@ -26,7 +26,7 @@ from nbtext.counts.vocabulary import Vocabulary
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.training import Judgement, Learnt, classifier, is_possible_smoothing, looked_up, own_pseudo_counts
 from nbtext.ragged import offsets
-from nbtext.settings import Declared, Reading, Settings
+from nbtext.settings import NLTK_STEMMERS, Declared, Reading, Settings
 from nbtext.text.hashing import unpair
 from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 
@@ -90,6 +90,19 @@ class State(NamedTuple):
     counts: CorpusCounts
     learnt: Learnt
     written_by: dict[str, str]
+
+
+def versions(settings: Settings) -> dict[str, str]:
+    """Return the versions that write a model: of nbtext, and of the stemming package whose stems the model's terms are."""
+    if settings.stemmer == "none":
+        return {"nbtext": __version__}
+    if settings.stemmer in NLTK_STEMMERS:
+        from importlib.metadata import version
+
+        return {"nbtext": __version__, "nltk": version("nltk")}
+    import Stemmer
+
+    return {"nbtext": __version__, "PyStemmer": Stemmer.version()}
 
 
 def to_plain(state: State) -> tuple[dict[str, object], dict[str, Array]]:

@@ -1,38 +1,31 @@
-"""`TextClassifier`: settings, counts and what was estimated from them, behind scikit-learn's conventions.
-
-Also its description and warnings, and the texts and labels that it takes.
-"""
+"""`TextClassifier`: settings, counts and what was estimated from them, behind scikit-learn's conventions."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import zip_longest
-from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext import __version__
 from nbtext.attributes import KINDS, Attributes
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vocabulary
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
-from nbtext.counts.vocabulary import is_category_of
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
-from nbtext.errors import DocumentError, ModelError, UsageError, listed, quantity
+from nbtext.errors import ModelError, UsageError
+from nbtext.model.description import describe, warnings
+from nbtext.model.given_texts import all_utf8, labelled_texts, path_names
 from nbtext.model.scoring import ScoredTexts
-from nbtext.model.state import State, from_plain, to_plain
-from nbtext.model.training import Learnt, classifier, language_models, learn, looked_up, needs_documents, require_additive
-from nbtext.settings import COUNTING, NLTK_STEMMERS, TRAINING, Reading, Settings
+from nbtext.model.state import State, from_plain, to_plain, versions
+from nbtext.model.training import classifier, language_models, learn, looked_up, needs_documents, require_additive
+from nbtext.settings import COUNTING, Reading, Settings
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -43,133 +36,12 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.errors import DocumentError
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.corpus_flow import Corpus, Progress
+    from nbtext.model.given_texts import Paths, Text
     from nbtext.model.scoring import Answer
     from nbtext.model.training import Learnt
-
-    Text = str | bytes | Mapping[str, object]
-    Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
-
-SHOWN = 5
-"""Most groups of similar labels in a warning."""
-
-
-def similar_labels(labels: Iterable[str]) -> str | None:
-    """Return the labels that differ only in case, white space or Unicode form; None if there are none.
-
-    >>> similar_labels(["Cats", "cats", "dogs"])
-    "'Cats' and 'cats'"
-    """
-    groups: dict[str, list[str]] = {}
-    for label in labels:
-        groups.setdefault(" ".join(unicodedata.normalize("NFKC", label).casefold().split()), []).append(label)
-    found = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
-    return listed(found, SHOWN) or None
-
-
-def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
-    """Return the size and the smoothing of a model in one line."""
-    attributes = f", {quantity(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
-    n_own = len(learnt.own)
-    own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
-    return (
-        f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
-        f"{quantity(int(statistics.class_tokens.sum()), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}"
-    )
-
-
-def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> list[str]:
-    """List what makes a model less useful than its user may think."""
-    found = []
-    if statistics.n_classes == 1:
-        found.append(f"there is only one class, {statistics.classes[0]}; every answer will be that")
-    if statistics.attributes.names:
-        if empty := _without_values(statistics):
-            found.append(f"no document has a value of {', '.join(empty)}")
-    elif not learnt.selected.any():
-        found.append("the documents hold no terms; every answer will be the same")
-    if similar := similar_labels(statistics.classes):
-        found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
-    idle = [each.option for each in TRAINING if each.only_for not in (None, settings.classifier) and settings[each.name] != each.default]
-    if idle:
-        found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
-    return [*found, *classifier.warnings()]
-
-
-def _without_values(statistics: ClassStatistics) -> list[str]:
-    """List the attributes of which no training document has a value."""
-    names = statistics.attributes
-    empty = [name for name in names.categorical if not is_category_of(statistics.vocabulary, name).any()]
-    if statistics.moments is not None:
-        documents = statistics.moments.documents.sum(axis=0).tolist()
-        empty += [name for name, n in zip(names.numbers, documents, strict=True) if not n]
-    return empty
-
-
-TEXT = "text"
-"""The key of the text where documents are mappings; the others are attributes."""
-
-
-def labelled_texts(texts: Iterable[Text], labels: Iterable[str], attributes: Attributes) -> Iterator[tuple[str, bytes]]:
-    """Yield labels with their documents; raises `UsageError` if there are more of one than of the other, or none."""
-    end = object()
-    number = 0
-    for label, text in zip_longest(labels, all_utf8(texts, attributes), fillvalue=end):
-        if label is end or text is end:
-            raise UsageError(f"there are {'fewer' if label is end else 'more'} labels than texts", hint="give each text one label")
-        number += 1
-        yield (str(label) if isinstance(label, str) else label), text  # type: ignore[misc] # a label of a numpy array is a str of its own kind
-    if not number:
-        raise UsageError("there are no texts")
-
-
-def all_utf8(texts: Iterable[Text], attributes: Attributes) -> Iterator[bytes]:
-    """Yield each document in valid UTF-8; raises `UsageError` for one text where several are wanted, and for what is no document, with its place."""
-    if isinstance(texts, (str, bytes)):
-        raise UsageError("one text was given where several are wanted", hint="put it into a list")
-    return _each(texts, partial(_document, attributes) if attributes.names else _utf8)
-
-
-def _each(texts: Iterable[Text], utf8: Callable[[object], bytes]) -> Iterator[bytes]:
-    for place, text in enumerate(texts):
-        try:
-            document = utf8(text)
-        except (DocumentError, UsageError) as problem:
-            raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
-        yield document
-
-
-def _document(attributes: Attributes, given: object) -> bytes:
-    if isinstance(given, (str, bytes)):
-        return attributes.document(_utf8(given), [""] * len(attributes.names))
-    if not isinstance(given, Mapping):
-        keys = ", ".join((TEXT, *attributes.names))
-        raise UsageError(f"{given!r} is not a document", hint=f"give a mapping with the keys {keys}, or a text")
-    values = [given.get(name) for name in attributes.names]
-    return attributes.document(_utf8(given.get(TEXT, "")), ["" if value is None else str(value) for value in values])
-
-
-def _utf8(text: object) -> bytes:
-    """Return a text in valid UTF-8, with a question mark or U+FFFD for what is not valid; raises `UsageError` for what is no text, such as None or NaN."""
-    if isinstance(text, str):
-        return text.encode("utf-8", "replace")
-    if isinstance(text, bytes):
-        return text.decode("utf-8", "replace").encode()
-    raise UsageError(f"{text!r} is not a text; texts are str, or bytes in UTF-8", hint="leave the document out, or give an empty text")
-
-
-def versions(settings: Settings) -> dict[str, str]:
-    """Return the versions that write a model: of nbtext, and of the stemming package whose stems the model's terms are."""
-    if settings.stemmer == "none":
-        return {"nbtext": __version__}
-    if settings.stemmer in NLTK_STEMMERS:
-        from importlib.metadata import version
-
-        return {"nbtext": __version__, "nltk": version("nltk")}
-    import Stemmer
-
-    return {"nbtext": __version__, "PyStemmer": Stemmer.version()}
 
 
 class Classes(list[str]):
@@ -186,35 +58,11 @@ class Classes(list[str]):
         return list(self)
 
 
-class ForScikitLearn:
-    """What scikit-learn asks of a classifier beyond fitting and predicting. Only the method that it alone calls imports it."""
-
-    _estimator_type = "classifier"
-    """For scikit-learn before 1.6."""
-
-    _counts: CorpusCounts | None
-
-    def __sklearn_tags__(self) -> Tags:
-        """Return tags: a classifier of texts, or with attributes of mappings, that needs one label for each."""
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True, one_d_labels=True),
-            classifier_tags=ClassifierTags(),
-            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True, dict=True),
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether the model is trained."""
-        return self._counts is not None
-
-
 MADE_OF_COUNTS = ("classifier", "language_models", "prior", "_counter")
-"""Attributes that are computed from settings, counts and what was learnt, on first use."""
+"""Attributes of `TextClassifier` that are computed from settings, counts and what was learnt, on first use."""
 
 
-class TextClassifier(ForScikitLearn):
+class TextClassifier:
     """Classifies texts by the counts of their terms in each class.
 
     Parameters
@@ -353,7 +201,7 @@ class TextClassifier(ForScikitLearn):
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
-        looked_up(self.analysis)  # raises now what it would raise when all is counted
+        looked_up(self.analysis)  # validate early: fail before counting, not after
         if not self._needs_documents:
             return self._estimate(count_corpus(labelled, self.analysis), self.settings)
         return self.fit_counted(*count_documents(labelled, self.analysis))
@@ -387,13 +235,13 @@ class TextClassifier(ForScikitLearn):
         from nbtext.counts.counting import require_words
         from nbtext.model.corpus_flow import Corpus, ignore
 
-        names = _path_names(paths)
+        given = Reading.of({**self.reading, **reading})
+        corpus = Corpus(path_names(paths), given, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
         before = self.settings
-        self.reading = resolved(Reading.of({**self.reading, **reading}), names, labelled=True)
+        self.reading = corpus.reading = resolved(given, corpus.paths, labelled=True)
         try:
             require_words(self.settings)
-            looked_up(self.analysis)  # raises now what it would raise when all is counted
-            corpus = Corpus(names, self.reading, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
+            looked_up(self.analysis)  # validate early: fail before counting, not after
             return self.learn_corpus(corpus, jobs, scheduler)
         except BaseException:
             self.settings = before
@@ -406,14 +254,11 @@ class TextClassifier(ForScikitLearn):
         if self.settings.max_terms is not None and (jobs != 1 or scheduler is not None):
             raise UsageError("--max-terms goes with one job", hint="which terms are left out depends on the order of all documents")
         if scheduler is None and self._needs_documents:
-            counted = count_each(self.analysis, corpus, jobs)
-            if counted is None:
-                raise no_documents()
-            return self.fit_counted(counted.statistics, counted.documents)
-        counts = count_in_total(self.analysis, corpus, jobs, scheduler)
-        if counts is None:
-            raise no_documents()
-        return self.learn(counts)
+            if (counted := count_each(self.analysis, corpus, jobs)) is not None:
+                return self.fit_counted(counted.statistics, counted.documents)
+        elif (counts := count_in_total(self.analysis, corpus, jobs, scheduler)) is not None:
+            return self.learn(counts)
+        raise no_documents()
 
     def answers(
         self,
@@ -439,9 +284,9 @@ class TextClassifier(ForScikitLearn):
         from nbtext.corpus.document import Notices
         from nbtext.model.corpus_flow import Corpus, answer_corpus, ignore, reading_like
 
-        names = _path_names(paths)
-        like_training = reading_like(self.reading, names, reading)
-        corpus = Corpus(names, like_training, False, (), on_error, on_problem or ignore, on_progress, notices or Notices())
+        names = path_names(paths)
+        given = reading_like(self.reading, names, reading)
+        corpus = Corpus(names, given, False, (), on_error, on_problem or ignore, on_progress, notices or Notices())
         yield from answer_corpus(self, corpus, rule, min_typicality=min_typicality, top_k=top_k, jobs=jobs)
         corpus.finish()
 
@@ -649,7 +494,7 @@ class TextClassifier(ForScikitLearn):
     def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave the model as it was."""
         counts = limit_vocabulary(counts, settings.max_terms)
-        class_prior(settings.class_prior, counts.statistics)  # raises now what it would raise at the first question
+        class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
         self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents))
         self.written_by = versions(settings)
         return self
@@ -664,6 +509,24 @@ class TextClassifier(ForScikitLearn):
         """Leave out for pickle and copy what is computed again: a stemmer cannot be pickled."""
         return {name: value for name, value in self.__dict__.items() if name not in MADE_OF_COUNTS}
 
+    _estimator_type = "classifier"
+    """For scikit-learn before 1.6."""
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return tags: a classifier of texts, or with attributes of mappings, that needs one label for each."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True, one_d_labels=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True, dict=True),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether the model is trained."""
+        return self._counts is not None
+
 
 def _changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
     """Return settings with some parameters changed, by the names of `TextClassifier.get_params`; raises `UsageError`."""
@@ -671,8 +534,3 @@ def _changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
     others = {name: value for name, value in changes.items() if name not in KINDS}
     reading = Reading.of({**settings.reading, **attributes})
     return replace(Settings.of({**settings, **others}), reading=reading)
-
-
-def _path_names(paths: Paths) -> list[str]:
-    """Return the names of some paths; one may be given by itself."""
-    return [fspath(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]

@@ -1,0 +1,75 @@
+"""A model in one line, and what makes it less useful than its user may think."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.counts.vocabulary import is_category_of
+from nbtext.errors import listed, quantity
+from nbtext.settings import TRAINING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbtext.classifiers.base import Classifier
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.model.training import Learnt
+    from nbtext.settings import Settings
+
+SHOWN = 5
+"""Most groups of similar labels in a warning."""
+
+
+def similar_labels(labels: Iterable[str]) -> str | None:
+    """Return the labels that differ only in case, white space or Unicode form; None if there are none.
+
+    >>> similar_labels(["Cats", "cats", "dogs"])
+    "'Cats' and 'cats'"
+    """
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        groups.setdefault(" ".join(unicodedata.normalize("NFKC", label).casefold().split()), []).append(label)
+    found = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
+    return listed(found, SHOWN) or None
+
+
+def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
+    """Return the size and the smoothing of a model in one line."""
+    attributes = f", {quantity(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
+    n_own = len(learnt.own)
+    own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
+    return (
+        f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
+        f"{quantity(int(statistics.class_tokens.sum()), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}"
+    )
+
+
+def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> list[str]:
+    """List what makes a model less useful than its user may think."""
+    found = []
+    if statistics.n_classes == 1:
+        found.append(f"there is only one class, {statistics.classes[0]}; every answer will be that")
+    if statistics.attributes.names:
+        if empty := _without_values(statistics):
+            found.append(f"no document has a value of {', '.join(empty)}")
+    elif not learnt.selected.any():
+        found.append("the documents hold no terms; every answer will be the same")
+    if similar := similar_labels(statistics.classes):
+        found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
+    idle = [each.option for each in TRAINING if each.only_for not in (None, settings.classifier) and settings[each.name] != each.default]
+    if idle:
+        found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
+    return [*found, *classifier.warnings()]
+
+
+def _without_values(statistics: ClassStatistics) -> list[str]:
+    """List the attributes of which no training document has a value."""
+    names = statistics.attributes
+    empty = [name for name in names.categorical if not is_category_of(statistics.vocabulary, name).any()]
+    if statistics.moments is not None:
+        documents = statistics.moments.documents.sum(axis=0).tolist()
+        empty += [name for name, n in zip(names.numbers, documents, strict=True) if not n]
+    return empty
