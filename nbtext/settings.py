@@ -255,6 +255,8 @@ class Format(NamedTuple):
     """Documents are mail."""
     counted: bool = False
     """Documents are features that are counted already."""
+    decoded: bool = False
+    """The reader yields documents in UTF-8."""
     line_per_document: bool = False
     """Files can be cut at any line end, so that several processes share one."""
     file_per_document: bool = False
@@ -265,7 +267,7 @@ FORMATS = {
     "dir": Format("one sub-directory per class", "directory.files", file_per_document=True),
     "csv": Format("quoted", "table.delimited", (".csv",), columns=True),
     "tsv": Format("a quote is a character", "table.delimited", (".tsv", ".tab"), columns=True, line_per_document=True),
-    "jsonl": Format("one JSON object a line", "jsonl.jsonl", (".jsonl", ".ndjson"), columns=True, line_per_document=True),
+    "jsonl": Format("one JSON object a line", "lines.jsonl", (".jsonl", ".ndjson"), columns=True, decoded=True, line_per_document=True),
     "lines": Format("one document a line, no labels", "lines.lines", labelled=False, line_per_document=True),
     "fasttext": Format("__label__x text", "lines.fasttext", (".ft",), b"__label__", line_per_document=True),
     "svmlight": Format("counted features", "lines.svmlight", (".svm", ".svmlight"), counted=True, line_per_document=True),

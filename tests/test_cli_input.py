@@ -1,6 +1,6 @@
 """--files-from, --null, --on-error: where documents come from, and what happens when one cannot be read.
 
-Also tests `cli/corpus.py` and `corpus/option_files.py`.
+Also tests `cli/corpus.py` and `corpus/streams.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pseudo-counts given word by word: which terms the words are, and models that are estimated with them.
 
-Also tests `corpus/option_files.py`.
+Also tests `corpus/streams.py`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ import click
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given
 from nbtext.cli.progress import ProgressBar, is_wanted
-from nbtext.corpus.option_files import listed_paths
 from nbtext.corpus.reading import resolved
+from nbtext.corpus.streams import listed_paths
 from nbtext.errors import UsageError, listed, quantity
 from nbtext.model.corpus_flow import Corpus, CountedCorpus, count_each, no_documents, reading_like
 from nbtext.settings import INPUT, READING, TRAINING, Reading

@@ -92,7 +92,6 @@ class Unpacked(io.RawIOBase):
     def __init__(self, packed: IO[bytes], kind: str, limit: int) -> None:
         self._packed, self._kind, self._limit = packed, kind, limit
         self._unpacker = _unpacker(kind)
-        self._ahead = b""
         self._size = 0
 
     def readable(self) -> bool:
@@ -103,10 +102,19 @@ class Unpacked(io.RawIOBase):
         """Fill the buffer as far as one step of unpacking does, and return how far; 0 at the end."""
         view = memoryview(buffer)
         piece = b""
-        while not piece and self._has_more():
-            packed = self._read_packed() if self._unpacker.needs_input else b""
-            if self._unpacker.needs_input and not packed:
-                raise PathError(f"the {self._kind} file is cut short")
+        while not piece:
+            packed = b""
+            if self._unpacker.eof:
+                packed = self._unpacker.unused_data.lstrip(b"\0")
+                while not packed and (more := self._packed.read(_PIECE)):
+                    packed = more.lstrip(b"\0")
+                if not packed:
+                    return 0
+                self._unpacker = _unpacker(self._kind)
+            elif self._unpacker.needs_input:
+                packed = self._packed.read(_PIECE)
+                if not packed:
+                    raise PathError(f"the {self._kind} file is cut short")
             piece = self._unpack(packed, len(view))
         self._size += len(piece)
         if self._size > self._limit:
@@ -121,22 +129,6 @@ class Unpacked(io.RawIOBase):
             return self._unpacker.decompress(packed, max_length)
         except (OSError, EOFError, ValueError, zlib.error, LZMAError) as problem:
             raise PathError(f"the {self._kind} file is damaged ({str(problem).lower()})") from None
-
-    def _has_more(self) -> bool:
-        """Return whether there is anything to unpack; begin the next stream if one has ended."""
-        if not self._unpacker.eof:
-            return True
-        rest = self._unpacker.unused_data.lstrip(b"\0")
-        while not rest and (packed := self._read_packed()):
-            rest = packed.lstrip(b"\0")
-        if not rest:
-            return False
-        self._unpacker, self._ahead = _unpacker(self._kind), rest
-        return True
-
-    def _read_packed(self) -> bytes:
-        ahead, self._ahead = self._ahead, b""
-        return ahead or self._packed.read(_PIECE)
 
 
 def unpacked_document(path: str, content: bytes, limit: int) -> bytes:

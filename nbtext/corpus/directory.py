@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.compression import unpacked_document
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.document import RawDocument, problem_of, too_large
+from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import must_exist, standard_input
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 
@@ -32,7 +32,15 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
             f"{path} is not a directory with one sub-directory per class",
             hint="a path names a whole corpus, also in a list of --files-from; for a table use --format csv or tsv, and see --format for others",
         )
-    for folder in _class_directories(path, source.notices):
+    try:
+        visible = _visible(path)
+    except OSError as problem:
+        raise PathError(f"cannot read the directory: {reason(problem)}", where=path) from None
+    folders = [file for file, is_folder in visible if is_folder]
+    source.notices.unlabelled.extend(sorted({file for file, is_folder in visible if not is_folder}))
+    if not folders:
+        raise UsageError(f"{path} has no sub-directories", hint="a corpus has one sub-directory per class, with its documents inside")
+    for folder in folders:
         label = decoded_name(os.fsencode(Path(folder).name))
         yield from labelled_files([folder], label, source.notices, f"{folder}: no documents in this class")
 
@@ -46,19 +54,6 @@ def labelled_files(folders: Iterable[str], label: str, notices: Notices, warning
             yield file, label, problem
     if empty:
         notices.warnings.append(warning)
-
-
-def _class_directories(path: str, notices: Notices) -> list[str]:
-    try:
-        with os.scandir(path) as entries:
-            visible = [entry for entry in entries if not entry.name.startswith(".")]
-    except OSError as problem:
-        raise PathError(f"cannot read the directory: {reason(problem)}", where=path) from None
-    folders = [entry.path for entry in visible if _is_directory(entry)]
-    notices.unlabelled.extend(sorted({entry.path for entry in visible} - set(folders)))
-    if not folders:
-        raise UsageError(f"{path} has no sub-directories", hint="a corpus has one sub-directory per class, with its documents inside")
-    return sorted(folders, key=os.fsencode)
 
 
 def unlabelled_files(path: str) -> Iterator[ListedFile]:
@@ -81,17 +76,20 @@ def files_below(folder: str) -> Iterator[tuple[str, DocumentError | None]]:
         path, is_folder = pending.pop()
         if not is_folder:
             yield path, None
-            continue
-        if path != folder and os.path.islink(path):  # noqa: PTH114 - faster
+        elif path != folder and os.path.islink(path):  # noqa: PTH114 - faster
             yield path, DocumentError("a symbolic link to a directory, not followed", hint="give it as a path of its own")
-            continue
-        try:
-            with os.scandir(path) as entries:
-                visible = sorted((os.fsencode(entry.name), entry) for entry in entries if not entry.name.startswith("."))
-        except OSError as problem:
-            yield path, DocumentError(f"cannot read the directory: {reason(problem)}")
-            continue
-        pending.extend((entry.path, _is_directory(entry)) for _, entry in reversed(visible))
+        else:
+            try:
+                pending.extend(reversed(_visible(path)))
+            except OSError as problem:
+                yield path, DocumentError(f"cannot read the directory: {reason(problem)}")
+
+
+def _visible(folder: str) -> list[tuple[str, bool]]:
+    """Return the paths in a folder whose names do not begin with a dot, in the order of the names' bytes, and whether each is a directory."""
+    with os.scandir(folder) as entries:
+        visible = sorted((os.fsencode(entry.name), entry) for entry in entries if not entry.name.startswith("."))
+    return [(entry.path, _is_directory(entry)) for _, entry in visible]
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
@@ -101,16 +99,16 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def read_listed(file: ListedFile, source: Source) -> RawDocument:
+def read_listed(file: ListedFile, source: Source) -> Document:
     """Read a listed file, or standard input for ``-``: the document, unpacked if it is compressed, or why it cannot be read."""
     path, label, problem = file
     if problem is None:
         try:
             content = _read_standard_input(source.limit) if path == "-" else read_file(path, source.limit)
-            return RawDocument(path, label, unpacked_document(path, content, source.limit))
+            return Document(path, label, unpacked_document(path, content, source.limit))
         except Exception as raised:  # noqa: BLE001 - one file never ends a run
             problem = problem_of(raised)
-    return RawDocument(path, label, b"", problem)
+    return Document(path, label, b"", problem)
 
 
 def _read_standard_input(limit: int) -> bytes:
@@ -127,24 +125,18 @@ def read_file(path: str, limit: int) -> bytes:
     """Return the content of a regular file; raise `DocumentError` for anything else, and for more than ``limit`` bytes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)  # a pipe without a writer must not block
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise DocumentError("not a regular file")
+            if status.st_size > limit:
+                raise too_large(limit)
+            wanted = status.st_size or limit  # files of /proc and the like claim to be empty
+            content = os.read(descriptor, status.st_size + 1 if status.st_size else 1 << 16)
+            while 0 < len(content) < wanted and (more := os.read(descriptor, min(wanted - len(content), 1 << 20))):
+                content += more
+            return content[:wanted]
+        finally:
+            os.close(descriptor)
     except OSError as problem:
         raise DocumentError(f"cannot read: {reason(problem)}") from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise DocumentError("not a regular file")
-        return _read_up_to_limit(descriptor, status.st_size, limit)
-    except OSError as problem:
-        raise DocumentError(f"cannot read: {reason(problem)}") from None
-    finally:
-        os.close(descriptor)
-
-
-def _read_up_to_limit(descriptor: int, size: int, limit: int) -> bytes:
-    if size > limit:
-        raise too_large(limit)
-    wanted = size or limit  # files of /proc and the like claim to be empty
-    content = os.read(descriptor, size + 1 if size else 1 << 16)
-    while 0 < len(content) < wanted and (more := os.read(descriptor, min(wanted - len(content), 1 << 20))):
-        content += more
-    return content[:wanted]

@@ -1,4 +1,4 @@
-"""A document before and after decoding, the parts that a file of lines is cut into, and what a reader is given."""
+"""A document, the parts that a file of lines is cut into, and what a reader is given."""
 
 from __future__ import annotations
 
@@ -21,22 +21,12 @@ class Document(NamedTuple):
     """A document: its name as given or found, its class if known, its text as valid UTF-8, or why it could not be read."""
 
     id: str
-    label: str | None
-    text: bytes
+    label: str | None = None
+    text: bytes = b""
+    """As a reader yields it, bytes of unknown kind and encoding, unless the format's documents are `decoded`."""
     problem: DocumentError | None = None
     columns: tuple[str, ...] = ()
     """Values of the further columns that were asked for, in that order; none if the document could not be read."""
-
-
-class RawDocument(NamedTuple):
-    """A document as a reader finds it: bytes of unknown kind and, unless ``decoded`` to UTF-8, of unknown encoding."""
-
-    id: str
-    label: str | None
-    body: bytes
-    problem: DocumentError | None = None
-    decoded: bool = False
-    columns: tuple[str, ...] = ()
 
 
 @dataclass
@@ -60,12 +50,11 @@ class Notices:
 
 
 class FilePart(NamedTuple):
-    """Whole lines of a file: bytes from ``start`` to ``end``, None for the end of the file."""
+    """Whole lines of a file: bytes from ``start`` to ``end``, None for the end of the file, and the number of lines before them."""
 
     start: int
     end: int | None
     lines_before: int
-    """Lines of the file before the part."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +75,11 @@ class Source:
     def limit(self) -> int:
         """The most bytes of a document."""
         return in_bytes(self.reading.max_document_size)
+
+    @property
+    def lines_before(self) -> int:
+        """Lines of the file before those to read."""
+        return self.part.lines_before if self.part else 0
 
     @cached_property
     def unpacked_limit(self) -> int:

@@ -1,14 +1,16 @@
-"""Formats of one document a line: ``lines`` without labels, ``fasttext`` and ``svmlight``."""
+"""Formats of one document a line: ``lines`` without labels, ``fasttext``, ``svmlight`` and ``jsonl``."""
 
 from __future__ import annotations
 
+import json
 import re
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.document import RawDocument, problem_of, too_large
-from nbtext.corpus.streams import numbered_lines, open_source
+from nbtext.attributes import NO_TEXT
+from nbtext.corpus.decoding import decoded_name, to_utf8
+from nbtext.corpus.document import Document, problem_of, too_large
+from nbtext.corpus.streams import numbered_lines, open_stream
 from nbtext.errors import DocumentError
 from nbtext.settings import FORMATS
 
@@ -19,52 +21,57 @@ if TYPE_CHECKING:
 
 PREFIX = FORMATS["fasttext"].beginning
 
-LARGEST_COUNT = 10**9
-"""Counts of svmlight are below it."""
+_ABSENT = object()
+"""In place of the value at a key that a record does not have."""
 
 _ITEM = re.compile(rb"\S+")
 _COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
 
 
-def each_line(path: str, source: Source, document: Callable[[str, bytes], RawDocument | None]) -> Iterator[RawDocument]:
+def each_line(path: str, source: Source, document: Callable[[str, bytes], Document | None]) -> Iterator[Document]:
     """Yield the document made of each line and its name ``path:line``, if any; report what making it raises as the document's problem.
 
     Lines end at LF alone.
     """
     limit = source.limit
-    with open_source(path, source) as stream:
-        for number, line in numbered_lines(stream, limit):
+    with open_stream(path, source.unpacked_limit, source.part) as stream:
+        for number, line in numbered_lines(stream, limit, source.lines_before):
             name = f"{path}:{number}"
             if line is None:
-                yield RawDocument(name, None, b"", too_large(limit))
+                yield Document(name, problem=too_large(limit))
                 continue
             try:
                 found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
             except Exception as raised:  # noqa: BLE001 - one line never ends a run
-                found = RawDocument(name, None, b"", problem_of(raised))
+                found = Document(name, problem=problem_of(raised))
             if found is not None:
                 yield found
 
 
-def lines(path: str, source: Source) -> Iterator[RawDocument]:
+def lines(path: str, source: Source) -> Iterator[Document]:
     """Yield a document for each line, also for an empty one."""
-    return each_line(path, source, lambda name, line: RawDocument(name, None, line))
+    return each_line(path, source, lambda name, line: Document(name, None, line))
 
 
-def fasttext(path: str, source: Source) -> Iterator[RawDocument]:
+def fasttext(path: str, source: Source) -> Iterator[Document]:
     """Yield a document for each line of ``__label__x text``; labels are not part of the text.
 
     If labels are wanted, skip empty lines, and report lines with several labels.
     """
     encoding = source.reading.encoding
 
-    def document(name: str, line: bytes) -> RawDocument | None:
+    def document(name: str, line: bytes) -> Document | None:
         labels, text = split_labels(line)
         if not source.labelled:
-            return RawDocument(name, None, text)
+            return Document(name, None, text)
         if not labels and not text.strip():
             return None
-        return RawDocument(name, _only([decoded_name(label, encoding) for label in labels]), text)
+        if not labels:
+            raise DocumentError("no label: the line does not begin with __label__")
+        decoded = [decoded_name(label, encoding) for label in labels]
+        if len(decoded) > 1:
+            raise DocumentError(f"several labels ({', '.join(decoded[:10])}); a document has one class")
+        return Document(name, decoded[0], text)
 
     return each_line(path, source, document)
 
@@ -85,15 +92,7 @@ def split_labels(line: bytes) -> tuple[list[bytes], bytes]:
     return labels, b" ".join(token for token in tokens if not token.startswith(PREFIX))
 
 
-def _only(labels: list[str]) -> str:
-    if not labels:
-        raise DocumentError("no label: the line does not begin with __label__")
-    if len(labels) > 1:
-        raise DocumentError(f"several labels ({', '.join(labels[:10])}); a document has one class")
-    return labels[0]
-
-
-def svmlight(path: str, source: Source) -> Iterator[RawDocument]:
+def svmlight(path: str, source: Source) -> Iterator[Document]:
     """Yield a document for each line of ``label name:count name:count # comment``; its text is ``name:count name:count``.
 
     Skip lines that are empty or only a comment. A name is the text before the last colon. If labels are not wanted, drop a first item that
@@ -101,7 +100,7 @@ def svmlight(path: str, source: Source) -> Iterator[RawDocument]:
     """
     encoding = source.reading.encoding
 
-    def document(name: str, line: bytes) -> RawDocument | None:
+    def document(name: str, line: bytes) -> Document | None:
         features = line.partition(b"#")[0].strip()
         if not features:
             return None
@@ -109,16 +108,112 @@ def svmlight(path: str, source: Source) -> Iterator[RawDocument]:
         first, *rest = features.split(None, 1)
         if not _COUNTED.fullmatch(first):
             label, features = decoded_name(first, encoding), b"".join(rest)
-        _check_counts(features)
+        for item in _ITEM.finditer(features):  # a list of the items of a long line would take ten times its memory
+            if not _COUNTED.fullmatch(item[0]):
+                shown = item[0][:40].decode("utf-8", "replace")
+                raise DocumentError(f"{shown!r} is not name:count with a whole count from 1 to 999,999,999")
         if source.labelled and label is None:
             raise DocumentError("no label: the line begins with a count")
-        return RawDocument(name, label if source.labelled else None, features)
+        return Document(name, label if source.labelled else None, features)
 
     return each_line(path, source, document)
 
 
-def _check_counts(features: bytes) -> None:
-    for item in _ITEM.finditer(features):  # a list of the items of a long line would take ten times its memory
-        if not _COUNTED.fullmatch(item[0]):
-            shown = item[0][:40].decode("utf-8", "replace")
-            raise DocumentError(f"{shown!r} is not name:count with a whole count from 1 to {LARGEST_COUNT - 1:,}")
+def jsonl(path: str, source: Source) -> Iterator[Document]:
+    """Yield a document for each line of one JSON object, named by its id or else ``path:line``; skip empty lines.
+
+    Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a.
+    """
+    reading = source.reading
+    label_key = reading.label_column or "label"
+    text_key = None if reading.text_column == NO_TEXT else reading.text_column or "text"
+    n_attributes = len(source.attributes.names)
+    attributes, others = source.columns[:n_attributes], source.columns[n_attributes:]
+
+    def document(name: str, line: bytes) -> Document | None:
+        if not line or line.isspace():
+            return None
+        record, transcoded = parsed_record(line, reading.encoding)
+        source.notices.transcoded += transcoded
+        if reading.id_column is not None:
+            name = _scalar(record, reading.id_column) or name
+        try:
+            label = _scalar(record, label_key) if source.labelled else None
+            if source.labelled and label is None:
+                return Document(name, problem=DocumentError(f"no value at the key {label_key!r}", hint="see --label-column"))
+            columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
+            return Document(name, label, b"" if text_key is None else _text_at(record, text_key), columns=columns)
+        except DocumentError as problem:
+            return Document(name, problem=problem)
+
+    return each_line(path, source, document)
+
+
+def _column(record: dict[str, object], key: str) -> str:
+    """Return the value of a column: null is empty, like a cell of a table; a missing key may be a mistake in the name."""
+    if value_at(record, key) is _ABSENT:
+        raise DocumentError(f"no value at the key {key!r}")
+    return _scalar(record, key) or ""
+
+
+def _text_at(record: dict[str, object], key: str) -> bytes:
+    text = value_at(record, key)
+    if isinstance(text, str):
+        return text.encode("utf-8", "replace")
+    problem = f"no value at the key {key!r}" if text is None or text is _ABSENT else f"the value at the key {key!r} is not text"
+    raise DocumentError(problem, hint="see --text-column")
+
+
+def value_at(record: dict[str, object], key: str) -> object:
+    """Return the value at a key, or if there is none and the key has dots, inside the objects on the way; else a sentinel."""
+    if key in record:
+        return record[key]
+    head, dot, rest = key.partition(".")
+    inside = record.get(head) if dot else None
+    return value_at(inside, rest) if isinstance(inside, dict) else _ABSENT
+
+
+def _scalar(record: dict[str, object], key: str) -> str | None:
+    """Return text, or a number or truth value as JSON writes it; None for null and for a missing key."""
+    value = value_at(record, key)
+    if value is None or value is _ABSENT:
+        return None
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, (dict, list)):
+        raise DocumentError(f"the value at the key {key!r} is no text, number or truth value")
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise DocumentError(f"the number at the key {key!r} is too large") from None
+
+
+def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
+    """Return the object on a line, and whether the line was read as Windows-1252; raise `DocumentError` if there is none."""
+    try:
+        body, transcoded = to_utf8(line.removeprefix(BOM_UTF8), encoding)  # each line is a JSON text; RFC 8259 (8.1) allows a mark
+        record = _DECODER.decode(body.decode())
+    except RecursionError:
+        raise DocumentError("JSON nested too deeply") from None
+    except json.JSONDecodeError as problem:
+        raise DocumentError(f"not valid JSON ({problem.msg.lower()} at column {problem.pos + 1})") from None
+    except ValueError as problem:
+        raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None
+    if not isinstance(record, dict):
+        raise DocumentError("a JSON value that is no object")
+    return record, transcoded
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+    return record
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant)

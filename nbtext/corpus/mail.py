@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from binascii import a2b_base64, a2b_qp
+from contextlib import suppress
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,10 +31,7 @@ _COPY = re.compile(rb"^-{2,}[ ]*original message[ ]*-{2,}", re.MULTILINE | re.IG
 
 def without_signature(text: bytes) -> bytes:
     """Return the text up to the last line that is only "--", or "-- " as in RFC 3676 (4.3)."""
-    last = None
-    for last in _SIGNATURE.finditer(text):  # noqa: B007 - the last one is wanted
-        pass
-    return text[: last.start()] if last else text
+    return text[: max((line.start() for line in _SIGNATURE.finditer(text)), default=len(text))]
 
 
 def without_quotes(text: bytes) -> bytes:
@@ -53,14 +51,10 @@ def without_quotes(text: bytes) -> bytes:
             kept.append(line)
         elif not quoted:
             quoted = True
-            _drop_attribution(kept)
+            attribution = -2 if kept and not kept[-1].strip() else -1
+            if len(kept) >= -attribution and kept[attribution].rstrip().endswith(b":"):
+                del kept[attribution:]
     return b"".join(kept)
-
-
-def _drop_attribution(kept: list[bytes]) -> None:
-    empty = 1 if kept and not kept[-1].strip() else 0
-    if len(kept) > empty and kept[-1 - empty].rstrip().endswith(b":"):
-        del kept[-1 - empty :]
 
 
 _ENCODED_WORD = re.compile(r"=\?([\w.:+-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
@@ -98,8 +92,8 @@ class _Leaf(NamedTuple):
     content: bytes
 
 
-_Message = tuple[list[tuple[str, str]], list[_Leaf]]
-"""The headers of a message, names in lower case, and its text parts to show."""
+_Fields = list[tuple[str, str]]
+"""The headers of a message, names in lower case."""
 
 
 def text_of_mail(body: bytes, headers: Sequence[str], wanted: MailText = MailText()) -> _TextAndGuessed:  # noqa: B008 - cannot change
@@ -109,7 +103,7 @@ def text_of_mail(body: bytes, headers: Sequence[str], wanted: MailText = MailTex
     is not in the encoding named.
     """
     plain = _plain(body)
-    return text_by_email_package(body, headers, wanted) if plain is None else _text(plain, headers, wanted)
+    return text_by_email_package(body, headers, wanted) if plain is None else _text(*plain, headers, wanted)
 
 
 def text_by_email_package(body: bytes, headers: Sequence[str], wanted: MailText) -> _TextAndGuessed:
@@ -119,7 +113,7 @@ def text_by_email_package(body: bytes, headers: Sequence[str], wanted: MailText)
     try:
         message = message_from_bytes(body, policy=_policy())
         fields = [(name.lower(), str(value).strip()) for name, value in message.raw_items()]
-        return _text((fields, list(_readable(message))), headers, wanted)
+        return _text(fields, list(_readable(message)), headers, wanted)
     except RecursionError:
         raise DocumentError("a message of too many parts within parts") from None
 
@@ -139,15 +133,14 @@ def _policy() -> Policy:
     return Bounded()
 
 
-def _text(message: _Message, headers: Sequence[str], wanted: MailText) -> _TextAndGuessed:
-    fields, leaves = message
+def _text(fields: _Fields, leaves: Sequence[_Leaf], headers: Sequence[str], wanted: MailText) -> _TextAndGuessed:
     parts = [_header(value, wanted.encoding) for name in headers for found, value in fields if found == name]
     parts += [_part(leaf, wanted) for leaf in leaves]
     return b"\n\n".join(text for text, _ in parts), any(guessed for _, guessed in parts)
 
 
-def _plain(message: bytes) -> _Message | None:
-    """Return a message of one plain part without transfer encoding, if its headers are well formed."""
+def _plain(message: bytes) -> tuple[_Fields, list[_Leaf]] | None:
+    """Return headers and text of a message of one plain part without transfer encoding, if its headers are well formed."""
     block = _HEADERS.match(message)
     if block is None:
         return None
@@ -174,25 +167,17 @@ def _plain(message: bytes) -> _Message | None:
 
 def _header(value: str, encoding: str) -> _TextAndGuessed:
     """Return a header's value with encoded words (RFC 2047) decoded; white space between two of them is dropped."""
-    if "=?" not in value:
-        return to_utf8(value.encode("utf-8", "surrogateescape"), encoding)
-    first, *pieces = _ENCODED_WORD.split(value)
+    first, *pieces = _ENCODED_WORD.split(value) if "=?" in value else [value]
     decoded = [to_utf8(first.encode("utf-8", "surrogateescape"), encoding)]
     for at in range(0, len(pieces), 4):
-        charset, kind, word, after = pieces[at : at + 4]
-        decoded.append(from_charset(_encoded_word(kind, word.encode("ascii", "replace")), charset.lower(), "auto"))
+        charset, kind, written, after = pieces[at : at + 4]
+        word = written.encode("ascii", "replace")
+        with suppress(ValueError):  # what is no base64 is shown as it stands
+            word = a2b_qp(word, header=True) if kind in "qQ" else a2b_base64(word + b"==")
+        decoded.append(from_charset(word, charset.lower(), "auto"))
         if after.strip() or at + 4 == len(pieces):
             decoded.append(to_utf8(after.encode("utf-8", "surrogateescape"), encoding))
     return b"".join(text for text, _ in decoded), any(guessed for _, guessed in decoded)
-
-
-def _encoded_word(kind: str, word: bytes) -> bytes:
-    if kind in "qQ":
-        return a2b_qp(word, header=True)
-    try:
-        return a2b_base64(word + b"==")
-    except ValueError:
-        return word
 
 
 def _readable(message: Message) -> Iterator[_Leaf]:
@@ -210,17 +195,13 @@ def _readable(message: Message) -> Iterator[_Leaf]:
             read = plain[:1] or read[-1:]
         yield from chain.from_iterable(read)
     elif kind in ("text/plain", "text/html"):
-        charset = _charset(message)
+        try:
+            charset = message.get_content_charset()
+        except (LookupError, ValueError):  # the name is in an unknown encoding
+            charset = None
         del message["content-type"]  # else the email package would decode by any codec named there
         content = message.get_payload(decode=True)
         yield _Leaf(kind, charset, content if isinstance(content, bytes) else b"")
-
-
-def _charset(part: Message) -> str | None:
-    try:
-        return part.get_content_charset()
-    except (LookupError, ValueError):  # the name is in an unknown encoding
-        return None
 
 
 def _part(leaf: _Leaf, wanted: MailText) -> _TextAndGuessed:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.directory import files_below, labelled_files, unlabelled_files
-from nbtext.corpus.document import RawDocument, too_large
+from nbtext.corpus.document import Document, too_large
 from nbtext.corpus.streams import must_exist, open_stream
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS
@@ -72,7 +72,7 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
         yield from ((file, None, problem) for folder in folders for file, problem in files_below(folder))
 
 
-def mbox(path: str, source: Source) -> Iterator[RawDocument]:
+def mbox(path: str, source: Source) -> Iterator[Document]:
     """Yield a document for each message of an mbox, named ``path:number``, numbers from 1.
 
     If classes are wanted, raise `PathError` for a file that does not begin like an mbox; if not, it is one message.
@@ -84,7 +84,7 @@ def mbox(path: str, source: Source) -> Iterator[RawDocument]:
             raise PathError('not an mbox: it does not begin with "From "', where=path)
         for number, message in enumerate(_messages(stream, limit), 1):
             problem = too_large(limit) if message is None else None
-            yield RawDocument(f"{path}:{number}", label, message or b"", problem)
+            yield Document(f"{path}:{number}", label, message or b"", problem)
 
 
 def _messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None]:

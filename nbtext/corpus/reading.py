@@ -25,11 +25,8 @@ from nbtext.settings import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nbtext.corpus.document import Notices, RawDocument
+    from nbtext.corpus.document import Notices
     from nbtext.settings import Format, Reading
-
-    Decoder = Callable[[bytes, str], tuple[bytes, bool]]
-    """From the bytes of a document and their encoding to its text, and whether it was read as Windows-1252."""
 
 _LOOKED_AT = 1 << 16
 
@@ -47,7 +44,7 @@ def read_corpus(
     yield from decoded((raw for path in paths for raw in raw_documents(path, source)), source)
 
 
-def raw_documents(path: str, source: Source) -> Iterator[RawDocument]:
+def raw_documents(path: str, source: Source) -> Iterator[Document]:
     """Yield the documents of a path before decoding; raise `PathError` if it cannot be read at all, or not to its end."""
     layout = FORMATS[source.reading.format]
     if layout.file_per_document:
@@ -76,7 +73,7 @@ def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = F
 
 def _format_by_content(path: str) -> str | None:
     """Return the format that the first line shows beyond doubt, if any."""
-    from nbtext.corpus.jsonl import parsed
+    from nbtext.corpus.lines import parsed_record
 
     try:
         with open_stream(path, _LOOKED_AT) as stream:
@@ -88,7 +85,7 @@ def _format_by_content(path: str) -> str | None:
         if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
             return name
     try:
-        parsed(text, "auto")
+        parsed_record(text, "auto")
     except DocumentError:
         return None
     return "jsonl"
@@ -118,40 +115,42 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
     return Source(reading, notices, labelled, columns, attributes)
 
 
-def _decoder(reading: Reading) -> Decoder:
+def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool]]:
+    """Return a function from the bytes of a document to its text, and whether it was read as Windows-1252."""
+    layout = FORMATS[reading.format]
+    encoding = "utf-8" if layout.decoded else reading.encoding
     if reading.document == "mail":
         from nbtext.corpus.mail import MailText, text_of_mail
 
-        wanted = MailText(reading.encoding, drop_quotes=reading.drop_quotes, drop_signatures=reading.drop_signatures)
+        wanted = MailText(encoding, drop_quotes=reading.drop_quotes, drop_signatures=reading.drop_signatures)
         headers = reading.headers.split(",")
-        return lambda body, encoding: text_of_mail(body, headers, wanted._replace(encoding=encoding))
-    text_of: Decoder = to_utf8
+        return lambda body: text_of_mail(body, headers, wanted)
+    text_of = to_utf8
     if reading.document == "html":
-        from nbtext.corpus.html import text_of_html_document
+        from nbtext.corpus.html import text_of_html_document as text_of
+    elif layout.decoded:
+        return lambda body: (body, False)
+    if layout.file_per_document:
+        return lambda body: text_of(*detect_encoding(body, encoding))
+    return lambda body: text_of(body, encoding)
 
-        text_of = text_of_html_document
-    if FORMATS[reading.format].file_per_document:
-        return lambda body, encoding: text_of(*detect_encoding(body, encoding))
-    return text_of
 
-
-def decoded(documents: Iterable[RawDocument], source: Source) -> Iterator[Document]:
+def decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
     """Yield the documents with their text in UTF-8, attributes added; report what is wrong with one as its problem."""
-    text_of, limit, encoding = _decoder(source.reading), source.limit, source.reading.encoding
+    text_of, limit = _decoder(source.reading), source.limit
     attributes, n_attributes = source.attributes, len(source.attributes.names)
-    for identity, label, body, found_problem, is_utf8, columns in documents:
+    for identity, label, body, found_problem, columns in documents:
         problem, text = found_problem, b""
-        if problem is None and source.labelled and not label:
-            problem = DocumentError("the label is empty")
-        elif problem is None and len(body) > limit:
-            problem = too_large(limit)
-        elif problem is None:
+        if problem is None:
             try:
-                text, transcoded = (body, False) if is_utf8 and text_of is to_utf8 else text_of(body, "utf-8" if is_utf8 else encoding)
+                if source.labelled and not label:
+                    raise DocumentError("the label is empty")  # noqa: TRY301 - reported as what the decoder raises is
+                if len(body) > limit:
+                    raise too_large(limit)  # noqa: TRY301
+                text, transcoded = text_of(body)
                 if n_attributes:
                     text = attributes.document(text, columns[:n_attributes])
+                source.notices.transcoded += transcoded
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, text = problem_of(raised), b""
-            else:
-                source.notices.transcoded += transcoded
         yield Document(identity, label, text, problem, columns[n_attributes:])

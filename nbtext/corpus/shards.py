@@ -78,19 +78,15 @@ def _grouped(files: Iterable[ListedFile], size: int) -> Iterator[tuple[ListedFil
     total = 0
     for file in files:
         group.append(file)
-        total += _size(file[0])
+        try:
+            total += max(os.stat(file[0]).st_size, SMALL_FILE)  # noqa: PTH116 - faster
+        except (OSError, ValueError):
+            total += SMALL_FILE
         if total >= size or len(group) == FILES:
             yield tuple(group)
             group, total = [], 0
     if group:
         yield tuple(group)
-
-
-def _size(path: str) -> int:
-    try:
-        return max(os.stat(path).st_size, SMALL_FILE)  # noqa: PTH116 - faster
-    except (OSError, ValueError):
-        return SMALL_FILE
 
 
 def parts(path: str, size: int) -> Iterator[FilePart | None]:
@@ -114,21 +110,14 @@ def _cuts(path: str, step: int) -> Iterator[tuple[int, int]]:
     status = os.stat(path)  # noqa: PTH116 - names may hold bytes that are no text
     if not stat.S_ISREG(status.st_mode) or status.st_size <= step:
         return
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
-        piece = file.read(_READ_AT_ONCE)
-        if compression(path, piece[:LONGEST_BEGINNING]) is not None or is_wide(piece):
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
+        if compression(path, file.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING]) is not None or is_wide(file.peek(4)):
             return
         position = line_ends = 0
         target = step
-        while piece:
-            added = 0
-            while (found := piece.find(b"\n", max(target - 1 - position, 0))) >= 0:
-                cut = position + found + 1
-                if cut >= status.st_size:
-                    return
-                line_ends += piece.count(b"\n", added, found + 1)
-                yield cut, line_ends
-                added, target = found + 1, (cut // step + 1) * step
-            line_ends += piece.count(b"\n", added)
+        while piece := file.read(min(target - position, _READ_AT_ONCE)) if position < target else file.readline(_READ_AT_ONCE):
             position += len(piece)
-            piece = file.read(_READ_AT_ONCE)
+            line_ends += piece.count(b"\n")
+            if target <= position < status.st_size and piece.endswith(b"\n"):
+                yield position, line_ends
+                target = (position // step + 1) * step

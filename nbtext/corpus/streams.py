@@ -1,4 +1,4 @@
-"""Files of many documents, and standard input, as streams of bytes and of lines."""
+"""Files of many documents, and standard input, as streams of bytes and of lines; also the lists of paths and of numbers that options name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from nbtext.errors import PathError, UsageError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-    from io import BufferedReader, FileIO
+    from io import BufferedReader
 
     from _typeshed import WriteableBuffer
 
-    from nbtext.corpus.document import FilePart, Source
+    from nbtext.corpus.document import FilePart
 
 _BUFFER = 1 << 18
 
 _NO_LIMIT = 1 << 62
+
+LARGEST_NUMBER = 1e12
+"""The largest value of the training parameters that a file of `read_named_numbers` can replace."""
 
 
 def must_exist(path: str) -> os.stat_result:
@@ -44,14 +46,9 @@ def standard_input() -> BufferedReader:
     return cast("BufferedReader", sys.stdin.buffer)
 
 
-def open_source(path: str, source: Source) -> AbstractContextManager[BufferedReader]:
-    """Open a file of documents, or the part of it that is to be read."""
-    return open_stream(path, source.unpacked_limit) if source.part is None else _open_part(path, source.part)
-
-
 @contextmanager
-def open_stream(path: str, unpacked_limit: int = _NO_LIMIT) -> Iterator[BufferedReader]:
-    """Open a file, or standard input for ``-``, unpacked if it is compressed.
+def open_stream(path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | None = None) -> Iterator[BufferedReader]:
+    """Open a file, or standard input for ``-``, unpacked if it is compressed; or only a part of a file, as it stands.
 
     Raise `PathError` if it cannot be read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
     """
@@ -59,11 +56,17 @@ def open_stream(path: str, unpacked_limit: int = _NO_LIMIT) -> Iterator[Buffered
         if path == "-":
             with _counted(standard_input()) as stream:
                 yield _readable(stream, path, unpacked_limit)
-            return
-        if stat.S_ISDIR(must_exist(path).st_mode):
+        elif part is not None:
+            with (
+                _PartOfFile(path, part) as bytes_of_part,
+                _counted(cast("BufferedReader", io.BufferedReader(bytes_of_part, _BUFFER))) as stream,
+            ):
+                yield stream
+        elif stat.S_ISDIR(must_exist(path).st_mode):
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
-        with Path(path).open("rb", buffering=_BUFFER) as file, _counted(cast("BufferedReader", file)) as stream:
-            yield _readable(stream, path, unpacked_limit)
+        else:
+            with Path(path).open("rb", buffering=_BUFFER) as file, _counted(cast("BufferedReader", file)) as stream:
+                yield _readable(stream, path, unpacked_limit)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     except PathError as problem:
@@ -80,44 +83,22 @@ def _readable(stream: BufferedReader, path: str, unpacked_limit: int) -> Buffere
     return stream
 
 
-@contextmanager
-def _open_part(path: str, part: FilePart) -> Iterator[BufferedReader]:
-    try:
-        with Path(path).open("rb", buffering=0) as file, _counted(_PartStream(file, part)) as stream:
-            yield stream
-    except OSError as problem:
-        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+class _PartOfFile(io.FileIO):
+    """The bytes of a part of a file, from position 0."""
 
-
-class _PartStream(io.BufferedReader):
-    """A part of a file of lines."""
-
-    def __init__(self, file: FileIO, part: FilePart) -> None:
-        super().__init__(_PartOfFile(file, part), _BUFFER)
-        self.lines_before = part.lines_before
-
-
-class _PartOfFile(io.RawIOBase):
-    """The bytes of a part."""
-
-    def __init__(self, file: FileIO, part: FilePart) -> None:
-        self._file, self._size = file, part.end and part.end - part.start
-        self._read = 0
-        file.seek(part.start)
-
-    def readable(self) -> bool:
-        return True
+    def __init__(self, path: str, part: FilePart) -> None:
+        super().__init__(path)
+        self._part = part
+        self.seek(part.start)
 
     def tell(self) -> int:
-        return self._read
+        return super().tell() - self._part.start
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer)
-        if self._size is not None:
-            view = view[: self._size - self._read]
-        count = self._file.readinto(view) or 0
-        self._read += count
-        return count
+        if self._part.end is not None:
+            view = view[: self._part.end - self._part.start - self.tell()]
+        return super().readinto(view) or 0
 
 
 _open_streams: list[BufferedReader] = []
@@ -149,12 +130,9 @@ def _position(stream: BufferedReader) -> int:
         return 0
 
 
-def numbered_lines(stream: BufferedReader, limit: int) -> Iterator[tuple[int, bytes | None]]:
-    """Yield each line with its number, without its end (LF or CRLF); None in place of a line of more than ``limit`` bytes.
-
-    Numbers are those in the file, from 1, also if the stream is a part of it.
-    """
-    number = stream.lines_before if isinstance(stream, _PartStream) else 0
+def numbered_lines(stream: BufferedReader, limit: int, lines_before: int = 0) -> Iterator[tuple[int, bytes | None]]:
+    """Yield each line with its number in the file, without its end (LF or CRLF); None in place of a line of more than ``limit`` bytes."""
+    number = lines_before
     while line := stream.readline(limit + 3):
         number += 1
         if len(line) == limit + 3 and line[-1:] != b"\n":
@@ -164,3 +142,42 @@ def numbered_lines(stream: BufferedReader, limit: int) -> Iterator[tuple[int, by
             continue
         text = line.removesuffix(b"\n").removesuffix(b"\r")
         yield number, text if len(text) <= limit else None
+
+
+def listed_paths(path: str, *, null: bool) -> list[str]:
+    """Return the paths in a file, or on standard input for ``-``: one a line, or with ``null`` separated by NUL.
+
+    A path that is only ``-`` is a file of that name. Raise `PathError` if the list cannot be read.
+    """
+    with open_stream(path) as stream:
+        content = stream.read()
+    names = content.split(b"\0" if null else b"\n")
+    return ["./-" if name == b"-" else os.fsdecode(name) for name in names if name]
+
+
+def read_named_numbers(path: str, what: str) -> dict[str, float] | None:
+    """Return the numbers of a file by name, in order of its lines of a name, a tab and a number; None if there is no such file.
+
+    ``what`` describes a name in messages. Raise `PathError` for a file that cannot be read, for a line without a name or a number from 0, and
+    for a name with two numbers.
+    """
+    if not path:
+        return None
+    try:
+        lines = Path(path).read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        raise PathError(f"cannot read: {reason(problem) if isinstance(problem, OSError) else 'not UTF-8'}", where=path) from None
+    numbers: dict[str, float] = {}
+    for place, line in enumerate(lines, 1):
+        name, tab, written = line.rpartition("\t")
+        try:
+            number = float(written)
+        except ValueError:
+            number = -1.0
+        if not tab or not 0 <= number <= LARGEST_NUMBER:
+            raise PathError(f"line {place} is not {what}, a tab and a number from 0", where=path)
+        if numbers.setdefault(name, number) != number:
+            raise PathError(f"line {place} gives {name!r} another number than a line before", where=path)
+    return numbers

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from nbtext.attributes import NO_TEXT
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.document import RawDocument, problem_of, too_large
-from nbtext.corpus.streams import numbered_lines, open_source, open_stream
+from nbtext.corpus.document import Document, problem_of, too_large
+from nbtext.corpus.streams import numbered_lines, open_stream
 from nbtext.errors import DocumentError, PathError, UsageError, quantity
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ class _RecordLines:
             line = self._text.readline(self._limit + 3)
 
 
-def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int) -> Generator[Row]:
+def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, lines_before: int = 0) -> Iterator[Row]:
     """Yield the lines split at the delimiter; quotes are characters."""
     separator = delimiter.encode("utf-8", "surrogateescape")
-    for number, line in numbered_lines(stream, limit):
+    for number, line in numbered_lines(stream, limit, lines_before):
         if line is None:
             yield number, None
         else:
@@ -110,19 +110,24 @@ def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int) -> Generator
         text.detach()
 
 
-def delimited(path: str, source: Source) -> Iterator[RawDocument]:
+def delimited(path: str, source: Source) -> Iterator[Document]:
     """Yield a document for each row, named by its id column or else ``path:line``."""
-    rows_of, delimiter = (rows_of_csv, ",") if source.reading.format == "csv" else (rows_of_tsv, "\t")
-    delimiter = source.reading.delimiter or delimiter
-    with open_source(path, source) as stream, closing(rows_of(stream, delimiter, source.limit)) as rows:
-        if source.part is None or not source.part.start:
-            yield from _documents(path, rows, source)
+    part, limit, delimiter = source.part, source.limit, source.reading.delimiter
+    with open_stream(path, source.unpacked_limit, part) as stream:
+        if source.reading.format == "csv":
+            with closing(rows_of_csv(stream, delimiter or ",", limit)) as rows:
+                yield from _documents(path, rows, source)
             return
-        with open_stream(path) as whole, closing(rows_of(whole, delimiter, source.limit)) as first_rows:
-            yield from _documents(path, rows, source, first_rows)
+        delimiter = delimiter or "\t"
+        later_rows = rows_of_tsv(stream, delimiter, limit, source.lines_before)
+        if part is None or not part.start:
+            yield from _documents(path, later_rows, source)
+            return
+        with open_stream(path) as whole:
+            yield from _documents(path, later_rows, source, rows_of_tsv(whole, delimiter, limit))
 
 
-def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Iterator[Row] | None = None) -> Iterator[RawDocument]:
+def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Iterator[Row] | None = None) -> Iterator[Document]:
     """Yield the documents of rows; ``first_rows`` are those at the beginning of the table, if ``rows`` are of a later part."""
     reading, encoding = source.reading, source.reading.encoding
     header = None
@@ -135,33 +140,29 @@ def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Itera
         raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
     others = [_position(name, header, path) for name in source.columns]
     last = max(place for place in (text, label, identity, *others) if place is not None)
-    width = len(header or ()) or (_width(first_rows, last) if first_rows else 0)
+    first_widths = (len(fields) for _, fields in first_rows or () if fields is not None and not (fields == [b""] and last))
+    width = len(header or ()) or next(first_widths, 0)
     label_of = lru_cache(1 << 10)(decoded_name)
     for number, fields in rows:
         name = f"{path}:{number}"
         if fields is None:
-            yield RawDocument(name, None, b"", too_large(source.limit))
+            yield Document(name, problem=too_large(source.limit))
             continue
         if fields == [b""] and last:
             continue  # an empty line between rows, or at the end
         width = width or len(fields)
         if len(fields) <= last or len(fields) != width > last:
-            yield RawDocument(name, None, b"", _wrong_width(len(fields), width, last))
+            yield Document(name, problem=_wrong_width(len(fields), width, last))
             continue
         if identity is not None:
             name = fields[identity].decode("utf-8", "surrogateescape") or name
         try:
             named = None if label is None else label_of(fields[label], encoding)
             columns = tuple([decoded_name(fields[place], encoding) for place in others]) if others else ()
-            document = RawDocument(name, named, b"" if text is None else fields[text], columns=columns)
+            document = Document(name, named, b"" if text is None else fields[text], columns=columns)
         except Exception as raised:  # noqa: BLE001 - one row never ends a run
-            document = RawDocument(name, None, b"", problem_of(raised))
+            document = Document(name, problem=problem_of(raised))
         yield document
-
-
-def _width(rows: Iterator[Row], last: int) -> int:
-    """Return the number of columns of the first row that is not empty, 0 if there is none."""
-    return next((len(fields) for _, fields in rows if fields is not None and not (fields == [b""] and last)), 0)
 
 
 def _wrong_width(found: int, width: int, last: int) -> DocumentError:

@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
 from nbtext.classifiers.base import Training, class_prior, classifier_class
-from nbtext.corpus.option_files import read_named_numbers
+from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, quantity

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.jsonl import value_at
+from nbtext.corpus.lines import value_at
 from tests.process import nbtext
 from tests.reading import documents, problems, texts
 
