@@ -25,7 +25,7 @@ from nbtext.model.state import (
     moments_from_plain,
     narrow,
     require_whole,
-    row_bounds,
+    rows_of_text,
     sample_values_from_plain,
     utf8,
     values_to_plain,
@@ -310,8 +310,9 @@ def test_sums_below_2_to_the_53_are_exact_and_others_are_refused() -> None:
 
 
 def test_rows_have_a_beginning_and_an_end() -> None:
-    assert row_bounds(np.array([2, 1], np.uint8)).tolist() == [0, 2, 3]
-    assert row_bounds(np.empty(0, np.uint8)).tolist() == [0]
+    part = {"terms": np.frombuffer(b"abc", np.uint8), "lengths": np.array([2, 1], np.uint8), "none": np.empty(0, np.uint8)}
+    assert rows_of_text(part, "terms", "lengths", "terms")[1].tolist() == [0, 2, 3]
+    assert rows_of_text(part, "none", "none", "terms")[1].tolist() == [0]
     assert utf8(np.frombuffer("é".encode(), np.uint8)) == "é"
     with pytest.raises(ModelError, match="text is not bytes"):
         utf8(np.array([97], np.uint16))

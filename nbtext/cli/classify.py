@@ -63,8 +63,8 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """
     from nbtext.cli.corpus import CommandCorpus, on_error, reading_of
     from nbtext.model import TextClassifier
-    from nbtext.model.corpus_flow import answer_corpus
-    from nbtext.model.scoring import AnswerCounts
+    from nbtext.model.corpus_flow import score_corpus
+    from nbtext.model.scoring import AnswerCounts, answers_to
     from nbtext.report.answers import write_answers
     from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
@@ -80,10 +80,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     rule = option.decision_rule(options, model.classes_, say)
     form = form._replace(top_k=min(form.top_k, len(model.classes_)))
     drift = None if options["drift"] is None else _drift_watch(model, model_path)
-    answers = answer_corpus(
-        model, documents, rule, min_typicality=options["min_typicality"], top_k=form.top_k,
-        jobs=options["jobs"], at_once=at_once, watch=iter if drift is None else drift.watched,
-    )  # fmt: skip
+    blocks = score_corpus(model, documents, options["jobs"], at_once)
+    watched = blocks if drift is None else drift.watched(blocks)
+    answers = answers_to(watched, model, rule, min_typicality=options["min_typicality"], top_k=form.top_k)
     counts = AnswerCounts()
     write_answers(counts.watched(say.reported(answers)), form)
     if drift is not None:

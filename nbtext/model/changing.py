@@ -6,7 +6,6 @@ document that it had no room for does not come back when another leaves it.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import reduce
@@ -36,7 +35,7 @@ from nbtext.settings import COUNTING
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -188,6 +187,19 @@ class Batch(NamedTuple):
         """Return some documents, each under the label given for it, and their statistics."""
         return relabelled_documents(self.statistics, self.documents.rows(rows), labels)
 
+    def subtracted(
+        self,
+        counts: CorpusCounts,
+        rows: Rows,
+        labels: Sequence[str],
+        subtract: Callable[[CorpusCounts, ClassStatistics, CountedDocuments], CorpusCounts],
+    ) -> CorpusCounts:
+        """Subtract some documents, each under the label given for it; errors have their numbers in the batch."""
+        try:
+            return subtract(counts, *self.under(rows, labels))
+        except NeverLearntError as problem:
+            raise NeverLearntError(int(rows[problem.number]), problem.label) from None
+
     def last_of_each(self) -> Rows:
         """Return the rows of different documents, ascending, each the last of its equals: the later label holds."""
         _, from_the_end = np.unique(self.fingerprints[::-1], return_index=True)
@@ -252,8 +264,7 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnc
     moved, new = (before != ABSENT) & ~known, before == ABSENT
     changed = rows[moved | new]
     if moved.any():
-        with _rows_of_batch(rows[moved]):
-            counts = subtract_documents(counts, *batch.under(rows[moved], [ledger.labels[number] for number in before[moved].tolist()]))
+        counts = batch.subtracted(counts, rows[moved], [ledger.labels[number] for number in before[moved].tolist()], subtract_documents)
     if changed.size:
         added = batch.under(changed, batch.labels(changed))
         counts = counts + CorpusCounts(added.statistics, DocumentSample.of(added.documents, counts.sample.size))
@@ -261,18 +272,15 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnc
     return LearntOnce(counts, ledger, int(new.sum()), int(moved.sum()), int(known.sum()), len(batch.documents) - rows.size)
 
 
-class Joined(NamedTuple):
-    """The ledger of merged models."""
+def join_ledgers(ledgers: Sequence[Ledger]) -> tuple[Ledger | None, int]:
+    """Join the ledgers of merged models, None for none; return also how many documents several of them know, which so count more than once.
 
-    ledger: Ledger
-    repeated: int
-    """Documents that more than one of the models had learnt, so that they count more than once."""
-
-
-def join_ledgers(ledgers: Sequence[Ledger]) -> Joined:
-    """Join ledgers, at least one; of a document in several the last label holds."""
+    Of a document in several the last label holds.
+    """
+    if not ledgers:
+        return None, 0
     _, times = np.unique(np.concatenate([ledger.fingerprints for ledger in ledgers]), return_counts=True)
-    return Joined(reduce(Ledger.joined, ledgers), int(np.count_nonzero(times > 1)))
+    return reduce(Ledger.joined, ledgers), int(np.count_nonzero(times > 1))
 
 
 class ForgottenOnce(NamedTuple):
@@ -298,18 +306,8 @@ def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgot
         problem.hint = f"it was learnt as {ledger.labels[numbers[place]]!r}; {problem.hint}"
         raise problem
     if rows.size:
-        with _rows_of_batch(rows):
-            counts = forget_documents(counts, *batch.under(rows, batch.labels(rows)))
+        counts = batch.subtracted(counts, rows, batch.labels(rows), forget_documents)
     return ForgottenOnce(counts, ledger.changed(batch.fingerprints[rows], [None] * rows.size), rows.size, before.size - rows.size)
-
-
-@contextmanager
-def _rows_of_batch(rows: Rows) -> Iterator[None]:
-    """Map row numbers in errors to document numbers in the batch."""
-    try:
-        yield
-    except NeverLearntError as problem:
-        raise NeverLearntError(int(rows[problem.number]), problem.label) from None
 
 
 def forgotten(ledger: Ledger, batch: Batch) -> Ledger:

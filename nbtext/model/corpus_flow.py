@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,9 +12,8 @@ from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus, resolve_format, resolved, source_of
 from nbtext.corpus.shards import BYTES, shards
 from nbtext.counts.counting import count_corpus, count_documents
-from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, quantity
-from nbtext.model.scoring import answers_to, scored
+from nbtext.model.scoring import scored
 from nbtext.model.sharding import (
     Counting,
     Scoring,
@@ -32,7 +32,7 @@ from nbtext.settings import FORMATS, Reading
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import Document
     from nbtext.corpus.shards import Shard
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.model.scoring import Answer, ScoredBlock, ScoringModel
+    from nbtext.model.scoring import ScoredBlock, ScoringModel
     from nbtext.model.sharding import Outcome, PartialCounts
 
 WORTH_A_PROCESS = 3
@@ -140,28 +140,27 @@ class Corpus:
 
     def _read(self) -> Iterator[Document]:
         documents = read_corpus(self.paths, self.reading, self.notices, labelled=self.labelled, columns=self.columns)
-        with Watch(self) as heard:
+        with self.watched() as heard:
             yield from documents if heard is None else paced(documents, heard)
 
+    @contextmanager
+    def watched(self) -> Iterator[Callable[[int, int], None] | None]:
+        """Give what is to be told the documents and bytes read so far, None if nobody wants to know; in the end report that the reading is over."""
+        report = self.on_progress
+        if report is None:
+            yield None
+            return
+        last = Progress(0, 0)
 
-class Watch:
-    """Reports the progress of a corpus, and in the end that it is over."""
+        def heard(documents: int, read: int) -> None:
+            nonlocal last
+            last = Progress(documents, read)
+            report(last)
 
-    def __init__(self, corpus: Corpus) -> None:
-        self._report, self._last = corpus.on_progress, (0, 0)
-
-    def __enter__(self) -> Callable[[int, int], None] | None:
-        """Return what is to be told the documents and bytes read so far; None if nobody wants to know."""
-        return None if self._report is None else self._heard
-
-    def __exit__(self, *_: object) -> None:
-        if self._report is not None:
-            self._report(Progress(*self._last, is_done=True))
-
-    def _heard(self, documents: int, read: int) -> None:
-        self._last = documents, read
-        if self._report is not None:
-            self._report(Progress(documents, read))
+        try:
+            yield heard
+        finally:
+            report(last._replace(is_done=True))
 
 
 class CountedCorpus(NamedTuple):
@@ -235,7 +234,7 @@ def _count_in_shards(analysis: Analysis, corpus: Corpus, jobs: int, note: Callab
     counting = Counting(list(of_corpus), reader, analysis, note)
     worthwhile = 1 if STDIN in corpus.paths else len(counting.shards) // WORTH_A_PROCESS
     processes = min(jobs or cores(), worthwhile) if worthwhile > 1 else 1
-    with Watch(corpus) as heard:
+    with corpus.watched() as heard:
         return side_by_side(count_shards, counting, len(counting.shards), processes, heard)
 
 
@@ -248,7 +247,7 @@ def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str) -> Cor
         raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
     of_corpus, reader = corpus.in_shards()
     counting = Counting([shard.absolute() for shard in of_corpus], reader, analysis)
-    with cluster(scheduler) as workers, Watch(corpus) as heard:
+    with cluster(scheduler) as workers, corpus.watched() as heard:
         counts, pieces = count_on_cluster(workers, counting, heard)
     for outcome in outcomes_in_order(pieces):
         corpus.report(outcome)
@@ -272,31 +271,12 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
         processes = cores()
     begun = False
     try:
-        with Watch(corpus) as heard:
+        with corpus.watched() as heard:
             for block in score_shards(Scoring(model, reader), chain(beginning, of_corpus), processes, corpus.report, heard):
                 begun = True
                 yield block
     except (DocumentError, PathError) as problem:
         corpus.break_off(problem, begun=begun and not corpus.labelled)
-
-
-def answer_corpus(
-    model: ScoringModel,
-    corpus: Corpus,
-    rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
-    *,
-    min_typicality: float = 0.0,
-    top_k: int = 0,
-    jobs: int = 1,
-    at_once: int = BLOCK_DOCUMENTS,
-    watch: Callable[[Iterable[ScoredBlock]], Iterable[ScoredBlock]] = iter,
-) -> Iterator[Answer]:
-    """Yield the answer to each document of a corpus, as `nbtext.model.scoring.answers` does.
-
-    ``watch`` passes on the scored documents. What ends the reading early is kept for `Corpus.finish`.
-    """
-    blocks = watch(score_corpus(model, corpus, jobs, at_once))
-    return answers_to(blocks, model, rule, min_typicality=min_typicality, top_k=top_k)
 
 
 def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, Any]) -> Reading:

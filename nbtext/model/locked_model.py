@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,7 +33,7 @@ from nbtext.store.lock import locked
 from nbtext.store.model_file import embedded_digest, import_joblib, model_digest, read_model_bytes, write_model_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nbtext.model.changing import LearntOnce
 
@@ -65,22 +66,18 @@ class LockedModelFile:
 
         If no ledger is given, one that is there stays, but is not that of the new model.
         """
-        model.save(self.path, self._before(ledger))
+        model.save(self.path, partial(self._before, ledger))
 
     def replace_content(self, content: bytes, ledger: Ledger | None = None) -> None:
         """Replace as `replace` does, by the bytes of a model file."""
-        write_model_bytes(self.path, content, self._before(ledger))
+        write_model_bytes(self.path, content, partial(self._before, ledger))
 
-    def _before(self, ledger: Ledger | None) -> Callable[[Path, bytes], None]:
-        """Return what is to be done just before the model file is replaced."""
-
-        def before(target: Path, digest: bytes) -> None:
-            if ledger is not None:
-                write_ledger(self.path, self._present(), (digest, ledger))
-            if self._backup:
-                keep_backup(target)
-
-        return before
+    def _before(self, ledger: Ledger | None, target: Path, digest: bytes) -> None:
+        """Write the ledger and keep a backup, just before the model file is replaced."""
+        if ledger is not None:
+            write_ledger(self.path, self._present(), (digest, ledger))
+        if self._backup:
+            keep_backup(target)
 
     def _present(self) -> tuple[bytes, Ledger]:
         """Return the digest of the present model and its ledger; those of no model if the ledger is not its own."""
@@ -111,11 +108,7 @@ def import_what_changing_needs() -> None:
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
-    for name in (
-        "numpy.ma",
-        "nbtext.language_model.smoothing",
-        "nbtext.metrics.evaluation",
-    ):  # numpy wants the first for sets
+    for name in ("numpy.ma", "nbtext.language_model.smoothing", "nbtext.metrics.evaluation"):  # numpy wants the first for sets
         import_module(name)
     for name in CLASSIFIERS:
         classifier_class(name)
@@ -235,8 +228,7 @@ def merge(paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool 
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         parts = [ModelToMerge(part, *read_with_ledger(part)) for part in paths]
         model = merged([part.model for part in parts], paths)
-        ledgers = [part.ledger for part in parts if part.ledger is not None]
-        ledger, repeated = join_ledgers(ledgers) if ledgers else (None, 0)
+        ledger, repeated = join_ledgers([part.ledger for part in parts if part.ledger is not None])
         file.replace(model, ledger)
     return MergedModels(model, parts, ledger, repeated)
 
@@ -258,7 +250,9 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
             locks.enter_context(locked(place, lock_timeout))
         if model_digest(new) != embedded_digest(content):
             raise ModelError("was replaced while it was read", where=new, hint="run it again")
-        _put(content, _ledger_of(new, path, embedded_digest(content)), LockedModelFile(path, backup=backup))
+        ledger, file = _ledger_of(new, path, embedded_digest(content)), LockedModelFile(path, backup=backup)
+        if not _is_content(content, path) or not (ledger is None or _equal(ledger, file.ledger_if_usable())):
+            file.replace_content(content, ledger)
         _remove(new, path)
     return description
 
@@ -286,11 +280,6 @@ def _ledger_of(new: str, path: str, digest: bytes) -> Ledger | None:
             f"has no ledger of documents learnt once, but {path} has one",
             where=new, hint=f"train it with nbtext train --once, or remove {displayed_path(path)}{LEDGER}",
         ) from None  # fmt: skip
-
-
-def _put(content: bytes, ledger: Ledger | None, file: LockedModelFile) -> None:
-    if not _is_content(content, file.path) or not (ledger is None or _equal(ledger, file.ledger_if_usable())):
-        file.replace_content(content, ledger)
 
 
 def _is_content(content: bytes, path: str) -> bool:

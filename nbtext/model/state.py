@@ -130,10 +130,10 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS | others}
     written_by, bound = plain["written_by"], plain["sample_bound"]
     if not isinstance(written_by, dict) or not all(isinstance(value, str) for value in written_by.values()):
-        raise ModelError("the model is malformed: its versions are not text")
+        raise malformed("its versions are not text")
     settings = replace(_declared(Settings, plain["training"]), reading=_declared(Reading, plain["reading"]))
     if type(bound) is not int or not 0 <= bound <= LARGEST_HASH:
-        raise ModelError("the model is malformed: its sample has no bound")
+        raise malformed("its sample has no bound")
     counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading))
     if CLOSED in plain:
         require(plain[CLOSED] is True, "its vocabulary is neither open nor closed")
@@ -145,7 +145,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
         learnt = replace(learnt, own=own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list))))
         classifier(counts.statistics, learnt, settings)  # raises if what was fitted does not fit
     except UsageError as problem:
-        raise ModelError(f"the model is malformed: {str(problem)[:200]}") from None
+        raise malformed(str(problem)[:200]) from None
     require(longest_ngram(counts.statistics.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")
     return State(settings, stop_list, counts, learnt, written_by)
 
@@ -159,17 +159,25 @@ def _declared(kind: type[Kind], plain: object) -> Kind:
         raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None
 
 
+def malformed(finding: str) -> ModelError:
+    """Return the error for a model that training cannot have made."""
+    return ModelError(f"the model is malformed: {finding}")
+
+
 def require(condition: object, otherwise: str) -> None:
     """Raise `ModelError` unless the condition holds."""
     if not condition:
-        raise ModelError(f"the model is malformed: {otherwise}")
+        raise malformed(otherwise)
 
 
-def row_bounds(lengths: Array) -> NDArray[np.int64]:
-    """Return where rows of these lengths, none of them 0, begin, and where the last ends."""
-    lengths = require_whole(lengths)
-    require(lengths.min(initial=1) >= 1, "a term or class is empty")
-    return offsets(lengths)
+def rows_of_text(part: Arrays, name: str, lengths: str, plural: str) -> tuple[bytes, NDArray[np.int64]]:
+    """Return the text of rows, none of them empty, and where each begins and the last ends; no row begins inside a character."""
+    text, sizes = utf8(part[name]).encode(), require_whole(part[lengths])
+    require(sizes.min(initial=1) >= 1, "a term or class is empty")
+    bounds = offsets(sizes)
+    fits = bounds[-1] == len(text) and not np.any((np.frombuffer(text, np.uint8)[bounds[:-1]] & 0xC0) == 0x80)
+    require(fits, f"its {plural} do not fit their lengths")
+    return text, bounds
 
 
 def utf8(array: Array) -> str:
@@ -178,7 +186,7 @@ def utf8(array: Array) -> str:
     try:
         return array.tobytes().decode()
     except UnicodeDecodeError:
-        raise ModelError("the model is malformed: its text is not UTF-8") from None
+        raise malformed("its text is not UTF-8") from None
 
 
 def require_whole(array: Array) -> NDArray[np.int64]:
@@ -321,7 +329,7 @@ def _profile(figures: object, answers: Array, n_classes: int) -> Profile | None:
 def _spread(value: object) -> Spread:
     wrong = "its profile is no spread"
     if not isinstance(value, list) or len(value) != 3:
-        raise ModelError(f"the model is malformed: {wrong}")
+        raise malformed(wrong)
     return Spread(_count(value[0], 0, wrong), _number(value[1], -MOST, MOST, wrong), _number(value[2], 0, MOST, wrong))
 
 
@@ -340,19 +348,19 @@ def _judgement(value: object) -> Judgement | None:
 def _named(value: object, names: Sequence[str], otherwise: str) -> list[object]:
     """Return the values of a mapping that has these names and no others, in their order."""
     if not isinstance(value, dict) or set(value) != set(names):
-        raise ModelError(f"the model is malformed: {otherwise}")
+        raise malformed(otherwise)
     return [value[name] for name in names]
 
 
 def _count(value: object, least: int, otherwise: str) -> int:
     if type(value) is not int or not least <= value < MOST:
-        raise ModelError(f"the model is malformed: {otherwise}")
+        raise malformed(otherwise)
     return value
 
 
 def _number(value: object, least: float, most: float, otherwise: str) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= most:
-        raise ModelError(f"the model is malformed: {otherwise}")
+        raise malformed(otherwise)
     return float(value)
 
 
@@ -403,10 +411,7 @@ def _sample(part: Arrays, statistics: ClassStatistics, size: int, bound: int) ->
         "its sample has unknown terms or classes",
     )
     require(np.diff(entries).max(initial=0) <= MOST_TERMS and counts.min(initial=1) >= 1, "its sample holds impossible documents")
-    rising = np.diff(terms) > 0
-    inner = entries[1:-1]
-    rising[inner[(inner > 0) & (inner < terms.size)] - 1] = True
-    require(rising.all() and np.all(hashes[1:] >= hashes[:-1]), "its sample is not sorted")
+    require(_rise_in_rows(terms, entries) and np.all(hashes[1:] >= hashes[:-1]), "its sample is not sorted")
     require(not hashes.size or int(hashes[-1]) <= bound, "its sample exceeds its bound")
     matrix = DocumentTermMatrix(entries, terms, counts, np.zeros(classes.size, np.int64))
     if statistics.moments is not None:
@@ -416,8 +421,7 @@ def _sample(part: Arrays, statistics: ClassStatistics, size: int, bound: int) ->
 
 def _statistics(part: Arrays) -> ClassStatistics:
     vocabulary = _vocabulary(part)
-    labels, bounds = utf8(part["classes"]).encode(), row_bounds(part["class_lengths"])
-    require(_fit(labels, bounds), "its classes do not fit their lengths")
+    labels, bounds = rows_of_text(part, "classes", "class_lengths", "classes")
     classes = [labels[start:end].decode() for start, end in pairwise(bounds.tolist())]
     class_documents, cells, counts, documents = (
         require_whole(part[name]) for name in ("class_documents", "term_cells", "cell_counts", "cell_documents")
@@ -431,18 +435,15 @@ def _statistics(part: Arrays) -> ClassStatistics:
         require(cell_classes.max() < len(classes), "a cell has no class")
         require(documents.min() >= 1 and np.all(documents <= counts), "a cell counts less than its documents")
         require(np.all(documents <= class_documents[cell_classes]), "a cell has more documents than its class")
-        rising = np.diff(cell_classes) > 0
-        rising[bounds[1:-1] - 1] = True
-        require(rising.all(), "the cells of a term are not sorted by class")
+        require(_rise_in_rows(cell_classes, bounds), "the cells of a term are not sorted by class")
     return ClassStatistics(vocabulary, tuple(classes), class_documents, bounds, cell_classes, counts, documents)
 
 
 def _vocabulary(part: Arrays) -> Vocabulary:
-    text, bounds = utf8(part["terms"]).encode(), row_bounds(part["term_lengths"])
+    text, bounds = rows_of_text(part, "terms", "term_lengths", "terms")
     require(part["ngrams"].dtype.kind == "u", "its n-grams are not whole numbers")
     pairs = part["ngrams"].astype(np.uint64)
     single = bounds.size - 1
-    require(_fit(text, bounds), "its terms do not fit their lengths")
     require(_sorted(text, bounds), "its terms are not sorted and distinct")
     left, last = unpair(pairs)
     require(np.all(pairs[1:] > pairs[:-1]), "its n-grams are not sorted and distinct")
@@ -473,9 +474,12 @@ def _sorted(text: bytes, bounds: NDArray[np.int64]) -> bool:
     return True
 
 
-def _fit(text: bytes, bounds: NDArray[np.int64]) -> bool:
-    """Return whether the rows end where the text ends, and none begins inside a character of UTF-8."""
-    return bool(bounds[-1] == len(text) and not np.any((np.frombuffer(text, np.uint8)[bounds[:-1]] & 0xC0) == 0x80))
+def _rise_in_rows(values: NDArray[np.int64], bounds: NDArray[np.int64]) -> bool:
+    """Return whether the values of each row rise strictly."""
+    rising = np.diff(values) > 0
+    begins = bounds[1:-1]
+    rising[begins[(begins > 0) & (begins < values.size)] - 1] = True
+    return bool(rising.all())
 
 
 def longest_ngram(vocabulary: Vocabulary) -> int:

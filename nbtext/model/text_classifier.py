@@ -18,7 +18,7 @@ from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.description import describe, warnings
 from nbtext.model.given_texts import all_utf8, labelled_texts, path_names
-from nbtext.model.scoring import ScoredTexts
+from nbtext.model.scoring import ScoredTexts, answers_to
 from nbtext.model.state import State, from_plain, to_plain, versions
 from nbtext.model.training import classifier, language_models, learn, looked_up, needs_documents, require_additive
 from nbtext.settings import COUNTING, Reading, Settings
@@ -282,12 +282,12 @@ class TextClassifier:
         answers to the documents before.
         """
         from nbtext.corpus.document import Notices
-        from nbtext.model.corpus_flow import Corpus, answer_corpus, ignore, reading_like
+        from nbtext.model.corpus_flow import Corpus, ignore, reading_like, score_corpus
 
         names = path_names(paths)
         given = reading_like(self.reading, names, reading)
         corpus = Corpus(names, given, False, (), on_error, on_problem or ignore, on_progress, notices or Notices())
-        yield from answer_corpus(self, corpus, rule, min_typicality=min_typicality, top_k=top_k, jobs=jobs)
+        yield from answers_to(score_corpus(self, corpus, jobs), self, rule, min_typicality=min_typicality, top_k=top_k)
         corpus.finish()
 
     def partial_fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
