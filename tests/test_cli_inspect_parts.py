@@ -115,7 +115,7 @@ def test_parts_stand_below_each_other(pets: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--class", "birds"], 2, "the model has no class 'birds'; nbtext inspect shows its classes"),
+        (["--class", "birds"], 2, "the model has no class 'birds'; see the classes with nbtext inspect"),
         (["--similarity", "--class", "birds"], 2, "the model has no class 'birds'"),
         (["--verify", "--similarity"], 2, "--verify goes with nothing else"),
         (["--document", "mail"], 2, "options of reading go with --perplexity"),

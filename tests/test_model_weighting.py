@@ -198,18 +198,21 @@ def test_leaving_one_out_is_refused() -> None:
     assert "on counts only" in line
 
 
-def test_words_are_marked_by_what_they_add_to_the_score() -> None:
+def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.MonkeyPatch) -> None:
     """The excerpt's nats over all occurrences are what the same words tip in the list of mistakes."""
-    from nbtext.explain.mistakes import Excerpts
-    from nbtext.explain.word_walk import WordWalker
+    from nbtext.explain import mistakes
 
+    monkeypatch.setattr(mistakes, "AUDIBLE", 0)
     model = TextClassifier(weighting="tfidf", stemmer="none").fit(
         ["engine oil oil brakes"] * 2 + ["match goals goals"] * 2 + ["roses"], ["cars"] * 2 + ["sport"] * 2 + ["garden"]
     )
     text = b"oil oil engine goals"
-    located = WordWalker.of_model(model).locate(text)
-    found = Excerpts(model)._evidence(text, located, model.classes_.index("cars"), model.classes_.index("sport"))
+    found = [
+        piece.nats
+        for piece in mistakes.Excerpts(model).excerpt(text, model.classes_.index("cars"), model.classes_.index("sport"))
+        if piece.text.strip()
+    ]
     block = model.score_block([text])
     difference = block.scores[0, model.classes_.index("cars")] - block.scores[0, model.classes_.index("sport")]
     assert found[0] == found[1]
-    assert found.sum() == pytest.approx(difference)  # the prior is the same for both
+    assert sum(found) == pytest.approx(difference)  # the prior is the same for both

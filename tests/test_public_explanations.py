@@ -57,14 +57,14 @@ def test_what_why_not_names_turns_the_answers(newsgroups: Corpus) -> None:
         [why_not] = WhyNotFinder(model, of.against).find([document])
         assert why_not.removal is not None
         assert why_not.addition is not None
-        if why_not.removal.words is not None:
+        if why_not.removal.items is not None:
             found += 1
             text = bytearray(document.text)
-            for begin, end in (place for word in of.words if word.word in why_not.removal.words for place in word.places):
+            for begin, end in (place for word in of.words if word.word in dict(why_not.removal.items) for place in word.places):
                 text[begin:end] = b" " * (end - begin)
             assert model.predict([bytes(text)]) == [of.against]
-        if why_not.addition.terms is not None:
-            more = " ".join(term for term, times in why_not.addition.terms for _ in range(times))
+        if why_not.addition.items is not None:
+            more = " ".join(term for term, times in why_not.addition.items for _ in range(times))
             assert model.predict([document.text + b" " + more.encode()]) == [of.against]
             assert np.isfinite(why_not.addition.probability or np.nan)
     assert found > 90

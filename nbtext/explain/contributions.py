@@ -14,6 +14,7 @@ import numpy as np
 
 from nbtext.attributes import parted
 from nbtext.classifiers.base import difference
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.model.changing import changed_counts
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
-
-WEIGHTS_AT_ONCE = 1 << 21
-"""Term-by-class weights in memory at once: 16 MiB."""
 
 
 def bias(classifier: Classifier) -> Floats | None:
@@ -79,9 +77,7 @@ def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
     first, additive = np.full(n_classes, -1), classifier.additive
     if additive is None:
         return first
-    known, step = np.flatnonzero(additive.known()[terms]), max(WEIGHTS_AT_ONCE // n_classes, 1)
-    for begin in range(0, known.size, step):
-        places = known[begin : begin + step]
+    for places in in_blocks(np.flatnonzero(additive.known()[terms]), n_classes, TERM_WEIGHTS_AT_ONCE):
         impossible = np.isneginf(additive.term_scores(terms[places], np.ones(places.size, np.int64)))
         new = impossible.any(axis=0) & (first < 0)
         first[new] = places[impossible.argmax(axis=0)[new]]

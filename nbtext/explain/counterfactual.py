@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, islice
 from math import comb, inf
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.counts.counting import document_counter
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError
 from nbtext.explain.contributions import bias, class_contributions, word_contributions
@@ -53,8 +55,8 @@ RULED_OUT = -1e6
 # Bounds of the search: a result beyond one is perhaps not the smallest.
 MOST_NODES, MOST_WORK = 20_000, 1 << 27
 """Branches of the search for the smallest cover, and numbers looked at in it, which take seconds."""
-MOST_CELLS, WEIGHTS_AT_ONCE = 1 << 23, 1 << 21
-"""Weights of a document's terms by class for which sums are taken, and weights in memory at once when all terms are looked at."""
+MOST_CELLS = 1 << 23
+"""Weights of a document's terms by class for which sums are taken."""
 MOST_TRIED, LEAST_TRIED = 20_000, 200
 """Sets of words tried out at most, and at least however long the text is; also how many words to choose from."""
 BYTES_REMOVED_FROM, BYTES_ADDED_TO = 1 << 25, 1 << 26
@@ -69,28 +71,15 @@ ANSWERED_SO, NO_PRIOR = "answered-so", "no-prior"
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
-    """Words whose removal makes a class the answer; None if none were found."""
+class WordChange:
+    """Words whose removal, or terms whose addition, makes a class the answer."""
 
-    words: tuple[str, ...] | None
-    occurrences: int
-    """Of these words, together."""
+    items: tuple[tuple[str, int], ...] | None
+    """Each with how many occurrences are removed or added; None if none were found."""
     smallest: bool
-    """It is known that no fewer words do, or, if there are none, that no words do."""
-    probability: float | None
-    """Of the class without these words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """Terms whose addition makes a class the answer; None if none were found."""
-
-    terms: tuple[tuple[str, int], ...] | None
-    """Each with how often it is added."""
-    smallest: bool
-    """It is known that no fewer occurrences do."""
-    probability: float | None
-    """Of the class with these terms."""
+    """It is known that no fewer words, or added occurrences, do; for a removal without items, that no words do."""
+    probability: float | None = None
+    """Of the class after the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +94,8 @@ class WhyNot:
     wanted_probability: float | None
     why: str | None = None
     """Why nothing was looked for; None if it was."""
-    removal: Removal | None = None
-    addition: Addition | None = None
+    removal: WordChange | None = None
+    addition: WordChange | None = None
     problem: DocumentError | None = None
 
 
@@ -150,8 +139,7 @@ class ChangedDocument:
         self._values = document[len(self.text) :]
         self.located = walker.locate(self.text)
         self.names, self.name_of = self.located.surface_words()
-        self._name_of_parts = self.name_of[self.located.words]
-        self._parts: dict[int | str, tuple[Whole, Whole]] = {}
+        self._changed_counts = cache(self._counts_changed_by)
         counter = document_counter(model.analysis, model.statistics.vocabulary)
         self.matrix = counter.count([self.rewritten(())]).matrix()
         self.scores, self.log_prior = model.score_counts(self.matrix).scores[0], bias(model.classifier.of_texts)
@@ -201,14 +189,15 @@ class ChangedDocument:
     def _written(self, word: str) -> bytes:
         return f"{word}:1".encode() if self.model.reading.is_counted else word.encode()
 
-    def _changed_counts(self, item: int | str) -> tuple[Whole, Whole]:
+    def _counts_changed_by(self, item: int | str) -> tuple[Whole, Whole]:
         """Return the known terms whose counts an item changes, and the changes."""
-        if item not in self._parts:
-            removed = isinstance(item, int)
-            located = self.located if removed else self._walker.locate(self._written(str(item)))
-            here = (located.terms != UNKNOWN) & (self._name_of_parts == item if removed else True)
-            self._parts[item] = located.terms[here], (-1 if removed else 1) * located.shares[here].astype(np.int64)
-        return self._parts[item]
+        if isinstance(item, str):
+            located = self._walker.locate(self._written(item))
+            here, sign = located.terms != UNKNOWN, 1
+        else:
+            located, sign = self.located, -1
+            here = (located.terms != UNKNOWN) & (self.name_of[located.words] == item)
+        return located.terms[here], sign * located.shares[here].astype(np.int64)
 
     def _gaps(self, texts: ScoredTexts) -> Floats:
         others = np.delete(texts.scores, self.wanted, axis=1).max(axis=1)
@@ -225,7 +214,7 @@ class Cover(NamedTuple):
     proven: bool
 
 
-def removal(changes: ChangedDocument) -> Removal:
+def removal(changes: ChangedDocument) -> WordChange:
     """Return the smallest set of surface words, all their occurrences removed, as far as the search goes."""
     eligible = changes.removable()
     cover = _removal_by_sums(changes, eligible)
@@ -240,27 +229,28 @@ def removal(changes: ChangedDocument) -> Removal:
         items, proven = smallest_by_trying(eligible.tolist(), changes.gaps, budget)
         cover = Cover(items, proven and not (narrowed and (items is None or len(items) > 1)))
     if cover.items is None:
-        return Removal(None, 0, cover.proven, None)
-    occurrences = int(changes.located.counts[np.isin(changes.name_of, cover.items)].sum())
-    return Removal(tuple(changes.names[number] for number in cover.items), occurrences, cover.proven, changes.probability(cover.items))
+        return WordChange(None, cover.proven)
+    occurrences = np.bincount(changes.name_of, changes.located.counts).astype(np.int64)
+    words = tuple((changes.names[number], int(occurrences[number])) for number in cover.items)
+    return WordChange(words, cover.proven, changes.probability(cover.items))
 
 
-def addition(changes: ChangedDocument) -> Addition:
+def addition(changes: ChangedDocument) -> WordChange:
     """Return the fewest occurrences of single terms, as far as the search goes."""
     candidates = _candidates(changes)
     if candidates is None:
-        return Addition(None, smallest=False, probability=None)
+        return WordChange(None, smallest=False)
     words, nearer, ahead, least = candidates
     additive = _adds_up(changes.model) and changes.model.settings.char_ngrams is None
     added = _addition_by_sums(words, nearer, ahead) if additive else None
     if not additive or (added is not None and not changes.gaps([added])[0] < -MARGIN):  # a term rules the class out, or it is nearly a tie
         additive, budget = False, max(BYTES_ADDED_TO // max(len(changes.text), 1), CANDIDATES_ADDED)
-        found, gap, _ = _greedy_by_trying(words[:budget], changes.gaps, float(changes.gaps([()])[0]), budget, again=True)
+        found, gap = _greedy_by_trying(words[:budget], changes.gaps, float(changes.gaps([()])[0]), budget, again=True)
         added = found if gap < -MARGIN else None
     if added is None:
-        return Addition(None, smallest=False, probability=None)
+        return WordChange(None, smallest=False)
     smallest = len(added) == 1 or (additive and len(added) <= least)
-    return Addition(tuple(Counter(added).items()), smallest, changes.probability(added))
+    return WordChange(tuple(Counter(added).items()), smallest, changes.probability(added))
 
 
 def smallest_cover(gains: Floats, needs: Floats, most_nodes: int = MOST_NODES) -> Cover:
@@ -323,8 +313,7 @@ def smallest_by_trying(items: Sequence[int], gaps: Gaps[int], budget: int) -> Co
     if alone.size and alone.min() < -MARGIN:
         return Cover((items[int(alone.argmin())],), proven=True)
     order = [items[place] for place in np.argsort(alone, kind="stable").tolist()]
-    greedy, tried = _greedy_set(order, gaps, budget // 2)
-    tried += len(items)
+    greedy, tried = _greedy_set(order, gaps, budget // 2), len(items)
     for size in range(2, len(items) + 1 if greedy is None else len(greedy)):
         tried += comb(len(items), size)
         if tried > budget:
@@ -337,38 +326,33 @@ def smallest_by_trying(items: Sequence[int], gaps: Gaps[int], budget: int) -> Co
     return Cover(greedy, proven=True)
 
 
-def _greedy_set(order: Sequence[int], gaps: Gaps[int], budget: int) -> tuple[tuple[int, ...] | None, int]:
-    """Return greedily chosen items, else all, without those that are not needed, or None if all are not enough; and how many sets were tried."""
-    chosen, gap, tried = _greedy_by_trying(order, gaps, inf, budget - CANDIDATES_REMOVED + 1, again=False)
+def _greedy_set(order: Sequence[int], gaps: Gaps[int], budget: int) -> tuple[int, ...] | None:
+    """Return greedily chosen items, else all, without those that are not needed; None if all are not enough."""
+    chosen, gap = _greedy_by_trying(order, gaps, inf, budget, again=False)
     if not gap < -MARGIN:
         chosen = tuple(order)
         if not order or not gaps([chosen])[0] < -MARGIN:
-            return None, tried + 1
+            return None
     for item in reversed(chosen):
         fewer = tuple(other for other in chosen if other != item)
-        tried += 1
-        if tried > 2 * budget:
-            break
         if fewer and gaps([fewer])[0] < -MARGIN:
             chosen = fewer
-    return tuple(sorted(chosen)), tried
+    return tuple(sorted(chosen))
 
 
-def _greedy_by_trying(
-    items: Sequence[Item], gaps: Gaps[Item], gap: float, budget: int, *, again: bool
-) -> tuple[tuple[Item, ...], float, int]:
+def _greedy_by_trying(items: Sequence[Item], gaps: Gaps[Item], gap: float, budget: int, *, again: bool) -> tuple[tuple[Item, ...], float]:
     """Choose the item that leaves the smallest gap, until it is closed or no longer shrinks, or about ``budget`` sets were tried.
 
-    Return the chosen items, the gap and how many sets were tried. If ``again``, an item may be chosen several times; these stand together.
+    Return the chosen items and the gap. If ``again``, an item may be chosen several times; these stand together.
     """
     chosen: tuple[Item, ...] = ()
-    tried, candidates = 0, list(items if again else items[:CANDIDATES_REMOVED])
-    while candidates and tried < budget and not gap < -MARGIN and not (again and len(chosen) == MOST_ADDED):
+    candidates = list(items if again else items[:CANDIDATES_REMOVED])
+    while candidates and budget > 0 and not gap < -MARGIN and not (again and len(chosen) == MOST_ADDED):
         sets: list[tuple[Item, ...]] = [(*chosen, item) for item in candidates]
         if again:
             sets = [tuple(sorted(items_of_set, key=items_of_set.index)) for items_of_set in sets]
         found = gaps(sets)
-        tried += len(sets)
+        budget -= len(sets)
         best = int(found.argmin())
         if not found[best] < gap and (again or gap < inf):  # several words may have to go before the class is possible
             break
@@ -377,7 +361,7 @@ def _greedy_by_trying(
             candidates = [candidates[place] for place in np.argsort(found, kind="stable")[:CANDIDATES_ADDED].tolist()]
         else:
             candidates = list(islice((item for item in items if item not in chosen), CANDIDATES_REMOVED))
-    return chosen, gap, tried
+    return chosen, gap
 
 
 def _greedy_by_sums(gains: Floats, needs: Floats, most: int, *, again: bool) -> list[int] | None:
@@ -446,13 +430,12 @@ def _candidates(changes: ChangedDocument) -> tuple[list[str], Floats, Floats, in
         weights = _possible(model.language_models.log_probability(terms) if model.linear is None else model.linear.weights(terms))
         return weights[:, [wanted]] - weights[:, rivals]
 
-    aims, most = np.empty((3, terms.size)), np.full(np.count_nonzero(before), -np.inf)
-    step = max(WEIGHTS_AT_ONCE // model.statistics.n_classes, 1)
-    for begin in range(0, terms.size, step):
-        part = slice(begin, begin + step)
-        gains = nearer(terms[part])
-        aims[:, part] = gains[:, ahead.argmax()], (gains[:, before] / ahead[before]).min(axis=1), gains.min(axis=1)
+    parts, most = [], np.full(np.count_nonzero(before), -np.inf)
+    for block in in_blocks(terms, model.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
+        gains = nearer(block)
+        parts.append((gains[:, ahead.argmax()], (gains[:, before] / ahead[before]).min(axis=1), gains.min(axis=1)))
         most = np.maximum(most, gains[:, before].max(axis=0))
+    aims = np.concatenate(parts, axis=1)
     best = dict.fromkeys(np.argsort(-aims, axis=1, kind="stable")[:, : 4 * CANDIDATES_ADDED].ravel().tolist())
     words = {term: word for term in terms[list(best)].tolist() if (word := changes.as_word(term)) is not None}
     chosen = dict(islice(words.items(), 6 * CANDIDATES_ADDED))

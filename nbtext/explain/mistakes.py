@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.decision import Decision
-    from nbtext.explain.word_walk import LocatedWords
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
 
@@ -79,12 +79,17 @@ class Excerpts:
         self._walker = WordWalker.of_model(model)
 
     def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
-        """Return about `LONGEST` bytes of a text, white space as single spaces, where most speaks for class ``answer`` against ``rival``; then attributes."""
+        """Return about `LONGEST` bytes of a text, white space as single spaces, where most speaks for class ``answer`` against ``rival``; then attributes.
+
+        Words speak for neither where both classes are ruled out, or scores are no sums over terms.
+        """
         text, values = parted(text)
         text = b" ".join(_decoded(text[:LOOKED_AT]).encode().split())
         located = self._walker.locate(text)
         words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))
-        nats = self._evidence(text, located, answer, rival)
+        matrix, pair = self._counter.count([text]).matrix(), (np.array([answer]), np.array([rival]))
+        found = term_contributions(self._model.classifier.of_texts, matrix, *pair)
+        nats = np.zeros(located.begins.size) if found is None else np.nan_to_num(shared_out(located, *found), posinf=inf, neginf=-inf)
         first, last = _loudest(words, np.maximum(nats, 0), len(text))
         pieces = [ExcerptPiece("… ")] if first else []
         done = first
@@ -96,15 +101,6 @@ class Excerpts:
         pieces += [ExcerptPiece(_decoded(text[done:last])), *([ExcerptPiece(" …")] if last < len(text) else [])]
         pieces += [ExcerptPiece(f" {name}={value}") for name, value in zip(self._attributes, values, strict=False) if value]
         return tuple(piece for piece in pieces if piece.text)
-
-    def _evidence(self, text: bytes, located: LocatedWords, answer: int, rival: int) -> NDArray[np.float64]:
-        """Return what each word adds to the score of ``answer`` over ``rival``, shape (n_words,), in nats; 0 if that depends on the others."""
-        found = term_contributions(
-            self._model.classifier.of_texts, self._counter.count([text]).matrix(), np.array([answer]), np.array([rival])
-        )
-        if found is None:
-            return np.zeros(located.begins.size)
-        return np.nan_to_num(shared_out(located, *found), nan=0.0, posinf=np.inf, neginf=-np.inf)  # nan where both classes are ruled out
 
 
 def _loudest(words: Sequence[tuple[int, int]], loudness: NDArray[np.float64], end: int) -> tuple[int, int]:

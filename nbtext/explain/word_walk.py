@@ -194,21 +194,17 @@ class WordWalker:
         firsts, sizes = firsts[within], sizes[within]
         of_words = np.concatenate((owners[flat_indices(firsts, sizes)], np.repeat(owners, [len(row) for row in pieces])))
         counts = np.array([name_and_count(form)[1] if self._counted else 1 for form in forms], np.int64)
-        n_pieces = of_words.size - int(sizes.sum())
-        own: list[list[int]] = [[] for _ in spans]
-        for owner, term in zip(owners.tolist(), terms.tolist(), strict=True):
-            own[owner].append(term)
         bounds = np.array(spans, np.int64).reshape(-1, 2)
         return LocatedWords(
             bounds[:, 0],
             bounds[:, 1],
             [of_form[0].word if self._counted else form.decode().casefold() for form, of_form in zip(forms, walked, strict=True)],
             counts,
-            own,
+            [[UNKNOWN if word.term_id is None else word.term_id for word in of_form if word.term is not None] for of_form in walked],
             [_note(of_form) for of_form in walked],
             of_words,
             np.concatenate((np.repeat(self._with_ngrams(terms), sizes), _ids([term_id for row in pieces for term_id in row]))),
-            np.concatenate((np.repeat(1 / sizes, sizes), np.ones(n_pieces))) * counts[of_words],
+            np.concatenate((np.repeat(1 / sizes, sizes), np.ones(of_words.size - int(sizes.sum())))) * counts[of_words],
         )
 
     def _spans(self, text: bytes) -> list[tuple[int, int]]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from nbtext.counts.matrix import in_blocks
 from nbtext.errors import UsageError
-from nbtext.inspection.terms import class_index, most_frequent_forms
+from nbtext.explain.explanation import class_number
+from nbtext.inspection.terms import most_frequent_forms
 from nbtext.language_model.sampling import (
     Categorical,
     cells_of_class,
@@ -80,7 +81,7 @@ class DocumentGenerator:
         """
         if length is not None and self._coins is not None:
             raise UsageError("--length does not go with a bernoulli model: every word has a coin", hint="leave --length out")
-        given = None if label is None else class_index(self._model, label)
+        given = None if label is None else class_number(self._model, label)
         prior = Categorical(self._model.prior)
         random = random_source(self._seed)
         for _ in range(n):

@@ -11,7 +11,7 @@ import numpy as np
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
-from nbtext.errors import UsageError
+from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
 from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, mutual_information, rank
 from nbtext.text.analyzer import UNKNOWN
@@ -29,13 +29,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
     Forms = list[tuple[str, int]]
-
-
-def class_index(model: TextClassifier, label: str) -> int:
-    """Return the number of a class; raise `UsageError` if the model has none of that name."""
-    if label not in model.classes_:
-        raise UsageError(f"the model has no class {label!r}", hint="nbtext inspect shows its classes")
-    return model.classes_.index(label)
 
 
 def ranking(model: TextClassifier, by: str, top: int | None = None) -> Ranking:
@@ -251,7 +244,7 @@ def class_size(model: TextClassifier, number: int) -> tuple[int, int, float]:
 
 def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dict[str, ClassDetails]:
     """Return each class with its ``top`` terms by each of `MEASURES`; raise `UsageError` for a class that the model does not have."""
-    classes = np.array([class_index(model, label) for label in labels], np.int64)
+    classes = np.array([class_number(model, label) for label in labels], np.int64)
     models, prior, probabilities = model.language_models, model.prior, term_probabilities(model)
     meaning = ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 

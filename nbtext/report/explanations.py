@@ -17,7 +17,7 @@ from nbtext.report.numbers import figure, nats, six_digits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbtext.explain.counterfactual import Addition, Removal, WhyNot
+    from nbtext.explain.counterfactual import WhyNot, WordChange
     from nbtext.explain.explanation import Explained, Explanation, RuledOut
 
 LEVELS = (0.1, 1 / 3, 2 / 3)
@@ -282,13 +282,13 @@ def why_not_rows(found: WhyNot) -> Iterator[tuple[str, ...]]:
         yield *first, "none", "", "", "", str(found.problem or found.why)
         return
     removal, addition = found.removal, found.addition
-    if removal.words is None:
+    if removal.items is None:
         yield *first, "remove", "", "", "", "none" if removal.smallest else "none-found"
-    for word in removal.words or ():
+    for word, _ in removal.items or ():
         yield *first, "remove", word, "", six_digits(removal.probability), _known(smallest=removal.smallest)
-    if addition.terms is None:
+    if addition.items is None:
         yield *first, "add", "", "", "", "none-found"
-    for term, times in addition.terms or ():
+    for term, times in addition.items or ():
         yield *first, "add", term, str(times), six_digits(addition.probability), _known(smallest=addition.smallest)
 
 
@@ -302,10 +302,13 @@ def why_not_record(found: WhyNot) -> dict[str, Any]:
         made["why"] = found.why
     removal, addition = found.removal, found.addition
     if removal is not None:
-        change = {} if removal.words is None else {"occurrences": removal.occurrences, "probability": removal.probability}
-        made["remove"] = {"words": removal.words, **change, "smallest": removal.smallest}
+        words, change = None, dict[str, Any]()
+        if removal.items is not None:
+            words = [word for word, _ in removal.items]
+            change = {"occurrences": sum(times for _, times in removal.items), "probability": removal.probability}
+        made["remove"] = {"words": words, **change, "smallest": removal.smallest}
     if addition is not None:
-        terms = None if addition.terms is None else [{"term": term, "count": times} for term, times in addition.terms]
+        terms = None if addition.items is None else [{"term": term, "count": times} for term, times in addition.items]
         made["add"] = {"terms": terms, **({} if terms is None else {"probability": addition.probability}), "smallest": addition.smallest}
     return made
 
@@ -326,19 +329,19 @@ def sentences(found: WhyNot) -> dict[str, str]:
     return said
 
 
-def _removal(removal: Removal) -> str:
-    words = removal.words
-    if words is None:
+def _removal(removal: WordChange) -> str:
+    if removal.items is None:
         return "no words whose absence would do" if removal.smallest else "no words were found whose absence would do; there may be some"
-    times = "" if removal.occurrences == len(words) else f" ({quantity(removal.occurrences, 'occurrence')})"
+    occurrences = sum(times for _, times in removal.items)
+    times = "" if occurrences == len(removal.items) else f" ({quantity(occurrences, 'occurrence')})"
     kind = "the fewest words" if removal.smallest else "perhaps not the fewest words"
-    return f"{', '.join(words)}{times}: {kind}; then {figure(removal.probability, '')}"
+    return f"{', '.join(word for word, _ in removal.items)}{times}: {kind}; then {figure(removal.probability, '')}"
 
 
-def _addition(addition: Addition) -> str:
-    if addition.terms is None:
+def _addition(addition: WordChange) -> str:
+    if addition.items is None:
         return "no terms were found that would do, a few of them added"
-    terms = ", ".join(term if times == 1 else f"{term} {times} times" for term, times in addition.terms)
+    terms = ", ".join(term if times == 1 else f"{term} {times} times" for term, times in addition.items)
     kind = "the fewest occurrences" if addition.smallest else "perhaps not the fewest occurrences"
     return f"{terms}: {kind}; then {figure(addition.probability, '')}"
 
