@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.report.page.page import html_page
+from nbtext.report.page.sections import html_page
 from tests import browser
 from tests.report_example import HOSTILE, bare, example
 

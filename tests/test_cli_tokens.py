@@ -1,6 +1,6 @@
 """`nbtext tokens`: every word of a document with its place, and with the reason if it does not count.
 
-Also tests `report/token_lists.py`.
+Also tests `report/explanations.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""An evaluation on screen: the table, the heat map and the line of reliability.
-
-Also tests `report/scales.py`.
-"""
+"""An evaluation on screen: the table, the heat map and the line of reliability."""
 
 from __future__ import annotations
 
@@ -11,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.metrics.results import ReliabilityBin
-from nbtext.report.evaluations import MOST_CLASSES, confusion_rows, heat_map, reliability_bars
-from nbtext.report.scales import BLOCKS, block, cell_style, shade
+from nbtext.report.evaluations import MOST_CLASSES, cell_style, confusion_rows, heat_map, reliability_bars, shade
+from nbtext.report.numbers import BLOCKS, block
 from tests.process import SERVICE_DESK
 from tests.report_example import evaluated
 from tests.test_cli_terminal import on_terminal

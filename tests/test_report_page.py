@@ -1,7 +1,6 @@
 """The page of `nbtext report`: its sections, its words, and that any text stays text.
 
-Also tests `report/page/markup.py`, `report/page/page.py`, `report/page/provenance.py`, `report/page/sections.py` and
-`report/page/summary.py`.
+Also tests `report/page/markup.py`, `report/page/sections.py` and `report/models.py`.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from hypothesis import given
 from nbtext import TextClassifier
 from nbtext.evaluation.leakage import LeakResult, OthersResult, SampledLeakResult
 from nbtext.evaluation.learning_curves import Forecast, Forecasts
-from nbtext.report.page.page import HERE, html_page
-from nbtext.report.page.provenance import provenance
-from nbtext.report.page.summary import summary
+from nbtext.report.models import provenance
+from nbtext.report.page.markup import HERE
+from nbtext.report.page.sections import html_page, summary
 from tests.budget import examples
 from tests.report_example import HOSTILE, Page, bare, evaluated, example, matrix
 from tests.test_report_forms_records import anything

@@ -1,6 +1,6 @@
 """Charts and markup: drawn to scale, with names for those who do not see them, whatever the text.
 
-Also tests `report/page/markup.py` and `report/scales.py`.
+Also tests `report/page/markup.py`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast
 from nbtext.metrics.results import ReliabilityBin
-from nbtext.report.page.charts import bar, confusion_chart, learning_curve_chart, legend, reliability_diagram
+from nbtext.report.page.charts import (
+    bar,
+    confusion_chart,
+    learning_curve_chart,
+    legend,
+    logarithmic,
+    reliability_diagram,
+    round_numbers,
+    shade_class,
+)
 from nbtext.report.page.markup import Markup, breakable, element, escaped, shortened
-from nbtext.report.scales import logarithmic, round_numbers, shade_class
 from tests.report_example import HOSTILE, Page, example, matrix
 from tests.test_report_forms_records import anything
 

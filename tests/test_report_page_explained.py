@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from nbtext.errors import DocumentError
 from nbtext.explain.explanation import Explained, Explainer
-from nbtext.report.explanations import level, pieces, strongest, strongest_first
+from nbtext.report.explanations import level, pieces, strongest, summands
 from nbtext.report.page.explained import explanations_page
-from nbtext.report.page.page import HERE
+from nbtext.report.page.markup import HERE
 from tests import browser
 from tests.budget import examples
 from tests.explaining import GAUSSIAN, document, explained, model
@@ -55,11 +55,12 @@ def test_words_are_marked_with_their_nats_and_listed() -> None:
 
 def test_what_is_not_listed_is_summed() -> None:
     of = explained(model(), TEXT)
-    listed, (n_others, others), idle = strongest_first(of, 3)
+    (_, without, *_), *listed, (others, *_) = parts = summands(of, 3, "other word")[0]
+    assert without == of.prior
     assert [abs(nats) for _, nats, *_ in listed] == sorted((abs(word.nats) for word in of.words), reverse=True)[:3]
-    assert of.prior + others + sum(nats for _, nats, *_ in listed) == pytest.approx(of.log_odds)
-    assert n_others + 3 + idle == len(of.words)
-    assert f"{n_others} other words" in Page(page_of(TEXT, top=3)).text
+    assert sum(nats for _, nats, *_ in parts) == pytest.approx(of.log_odds)
+    assert others == f"{sum(1 for word in of.words if word.nats) - 3} other words"
+    assert others in Page(page_of(TEXT, top=3)).text
 
 
 def test_gaussian_classes_and_documents_without_an_answer() -> None:

@@ -153,11 +153,9 @@ def _print(result: EvaluationResult, folds: FoldsResult | None, output: str | No
         of_folds = {"method": "leave-one-out", "n": result.n, "repeats": 1} if folds is None else json_values(folds)
         sys.stdout.write(json_line({**json_values(result), "folds": of_folds}))
     else:
-        from nbtext.report.evaluations import print_evaluation, print_folds
+        from nbtext.report.evaluations import print_evaluation
 
-        print_evaluation(result)
-        if folds is not None:
-            print_folds(folds)
+        print_evaluation(result, folds=folds)
 
 
 def _refuse_together(options: Options, asked: str, others: Sequence[str]) -> None:

@@ -63,9 +63,10 @@ def command(
     )
     explained = say.reported(explainer.explain(documents))
     if html is not None:
-        from nbtext.report.page.explained import write_explanations_page
+        from nbtext.report.page.explained import explanations_page
+        from nbtext.report.page.markup import write_html
 
-        write_explanations_page(html, explained, top)
+        write_html(html, explanations_page(explained, top))
     elif (output or ("table" if sys.stdout.isatty() else "tsv")) == "table":
         from nbtext.report.explanations import print_explanations
 

@@ -140,7 +140,6 @@ def _perplexities(model: TextClassifier, options: Options, say: Messages) -> Per
 
 def _print(parts: dict[str, Any]) -> None:
     from nbtext.report import models, rankings
-    from nbtext.report.forms import print_blank
 
     printers: dict[str, Callable[[Any], None]] = {
         "criteria": models.print_criteria,
@@ -151,5 +150,5 @@ def _print(parts: dict[str, Any]) -> None:
     }
     for number, (name, part) in enumerate(parts.items()):
         if number:
-            print_blank()
+            sys.stdout.write("\n")
         printers[name](part)

@@ -53,8 +53,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
     from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, on_error, reading_of
     from nbtext.evaluation.gathering import gather
     from nbtext.model import TextClassifier
-    from nbtext.report.page.page import write_page
-    from nbtext.report.page.provenance import provenance
+    from nbtext.report.models import provenance
+    from nbtext.report.page.markup import write_html
+    from nbtext.report.page.sections import html_page
 
     say = messages(options)
     model = TextClassifier.load(model_path)
@@ -74,7 +75,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
         leaks=leaks.result,
     )
     documents.say_notices()
-    write_page(output, data)
+    write_html(output, html_page(data))
     if unknown := data.evaluation.unknown_labels:
         say.warn(f"the model does not know the labels {listed(unknown, SHOWN)}")
     return say.finish()

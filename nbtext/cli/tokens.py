@@ -44,7 +44,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext tokens --no-model --ngrams 2 --output jsonl - < letter.txt
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error
-    from nbtext.report.token_lists import write_tokens
+    from nbtext.report.explanations import write_tokens
 
     say = option.messages(options)
     paths = corpus_paths(corpus, options)

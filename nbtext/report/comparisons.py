@@ -7,7 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import quantity
-from nbtext.report.forms import excel_safe, json_line, print_blank, print_lines, print_table, visible_on_terminal, write_records
+from nbtext.report.forms import excel_safe, grid, json_line, listing, show, visible_on_terminal, write_records
 from nbtext.report.numbers import bounds, figure, rounded, six_digits
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
@@ -35,34 +35,31 @@ FIGURES = {
 
 def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
     """Print a comparison of two models."""
-    print_lines({
+    table = result.table
+    lines = {
         "documents": f"{result.n:,}",
         "A": name_a,
         "B": name_b,
         "accuracy of A": _accuracy(result.a),
         "accuracy of B": _accuracy(result.b),
-    })  # fmt: skip
-    print_blank()
-    rows = (
+    }
+    figures = (
         (title, figure(getattr(result.a, name)), figure(getattr(result.b, name)), _signed(found), bounds(found.interval, "+.4f"))
         for (name, title), found in zip(FIGURES.items(), result.differences.values(), strict=True)
     )
-    print_table(None, ("figure", "A", "B", "B − A", "95 % interval of B − A"), rows, numeric=range(1, 5))
-    print_blank()
-    table = result.table
-    print_table(
-        None,
-        ("documents", "B right", "B wrong"),
-        [("A right", f"{table.both_right:,}", f"{table.only_a_right:,}"), ("A wrong", f"{table.only_b_right:,}", f"{table.both_wrong:,}")],
-        numeric=(1, 2),
+    right = [
+        ("A right", f"{table.both_right:,}", f"{table.only_a_right:,}"),
+        ("A wrong", f"{table.only_b_right:,}", f"{table.both_wrong:,}"),
+    ]
+    changes = [(truth, a or NO_ANSWER, b or NO_ANSWER, f"{n:,}") for truth, a, b, n in result.changes[:CHANGES_SHOWN]]
+    heads = ("true class", "answer of A", "answer of B", "documents")
+    show(
+        listing(lines),
+        grid(None, ("figure", "A", "B", "B − A", "95 % interval of B − A"), figures, numeric=range(1, 5)),
+        grid(None, ("documents", "B right", "B wrong"), right, numeric=(1, 2)),
+        "".join(f"{line}\n" for line in verdicts(result)),
+        grid("most frequent changes", heads, changes, numeric=[3]) if result.changed else "",
     )
-    print_blank()
-    for line in verdicts(result):
-        sys.stdout.write(f"{line}\n")
-    if result.changed:
-        print_blank()
-        changes = [(truth, a or NO_ANSWER, b or NO_ANSWER, f"{n:,}") for truth, a, b, n in result.changes[:CHANGES_SHOWN]]
-        print_table("most frequent changes", ("true class", "answer of A", "answer of B", "documents"), changes, numeric=[3])
 
 
 def verdicts(result: ComparisonResult) -> list[str]:
@@ -124,20 +121,18 @@ TRIAL_FIGURES = {
 
 def print_trials(result: SearchResult) -> None:
     """Print the settings tried, best first, and the model that was written."""
-    division = result.division
+    division, best = result.division, result.trials[0]
     folds = "" if division is None else f", {quantity(division.folds, 'fold')}, seed {division.seed}"
-    print_lines({
+    lines = {
         "by": f"{result.by}{folds}",
         "documents": f"{result.documents:,}",
         "model": f"{result.model}, trained on all documents with the first setting",
-    })  # fmt: skip
-    print_blank()
-    best = result.trials[0]
+    }
     figures = [name for name in TRIAL_FIGURES if name in best.figures]
     titles = (TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best.figures else "") for name in figures)
     rows = ((f"{trial.rank:,}", *trial.setting.values(), *(_trial_figure(trial, name) for name in figures)) for trial in result.trials)
     first = 1 + len(best.setting)
-    print_table(None, ["", *best.setting, *titles], rows, numeric=[0, *range(first, first + len(figures))])
+    show(listing(lines), grid(None, ["", *best.setting, *titles], rows, numeric=[0, *range(first, first + len(figures))]))
 
 
 def _trial_figure(trial: RankedTrial, name: str) -> str:
@@ -149,8 +144,6 @@ def _trial_figure(trial: RankedTrial, name: str) -> str:
 
 def print_learning_curve(curve: LearningCurve) -> None:
     """Print a row for each number of training documents, and the forecasts."""
-    print_lines({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"})
-    print_blank()
     rows = (
         (
             f"{point.documents:,}",
@@ -159,10 +152,12 @@ def print_learning_curve(curve: LearningCurve) -> None:
         )
         for point in curve.points
     )
-    print_table(None, ("training documents", "accuracy", "band", "macro F1", "band"), rows, numeric=range(5))
-    print_blank()
-    for name, forecast in curve.forecast._asdict().items():
-        sys.stdout.write(f"{forecast_sentence(FIGURES[name], curve.documents, forecast)}\n")
+    forecasts = curve.forecast._asdict().items()
+    show(
+        listing({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"}),
+        grid(None, ("training documents", "accuracy", "band", "macro F1", "band"), rows, numeric=range(5)),
+        "".join(f"{forecast_sentence(FIGURES[name], curve.documents, forecast)}\n" for name, forecast in forecasts),
+    )
 
 
 def forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
@@ -210,9 +205,7 @@ def run_record(run: DriftRun) -> dict[str, Any]:
 def print_history(runs: Sequence[DriftRun], together: DriftRun | None = None, others: int = 0) -> None:
     """Print runs, oldest first, and what changed in the newest, or in all of them ``together``; ``others`` are runs left out."""
     named = [(run.time, run) for run in runs] + ([] if together is None else [("together", together)])
-    rows = [(name, f"{run.documents:,}", *(_distance(run.figures[key]) for key in DRIFT_FIGURES)) for name, run in named]
-    print_table(None, ("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES)))
-    print_blank()
+    rows = ((name, f"{run.documents:,}", *(_distance(run.figures[key]) for key in DRIFT_FIGURES)) for name, run in named)
     figures = named[-1][1].figures
     changed = [f"{title} ({_change(figures[name])})" for name, title in DRIFT_FIGURES.items() if figures[name].beyond_chance]
     lines = {
@@ -221,7 +214,7 @@ def print_history(runs: Sequence[DriftRun], together: DriftRun | None = None, ot
     }
     if others:
         lines["left out"] = f"{quantity(others, 'run')} of another model, or noted by an older nbtext"
-    print_lines(lines)
+    show(grid(None, ("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
 
 
 def _distance(drift: FigureDrift) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import print_blank, print_drawn, print_lines, print_table, visible
-from nbtext.report.numbers import bounds, figure
-from nbtext.report.scales import block, cell_style, shade
+from nbtext.report.forms import drawing, grid, listing, show, visible
+from nbtext.report.numbers import block, bounds, figure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nbtext.evaluation.cross_validation import FoldsResult
     from nbtext.evaluation.leakage import SampledLeakResult
@@ -28,6 +28,17 @@ MOST_CLASSES = 20
 LONGEST_NAME = 24
 CORNER = "true class, by answer"
 
+SHADES = " ·░▒▓█"
+"""Shades of one character: nothing, shares up to each of `SHADE_STEPS`, and more."""
+
+SHADE_STEPS = (0.0, 0.05, 0.25, 0.5, 0.75)
+
+WHITE_FROM = 0.69
+"""Root of the share from which white letters have more contrast than black ones."""
+
+LIGHT, DARK = (236, 242, 250), (8, 64, 129)
+"""Background of cells, for a share of 0 and of 1."""
+
 FOLDS_SHOWN = 20
 """With more folds there is no row for each."""
 
@@ -38,13 +49,11 @@ def evaluation_record(result: EvaluationResult, leaks: LeakResult | SampledLeakR
     return {**json_values(result), **found}
 
 
-def print_evaluation(result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None = None) -> None:
-    """Print an evaluation, with the leaks found in the whole training corpus."""
-    print_lines(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None))
-    print_blank()
-    print_lines(_other_figures(result))
-    print_blank()
-    rows = (
+def print_evaluation(
+    result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None = None, folds: FoldsResult | None = None
+) -> None:
+    """Print an evaluation, with the leaks found in the whole training corpus, and the folds of a cross-validation."""
+    classes = (
         (
             label,
             *map(figure, (of_class.precision, of_class.recall, of_class.f1)),
@@ -53,17 +62,17 @@ def print_evaluation(result: EvaluationResult, leaks: LeakResult | SampledLeakRe
         )
         for label, of_class in result.per_class.items()
     )
-    print_table(None, ("class", "precision", "recall", "F1", "AUC", "AP", "documents"), rows, numeric=range(1, 7))
-    mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))
-    if mistakes:
-        print_blank()
-        shown = [(truth, answer or NO_ANSWER, f"{n:,}") for truth, answer, n in mistakes[:CONFUSIONS_SHOWN]]
-        print_table("most frequent confusions", ("true class", "answer", "documents"), shown, numeric=[2])
-    for column, slices in (result.slices or {}).items():
-        print_blank()
-        _print_slices(column, slices)
-    if sys.stdout.isatty():
-        _print_pictures(result)
+    mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
+    confusions = [(truth, answer or NO_ANSWER, f"{n:,}") for truth, answer, n in mistakes]
+    show(
+        listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None)),
+        listing(_other_figures(result)),
+        grid(None, ("class", "precision", "recall", "F1", "AUC", "AP", "documents"), classes, numeric=range(1, 7)),
+        grid("most frequent confusions", ("true class", "answer", "documents"), confusions, numeric=[2]) if confusions else "",
+        *(_slices(column, slices) for column, slices in (result.slices or {}).items()),
+        *(_pictures(result) if sys.stdout.isatty() else ()),
+        *(() if folds is None else _folds(folds)),
+    )
 
 
 def _main_figures(result: EvaluationResult, leaks: LeakResult | None) -> dict[str, str]:
@@ -110,22 +119,20 @@ def _with_interval(result: EvaluationResult, name: str, *, unit: str = "", absen
     return f"{figure(value)}{unit}" + ("" if interval is None else f"  ({kind}{bounds(interval)})")
 
 
-def _print_slices(column: str, slices: Mapping[str, SliceResult]) -> None:
+def _slices(column: str, slices: Mapping[str, SliceResult]) -> str:
     rows = [
         (value, f"{part.n:,}", figure(part.accuracy), bounds(part.interval), figure(part.macro_f1), figure(part.ece))
         for value, part in slices.items()
     ]
     heads = (column, "documents", "accuracy", "95 % interval", "macro F1", "calibration error")
-    print_table(f"by {column}", heads, rows, numeric=range(1, 6))
+    return grid(f"by {column}", heads, rows, numeric=range(1, 6))
 
 
-def _print_pictures(result: EvaluationResult) -> None:
-    print_blank()
-    print_lines({f"{len(result.reliability)} bins of probability": "", **reliability_bars(result.reliability)})
+def _pictures(result: EvaluationResult) -> Iterator[str]:
+    yield listing({f"{len(result.reliability)} bins of probability": "", **reliability_bars(result.reliability)})
     table = confusion_rows(result)
     if table is not None:
-        print_blank()
-        print_drawn(lambda width: heat_map(*table, width))
+        yield drawing(lambda width: heat_map(*table, width))
 
 
 def reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
@@ -173,29 +180,42 @@ def heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) -
     return drawn
 
 
-def print_folds(folds: FoldsResult) -> None:
-    """Print the figures of the folds of a cross-validation: mean and standard deviation, and a row for each if they are few."""
-    print_blank()
+def shade(share: float) -> str:
+    """Return a character for a share from 0 to 1, the fuller the larger.
+
+    >>> shade(0), shade(0.01), shade(0.5), shade(1)
+    (' ', '·', '▒', '█')
+    """
+    return SHADES[bisect_left(SHADE_STEPS, share)]
+
+
+def cell_style(share: float, *, right: bool) -> str:
+    """Return the colours of a cell, the darker the larger the root of the share, which shows small ones; bold where right."""
+    r, g, b = (round(light + (dark - light) * share**0.5) for light, dark in zip(LIGHT, DARK, strict=True))
+    letters = "rgb(255,255,255)" if share**0.5 > WHITE_FROM else "rgb(0,0,0)"
+    return f"{'bold ' if right else ''}{letters} on rgb({r},{g},{b})"
+
+
+def _folds(folds: FoldsResult) -> Iterator[str]:
+    """Yield mean and standard deviation of the folds, and a row for each if they are few."""
     several = f", {folds.repeats:,} times" if folds.repeats > 1 else ""
     by_column = "" if folds.column is None else f" by {folds.column}"
     lines = {"folds": f"{folds.n:,}{several} ({folds.method}{by_column})"}
     for title, spread in (("accuracy of a fold", folds.accuracy), ("macro F1 of a fold", folds.macro_f1)):
         lines[title] = f"{figure(spread.mean)} on average, standard deviation {figure(spread.sd)}"
-    print_lines(lines)
-    if len(folds.each) > FOLDS_SHOWN:
-        return
-    print_blank()
-    heads = ("repeat", "fold", "trained on", "judged", "terms", "smoothing", "accuracy", "macro F1")
-    rows = [
-        (
-            f"{fold.repeat}",
-            f"{fold.fold}",
-            *(f"{n:,}" for n in (fold.training_documents, fold.documents, fold.terms)),
-            f"{fold.smoothing:.3g}",
-            figure(fold.accuracy),
-            figure(fold.macro_f1),
-        )
-        for fold in folds.each
-    ]
-    begin = 0 if folds.repeats > 1 else 1
-    print_table(None, heads[begin:], [row[begin:] for row in rows], numeric=range(len(heads) - begin))
+    yield listing(lines)
+    if len(folds.each) <= FOLDS_SHOWN:
+        heads = ("repeat", "fold", "trained on", "judged", "terms", "smoothing", "accuracy", "macro F1")
+        rows = [
+            (
+                f"{fold.repeat}",
+                f"{fold.fold}",
+                *(f"{n:,}" for n in (fold.training_documents, fold.documents, fold.terms)),
+                f"{fold.smoothing:.3g}",
+                figure(fold.accuracy),
+                figure(fold.macro_f1),
+            )
+            for fold in folds.each
+        ]
+        begin = 0 if folds.repeats > 1 else 1
+        yield grid(None, heads[begin:], [row[begin:] for row in rows], numeric=range(len(heads) - begin))

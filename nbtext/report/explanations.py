@@ -1,4 +1,4 @@
-"""Explanations and what would change an answer, for people and as TSV or JSON lines.
+"""What is known of single documents, for people and as TSV or JSON lines: their tokens, explanations, and what would change an answer.
 
 A text for people has its words shaded by what they add, relative to the strongest one: words for the answer bold on blue, words for the
 other class underlined on orange, which does not need colours to tell them apart. Without a terminal, signed numbers stand behind the words.
@@ -7,18 +7,24 @@ other class underlined on orange, which does not need colours to tell them apart
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from dataclasses import asdict
+from itertools import islice
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import quantity
-from nbtext.report.forms import finite, json_line, print_blank, print_drawn, print_lines, print_table, tsv, visible
+from nbtext.report.forms import drawing, finite, grid, listing, show, visible, write_rows
 from nbtext.report.numbers import figure, nats, six_digits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.explain.counterfactual import WhyNot, WordChange
     from nbtext.explain.explanation import Explained, Explanation, RuledOut
+    from nbtext.explain.word_walk import Term, Token
+
+    Row = Sequence[str]
 
 LEVELS = (0.1, 1 / 3, 2 / 3)
 """Parts of the strongest word's nats from which a word is shaded a little, more, and most."""
@@ -34,16 +40,21 @@ AGAINST = (
 """Styles of rich by `level`."""
 
 
-def strongest_first(explanation: Explanation, top: int) -> tuple[list[tuple[str, float, str, str]], tuple[int, float], int]:
-    """Return the ``top`` strongest parts, the number of the others with their sum of nats, and the number of words that add nothing.
+def summands(explanation: Explanation, top: int, others: str) -> tuple[list[tuple[str, float, str, str]], int]:
+    """Return the parts of the log odds as name, nats, number of occurrences and terms, and the number of words that add nothing.
 
-    Parts are words and attributes, as name, nats, number of occurrences and terms.
+    First what there is without any word, then the ``top`` strongest words and attributes, then all ``others`` as one, last the rest if they do
+    not add up. Only words and attributes have terms.
     """
     words = [(word.word, word.nats, str(word.occurrences), ", ".join(word.terms)) for word in explanation.words if word.nats]
     parts = words + [(f"{each.name}={each.value}", each.nats, "", "beside the text") for each in explanation.attributes]
     parts.sort(key=lambda part: -abs(part[1]))
-    others = sum(part[1] for part in parts[top:])
-    return parts[:top], (len(parts[top:]), others), len(explanation.words) - len(words)
+    found = [("without any word", explanation.prior, "", ""), *parts[:top]]
+    if parts[top:]:
+        found.append((quantity(len(parts[top:]), others), sum(part[1] for part in parts[top:]), "", ""))
+    if explanation.rest is not None:
+        found.append(("rest: the words do not add up", explanation.rest, "", ""))
+    return found, len(explanation.words) - len(words)
 
 
 def calibration_lines(explanation: Explanation) -> list[str]:
@@ -110,11 +121,7 @@ def idle_words(n: int) -> str:
 
 def write_explanations(stream: Iterable[Explained], output: str) -> None:
     """Print each as it comes, as tsv or jsonl."""
-    for explained in stream:
-        if output == "jsonl":
-            sys.stdout.write(json_line(explanation_record(explained)))
-        else:
-            sys.stdout.writelines(map(tsv, rows(explained)))
+    write_rows(stream, output, rows, explanation_record)
 
 
 def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
@@ -196,43 +203,30 @@ def print_explanations(stream: Iterable[Explained], top: int) -> None:
     """Print for each document its answer, its text with words shaded, the ``top`` strongest parts, and the steps to the probability."""
     for place, explained in enumerate(stream):
         if place:
-            print_blank()
+            sys.stdout.write("\n")
         if explained.explanation is not None:
             _print(explained.explanation, top)
         else:
-            print_lines({"document": explained.id, "no answer": str(explained.problem or explained.abstained)})
-            if explained.ruled_out:
-                print_blank()
-                print_table(None, ("class", "ruled out by"), causes(explained))
+            reasons = grid(None, ("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
+            show(listing({"document": explained.id, "no answer": str(explained.problem or explained.abstained)}), reasons)
 
 
 def _print(explanation: Explanation, top: int) -> None:
     of_answer, of_other = (", bold on blue", ", underlined on orange") if _has_styles() else ("", "")
-    print_lines({
+    head = {
         "document": explanation.id,
         "answer": f"{explanation.label}  ({figure(explanation.probability)}){of_answer}",
         "against": f"{explanation.against}  ({figure(explanation.against_probability)}){of_other}",
-    })  # fmt: skip
-    print_blank()
-    if explanation.text.strip():
-        print_drawn(lambda _: _shaded(explanation))
-        print_blank()
-    print_table(None, ("part", "nats", "times", "terms"), _rows(explanation, top), numeric=(1, 2))
-    print_blank()
-    for line in calibration_lines(explanation):
-        sys.stdout.write(f"{visible(line)}\n")
-
-
-def _rows(explanation: Explanation, top: int) -> Iterator[tuple[str, ...]]:
-    parts, (n_others, others), idle = strongest_first(explanation, top)
-    yield "(without any word)", signed(explanation.prior), "", ""
-    for name, contribution, times, terms in parts:
-        yield name, signed(contribution), times, terms
-    if n_others:
-        yield f"({quantity(n_others, 'other')})", signed(others), "", ""
-    if explanation.rest is not None:
-        yield "(rest: the words do not add up)", signed(explanation.rest), "", ""
-    yield "log odds", signed(explanation.log_odds), "", idle_words(idle) if idle else ""
+    }
+    parts, idle = summands(explanation, top, "other")
+    rows = [(name if times or terms else f"({name})", signed(contribution), times, terms) for name, contribution, times, terms in parts]
+    rows.append(("log odds", signed(explanation.log_odds), "", idle_words(idle) if idle else ""))
+    show(
+        listing(head),
+        drawing(lambda _: _shaded(explanation)) if explanation.text.strip() else "",
+        grid(None, ("part", "nats", "times", "terms"), rows, numeric=(1, 2)),
+        "".join(f"{visible(line)}\n" for line in calibration_lines(explanation)),
+    )
 
 
 def _shaded(explanation: Explanation) -> Any:  # noqa: ANN401 - a rich.text.Text, not to be imported at start
@@ -264,15 +258,11 @@ REASONS = {
 
 def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
     """Print each as it comes: ``table``, which is sentences, ``tsv`` or ``jsonl``."""
-    for place, found in enumerate(stream):
-        if output == "jsonl":
-            sys.stdout.write(json_line(why_not_record(found)))
-        elif output == "tsv":
-            sys.stdout.writelines(map(tsv, why_not_rows(found)))
-        else:
-            if place:
-                print_blank()
-            print_lines(sentences(found))
+    if output == "table":
+        for place, found in enumerate(stream):
+            sys.stdout.write(("\n" if place else "") + listing(sentences(found)))
+    else:
+        write_rows(stream, output, why_not_rows, why_not_record)
 
 
 def why_not_rows(found: WhyNot) -> Iterator[tuple[str, ...]]:
@@ -348,3 +338,88 @@ def _addition(addition: WordChange) -> str:
 
 def _known(*, smallest: bool) -> str:
     return "smallest" if smallest else "perhaps-not-smallest"
+
+
+ROWS_AT_ONCE = 500
+"""Rows of a table that are aligned with each other, so that a long text shows at once."""
+
+WIDEST = 40
+"""Characters of a cell that are shown."""
+
+HEADS = ("bytes", "as it stands", "word", "term", "term id", "dropped")
+
+LISTS: dict[str, Callable[[Token], tuple[Term, ...]]] = {
+    "n-grams": lambda token: token.ngrams,
+    "character n-grams": lambda token: token.char_ngrams,
+}
+"""Columns that are left out where they are empty."""
+
+
+def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) -> None:
+    """Print the tokens of documents, given by name, as they come; ``output`` is table, jsonl or tsv."""
+    if output == "table":
+        for place, (name, tokens) in enumerate(documents):
+            sys.stdout.write("\n" if place else "")
+            _print_tokens(name, tokens)
+    else:
+        write_rows(((name, token) for name, tokens in documents for token in tokens), output, _token_rows, _token_record)
+
+
+def _token_record(found: tuple[str, Token]) -> dict[str, Any]:
+    record = asdict(found[1])
+    for term in record["char_ngrams"]:
+        del term["end"]
+    return {"id": found[0], **record}
+
+
+def _token_rows(found: tuple[str, Token]) -> Iterator[Row]:
+    """Yield document, start, end, kind, form, word, term, its number, and why it was dropped."""
+    name, token = found
+    start = _text(token.start)
+    own = _text(token.term), _text(token.term_id), _text(token.dropped)
+    yield name, start, _text(token.end), token.kind, token.form, token.word, *own
+    for kind, terms in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
+        for each in terms:
+            yield name, start, str(each.end), kind, "", "", each.term, _text(each.term_id), _text(each.dropped)
+
+
+def _print_tokens(name: str, tokens: Iterable[Token]) -> None:
+    became: Counter[str] = Counter()
+    stream = iter(tokens)
+    sys.stdout.write(f"{visible(name)}\n")
+    while seen := list(islice(stream, ROWS_AT_ONCE)):
+        became.update(token.dropped or "" for token in seen)
+        filled = {title: terms_of for title, terms_of in LISTS.items() if any(map(terms_of, seen))}
+        rows = [(*_cells(token), *(_joined(terms_of(token)) for terms_of in filled.values())) for token in seen]
+        sys.stdout.writelines(_aligned([*HEADS, *filled], rows))
+    dropped = [f"{count:,} {why}" for why, count in sorted(became.items()) if why]
+    sys.stdout.write("; ".join([f"counts: {became['']:,} of {became.total():,}", *dropped]) + "\n")
+
+
+def _cells(token: Token) -> Row:
+    where = "" if token.start is None else f"{token.start}–{token.end}"
+    return (where, _short(token.form), _short(token.word), _short(token.term or ""), _text(token.term_id), token.dropped or "")
+
+
+def _joined(terms: tuple[Term, ...]) -> str:
+    """Return terms with commas between them, those that do not count in brackets."""
+    return ", ".join(visible(term.term if term.dropped is None else f"({term.term})") for term in terms)
+
+
+def _aligned(heads: Row, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines of a table; rich would take minutes for many thousand rows."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+    for row in (heads, ["─" * width for width in widths], *rows):
+        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(padded).rstrip() + "\n"
+
+
+def _short(text: str) -> str:
+    text = visible(text)
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

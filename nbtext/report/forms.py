@@ -106,7 +106,7 @@ def write_records(
 ) -> None:
     """Print items as tsv, csv (which has heads), jsonl or table; ``heads`` are those of the table if not ``columns``, ``flush`` prints each at once."""
     if output == "table":
-        print_table(None, heads or columns, map(fields, items), numeric)
+        show(grid(None, heads or columns, map(fields, items), numeric))
         return
     if output == "csv":
         sys.stdout.write(csv_line(columns))
@@ -117,6 +117,14 @@ def write_records(
             sys.stdout.flush()
 
 
+def write_rows(
+    items: Iterable[Item], output: str, rows: Callable[[Item], Iterable[Sequence[str]]], record: Callable[[Item], Mapping[str, Any]]
+) -> None:
+    """Print a JSON object for each item as it comes with ``jsonl``, else its lines of TSV."""
+    for item in items:
+        sys.stdout.writelines([json_line(record(item))] if output == "jsonl" else map(tsv, rows(item)))
+
+
 WIDE = 200
 """Columns of the screen where there is no terminal."""
 
@@ -124,8 +132,19 @@ GAP = " " * 3
 """Between two columns: the padding of rich, and the place of its line."""
 
 
-def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> None:
-    """Print rows under column heads on standard output; the columns numbered in ``numeric`` are aligned right.
+def show(*blocks: str) -> None:
+    """Print blocks of lines on standard output, with an empty line between two; empty ones are left out."""
+    sys.stdout.write("\n".join(filter(None, blocks)))
+
+
+def listing(pairs: Mapping[str, object]) -> str:
+    """Return names and values, one pair a line."""
+    width = max(map(len, pairs), default=0)
+    return "".join(f"{name.ljust(width)}  {visible(str(value))}\n" for name, value in pairs.items())
+
+
+def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> str:
+    """Return rows under column heads; the columns numbered in ``numeric`` are aligned right.
 
     Only the heads are drawn by rich, which takes half a millisecond for a row. Cells that are too wide are wrapped.
     """
@@ -140,25 +159,13 @@ def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequen
     for place, (name, width) in enumerate(zip(columns, widths, strict=True)):
         table.add_column(name, justify="right" if place in right else "left", overflow="fold", width=width)
     lines = [*_drawn(console, table), *(line for row in cells for line in _row(console, row, widths, right))]
-    sys.stdout.write("\n".join(lines).rstrip("\n") + "\n")
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def print_drawn(draw: Callable[[int], Any]) -> None:
-    """Print on standard output what ``draw`` makes for rich, given the columns of the screen."""
+def drawing(draw: Callable[[int], Any]) -> str:
+    """Return the lines of what ``draw`` makes for rich, given the columns of the screen."""
     console = _console()
-    sys.stdout.write("\n".join(_drawn(console, draw(console.width))) + "\n")
-
-
-def print_lines(pairs: Mapping[str, object]) -> None:
-    """Print names and values, one pair a line."""
-    width = max(map(len, pairs), default=0)
-    for name, value in pairs.items():
-        sys.stdout.write(f"{name.ljust(width)}  {visible(str(value))}\n")
-
-
-def print_blank() -> None:
-    """Print an empty line between two parts."""
-    sys.stdout.write("\n")
+    return "\n".join(_drawn(console, draw(console.width))) + "\n"
 
 
 def _drawn(console: Any, drawing: Any) -> list[str]:  # noqa: ANN401 - of rich, which must not be imported at start

@@ -1,18 +1,22 @@
-"""Print a model for people; its checks, and those of the installation, also as JSON; and documents drawn from a model."""
+"""Print a model for people; its checks, and those of the installation, also as JSON; documents drawn from a model; the provenance of a page."""
 
 from __future__ import annotations
 
 import sys
+from hashlib import file_digest
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbtext import __version__
 from nbtext.errors import quantity
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import json_line, print_blank, print_lines, print_table, tsv, visible_on_terminal
+from nbtext.report.forms import grid, json_line, listing, show, tsv, visible_on_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from nbtext.evaluation.gathering import Provenance
     from nbtext.inspection.generation import Generated
     from nbtext.inspection.health import Finding
     from nbtext.inspection.overview import (
@@ -25,25 +29,26 @@ if TYPE_CHECKING:
         Similarity,
     )
     from nbtext.inspection.verification import Check
+    from nbtext.model.text_classifier import TextClassifier
 
 
 def print_criteria(criteria: Criteria) -> None:
     """Print the result of `nbtext.inspection.overview.criteria`."""
     labels, classes, evidence = criteria.evidence_of_labels, criteria.evidence_of_classes, criteria.evidence
     of_model = "not defined: there is no prior" if evidence is None else _nats(evidence)
-    print_lines({
+    lines = {
         "log evidence": of_model if labels is not None or evidence is None or not isfinite(evidence) else f"{of_model}, of the terms",
-        "of the labels": "not defined: the class prior is of maximum likelihood" if labels is None or not isfinite(labels) else _nats(labels),
+        "of the labels": "not defined: the class prior is of maximum likelihood"
+        if labels is None or not isfinite(labels)
+        else _nats(labels),
         "log likelihood": f"{_nats(criteria.log_likelihood)}, at maximum likelihood",
         "parameters": f"{criteria.parameters:,}",
         "tokens": f"{criteria.tokens:,}",
         "AIC": _figure(criteria.aic),
         "BIC": _figure(criteria.bic),
-    })  # fmt: skip
-    if classes is not None:
-        print_blank()
-        rows = ((label, _figure(value)) for label, value in classes.items())
-        print_table(None, ("class", "log evidence of its counts (nats)"), rows, numeric=(1,))
+    }
+    rows = [(label, _figure(value)) for label, value in (classes or {}).items()]
+    show(listing(lines), grid(None, ("class", "log evidence of its counts (nats)"), rows, numeric=(1,)) if classes is not None else "")
 
 
 def _figure(value: float, digits: int = 2) -> str:
@@ -57,7 +62,7 @@ def _nats(value: float) -> str:
 def print_perplexities(found: Perplexities) -> None:
     """Print the result of `nbtext.inspection.overview.perplexities`."""
     rows = (_perplexity_row(label, size) for label, size in [*found.classes.items(), ("all of them", found.all)])
-    print_table(None, ("class", "documents", "tokens", "unknown", "perplexity"), rows, numeric=range(1, 5))
+    show(grid(None, ("class", "documents", "tokens", "unknown", "perplexity"), rows, numeric=range(1, 5)))
 
 
 def _perplexity_row(label: str, size: ClassPerplexity) -> tuple[str, ...]:
@@ -74,22 +79,21 @@ _PAIRS_BELOW_MATRIX = 5
 def print_similarity(similarity: Similarity) -> None:
     """Print the result of `nbtext.inspection.overview.similarity`: a matrix of few classes, or the closest pairs of many."""
     names, few, left_out = similarity.classes, len(similarity.classes) <= _MOST_COLUMNS, similarity.left_out
-    sys.stdout.write("Jensen–Shannon divergence of the language models, in nats: 0 is equal, 0.6931 nothing in common\n")
+    blocks = ["Jensen–Shannon divergence of the language models, in nats: 0 is equal, 0.6931 nothing in common\n"]
     if left_out:
         others = f"{quantity(left_out, 'other')} {'is' if left_out == 1 else 'are'} left out"
-        sys.stdout.write(f"the {quantity(len(names), 'class')} with most documents; {others}\n")
+        blocks[0] += f"the {quantity(len(names), 'class')} with most documents; {others}\n"
     if few:
         numbers = [str(number) for number in range(1, len(names) + 1)]
         rows = (
             (number, name, *("" if place == column or not isfinite(value) else f"{value:.4f}" for column, value in enumerate(row)))
             for place, (number, name, row) in enumerate(zip(numbers, names, similarity.divergence, strict=True))
         )
-        print_blank()
-        print_table(None, ("", "class", *numbers), rows, numeric=(0, *range(2, 2 + len(names))))
+        blocks.append(grid(None, ("", "class", *numbers), rows, numeric=(0, *range(2, 2 + len(names)))))
     if similarity.closest:
         pairs = ((pair.a, pair.b, f"{pair.divergence:.4f}") for pair in similarity.closest[: _PAIRS_BELOW_MATRIX if few else None])
-        print_blank()
-        print_table("closest", ("class", "class", "nats"), pairs, numeric=[2])
+        blocks.append(grid("closest", ("class", "class", "nats"), pairs, numeric=[2]))
+    show(*blocks)
 
 
 _BY_EVIDENCE = ("multinomial", "complement", "dirichlet-multinomial")
@@ -100,37 +104,32 @@ def print_overview(overview: Overview) -> None:
     """Print the result of `nbtext.inspection.overview.overview`."""
     training, calibration = overview.training, overview.calibration
     per_term = isinstance(training["smoothing"], dict)
-    print_lines({
+    lines = {
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
         "tokens": f"{overview.tokens:,}",
         "vocabulary": _vocabulary(overview),
         "smoothing": _smoothing(overview, per_term=per_term),
         **_boundary(overview),
-        "calibration": _calibration(calibration),
+        "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
         "stop words": f"{overview.stop_words:,}",
         "training": _settings({**training, "smoothing": "per term"} if per_term else training),
         "reading": _settings(overview.reading),
-        "written by": ", ".join(f"{name} {version}" for name, version in overview.written_by.items()),
-    })  # fmt: skip
+        "written by": _writers(overview),
+    }
+    blocks = [listing(lines)]
     if calibration is not None:
-        print_blank()
         names = {"log_loss": "log loss (nats)", "brier": "Brier score", "ece": "calibration error"}
         rows = [(text, f"{calibration.before[name]:.4f}", f"{calibration.after[name]:.4f}") for name, text in names.items()]
         head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
-        print_table(None, (head, "before", "after calibration"), rows, numeric=(1, 2))
-    print_attributes(overview.attributes)
-    print_blank()
-    print_table(
-        None,
-        ("class", "documents", "tokens", "prior", "terms that speak most for it"),
-        (
-            (label, f"{of_class.documents:,}", f"{of_class.tokens:,}", f"{of_class.prior:.4f}", ", ".join(of_class.top_terms))
-            for label, of_class in overview.classes.items()
-        ),
-        numeric=(1, 2, 3),
+        blocks.append(grid(None, (head, "before", "after calibration"), rows, numeric=(1, 2)))
+    classes = (
+        (label, f"{of_class.documents:,}", f"{of_class.tokens:,}", f"{of_class.prior:.4f}", ", ".join(of_class.top_terms))
+        for label, of_class in overview.classes.items()
     )
+    heads = ("class", "documents", "tokens", "prior", "terms that speak most for it")
+    show(*blocks, *_attribute_tables(overview.attributes), grid(None, heads, classes, numeric=(1, 2, 3)))
 
 
 def _vocabulary(overview: Overview) -> str:
@@ -140,16 +139,18 @@ def _vocabulary(overview: Overview) -> str:
 
 
 def _smoothing(overview: Overview, *, per_term: bool) -> str:
-    training, n_own = overview.training, overview.terms_with_own_smoothing
+    training = overview.training
     if training["estimate"] == "ml" or per_term:
         chosen = "given"
     else:
         auto = "by evidence" if training["classifier"] in _BY_EVIDENCE and training["weighting"] == "counts" else "automatic"
         chosen = {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
-    own = (
-        f"; {quantity(n_own, 'term')} {'has its' if n_own == 1 else 'have their'} own" if per_term and training["estimate"] != "ml" else ""
-    )
+    own = f"; {_own(overview.terms_with_own_smoothing)}" if per_term and training["estimate"] != "ml" else ""
     return f"{overview.smoothing:g} ({chosen}{own})"
+
+
+def _own(n_terms: int) -> str:
+    return f"{quantity(n_terms, 'term')} {'has its' if n_terms == 1 else 'have their'} own"
 
 
 def _boundary(overview: Overview) -> dict[str, str]:
@@ -160,12 +161,12 @@ def _boundary(overview: Overview) -> dict[str, str]:
     return {"boundary": f"linear in {quantity(n_features, 'feature')}; w and w_0 of each class with --output json"}
 
 
-def _calibration(calibration: CalibrationOverview | None) -> str:
+def _calibration(calibration: CalibrationOverview | None, power: str, colon: str) -> str:
+    """Return method and temperature, with the ``power`` of the number of tokens that it may have."""
     if calibration is None:
         return "none"
     scale, exponent = calibration.temperature["scale"], calibration.temperature["exponent"]
-    temperature = f"{scale:.4g}" + (f" · n^{exponent:.4g}, n the document's known tokens" if exponent else "")
-    return f"{calibration.method}: temperature {temperature}"
+    return f"{calibration.method}{colon}temperature {scale:.4g}" + (power.format(exponent) if exponent else "")
 
 
 def _settings(values: Mapping[str, Any]) -> str:
@@ -173,15 +174,18 @@ def _settings(values: Mapping[str, Any]) -> str:
                      for name, value in values.items() if value is not None)  # fmt: skip
 
 
-def print_attributes(attributes: AttributeOverviews) -> None:
-    """Print the result of `nbtext.inspection.overview.attributes_overview`, a table for each attribute."""
+def _writers(overview: Overview) -> str:
+    return ", ".join(f"{name} {version}" for name, version in overview.written_by.items())
+
+
+def _attribute_tables(attributes: AttributeOverviews) -> Iterable[str]:
+    """Yield a table for each attribute that any class has values of."""
     for name, attribute in attributes.items():
         rows = [(label, _cells(of_class)) for label, of_class in attribute.classes.items()]
         if rows:
             smoothing = getattr(attribute, "smoothing", None)
             columns = (f"{name}, {attribute.kind}" + ("" if smoothing is None else f", smoothing {smoothing:g}"), *rows[0][1])
-            print_blank()
-            print_table(None, columns, ((label, *cells.values()) for label, cells in rows), numeric=range(1, len(columns)))
+            yield grid(None, columns, ((label, *cells.values()) for label, cells in rows), numeric=range(1, len(columns)))
 
 
 def _cells(distribution: Mapping[str, Any]) -> dict[str, str]:
@@ -190,13 +194,57 @@ def _cells(distribution: Mapping[str, Any]) -> dict[str, str]:
     return {parameter.replace("_", " "): f"{value:.6g}" for parameter, value in distribution.items()}
 
 
+_MOST_NUMBERS = 50
+"""Numbers by name, such as the pseudo-counts of terms, that a page lists."""
+
+
+def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str], command: str) -> Provenance:
+    """Return headings, each with names and values; ``corpus`` and ``command`` as they were given. No clock: the same report has the same bytes."""
+    from nbtext.inspection.overview import overview
+
+    found = overview(model, 0)
+    with Path(model_path).open("rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    own, calibration = found.terms_with_own_smoothing, _calibration(found.calibration, " × tokens^{:.4g}", ", ")
+    if found.calibration is not None:
+        calibration += f", from {quantity(found.calibration.documents, 'training document')}, each judged by a model without it"
+    report = (("command", command), ("documents", ", ".join(corpus) or "the list of files"), ("page written by", f"nbtext {__version__}"))
+    sizes = (
+        ("file", model_path),
+        ("SHA-256", digest),
+        ("written by", _writers(found)),
+        ("classes", f"{len(found.classes):,}"),
+        ("training documents", f"{found.documents:,}"),
+        ("training tokens", f"{found.tokens:,}"),
+        ("terms", f"{found.terms:,}, {found.selected_terms:,} of them selected, {quantity(found.ngrams, 'n-gram')}"),
+        ("stop words", f"{found.stop_words:,}"),
+        ("smoothing", f"{found.smoothing:.6g}{f', {_own(own)}' if own else ''}"),
+        ("calibration", calibration),
+        ("sample kept", quantity(found.sample.documents, "training document")),
+    )
+    return ("Report", report), ("Model", sizes), ("Training", _named(found.training)), ("Reading", _named(found.reading))
+
+
+def _named(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name.replace("_", " "), _value(value)) for name, value in settings.items() if value is not None)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        many = len(value) > _MOST_NUMBERS
+        return f"{len(value):,} numbers by name" if many else ", ".join(f"{name} {number}" for name, number in value.items())
+    return str(value)
+
+
 def print_checks(checks: Sequence[Check], output: str | None) -> None:
     """Print the result of `nbtext.inspection.verification.verify` as a table, or as a JSON object with ``output`` ``json``."""
     if output == "json":
         sys.stdout.write(json_line({"passed": all(check.passed for check in checks), "checks": json_values(checks)}))
     else:
         results = {True: "passed", False: "failed", None: ""}
-        print_table(None, ("check", "result", "what was found"), [(name, results[passed], detail) for name, passed, detail in checks])
+        show(grid(None, ("check", "result", "what was found"), [(name, results[passed], detail) for name, passed, detail in checks]))
 
 
 def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None], status: int, output: str | None) -> None:
@@ -208,7 +256,7 @@ def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None]
         rows = []
         for found in findings:
             rows += [(found.check, found.result, found.detail), *([("", "", f"→ {found.fix}")] if found.fix else [])]
-        print_table(None, ("looked at", "result", "what was found"), rows)
+        show(grid(None, ("looked at", "result", "what was found"), rows))
 
 
 def write_generated(documents: Iterable[Generated], output: str) -> None:

@@ -1,11 +1,13 @@
-"""Number formats: shares, figures, intervals, signed numbers. An en dash or a word stands for a number that there is not."""
+"""Number formats: shares, figures, intervals, signed numbers, bars. An en dash or a word stands for a number that there is not."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nbtext.metrics.intervals import Interval
+    from collections.abc import Sequence
+
+BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def percent(value: float | None, decimals: int = 1) -> str:
@@ -35,7 +37,7 @@ def figure(value: float | None, absent: str = "infinite") -> str:
     return absent if value is None else f"{value:.4f}"
 
 
-def bounds(interval: Interval | None, form: str = ".4f") -> str:
+def bounds(interval: Sequence[float] | None, form: str = ".4f") -> str:
     """Return the ends of an interval in a format of Python, or nothing without one.
 
     >>> bounds((0.25, 0.75)), bounds((-0.1, 0.2), "+.1f"), bounds(None)
@@ -44,7 +46,7 @@ def bounds(interval: Interval | None, form: str = ".4f") -> str:
     return "" if interval is None else f"{interval[0]:{form}} to {interval[1]:{form}}"
 
 
-def percent_bounds(interval: Interval | None) -> str:
+def percent_bounds(interval: Sequence[float] | None) -> str:
     """Return the ends of an interval of a share as per cent, or nothing without one."""
     return "" if interval is None else f"{percent(interval[0])} to {percent(interval[1])}"
 
@@ -66,3 +68,12 @@ def six_digits(value: float | None) -> str:
 def rounded(value: float | None) -> float | None:
     """Return a number rounded to six significant digits, for JSON."""
     return None if value is None else float(six_digits(value))
+
+
+def block(share: float | None) -> str:
+    """Return a bar of one character for a share from 0 to 1, and a space for None.
+
+    >>> block(0), block(0.5), block(1), block(None)
+    ('▁', '▅', '█', ' ')
+    """
+    return " " if share is None else BLOCKS[min(int(share * len(BLOCKS)), len(BLOCKS) - 1)]

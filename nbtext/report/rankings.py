@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import zip_longest
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import quantity
 from nbtext.metrics.results import json_values
-from nbtext.report import forms as records
-from nbtext.report import numbers
-from nbtext.report.forms import print_blank, print_lines, print_table
+from nbtext.report import forms
+from nbtext.report.forms import grid, listing, show, write_records
+from nbtext.report.numbers import bounds, six_digits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,36 +21,31 @@ if TYPE_CHECKING:
 
 def print_terms(words: Sequence[WordDetails]) -> None:
     """Print the result of `nbtext.inspection.terms.term_details`: for each word its terms, the classes most likely to use one first."""
-    for number, word in enumerate(words):
-        if number:
-            print_blank()
+    blocks = []
+    for word in words:
         head = {"word": word.word, "terms": ", ".join(term.term for term in word.terms) or "none: it is a stop word, or no word at all"}
         if any(term.known for term in word.terms):
             head["probability"] = f"{word.probability_of.symbol}, {word.probability_of.meaning}"
-        print_lines(head)
-        for term in word.terms:
-            print_blank()
-            _print_term(term)
+        blocks += [listing(head), *map(_of_term, word.terms)]
+    show(*blocks)
 
 
-def _print_term(term: TermDetails) -> None:
+def _of_term(term: TermDetails) -> str:
     if not term.known:
-        print_lines({term.term: "no training document holds it"})
-        return
-    if term.forms:
-        print_lines({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())})
-    rows = [
+        return listing({term.term: "no training document holds it"})
+    forms = listing({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())}) if term.forms else ""
+    rows = (
         (
             label,
             f"{cell.count:,}",
             f"{cell.documents:,}",
             "" if cell.probability is None else f"{cell.probability:.3g}",
-            "" if cell.interval is None else f"{cell.interval[0]:.3g} to {cell.interval[1]:.3g}",
+            bounds(cell.interval, ".3g"),
         )
         for label, cell in sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
-    ]
+    )
     head = term.term if term.selected else f"{term.term}, left out of the model"
-    print_table(None, (head, "count", "documents", "probability", "95 % credible"), rows, numeric=(1, 2, 3))
+    return forms + grid(None, (head, "count", "documents", "probability", "95 % credible"), rows, numeric=(1, 2, 3))
 
 
 Feature = tuple[int, str, float, str]
@@ -60,44 +54,33 @@ Feature = tuple[int, str, float, str]
 
 def write_features(rows: Sequence[Feature], output: str, words: Sequence[str] | None = None, *, excel_safe: bool = False) -> None:
     """Print rank, term, score and class of each row, and last the word for the term if there are ``words``; JSON has null for an infinite score."""
-    safe = records.excel_safe if excel_safe else str
+    safe = forms.excel_safe if excel_safe else str
     columns = ("rank", "term", "score", "class", *(() if words is None else ("word",)))
     values = [(*row, *(() if words is None else (words[place],))) for place, row in enumerate(rows)]
-    if output == "jsonl":
-        sys.stdout.writelines(records.json_line(json_values(dict(zip(columns, row, strict=True)))) for row in values)
-        return
-    texts = [(str(rank), safe(term), numbers.six_digits(score), *map(safe, rest)) for rank, term, score, *rest in values]
-    if output == "table":
-        print_table(None, columns, texts, numeric=[0, 2])
-        return
-    if output == "csv":
-        sys.stdout.write(records.csv_line(columns))
-    line = records.tsv if output == "tsv" else records.csv_line
-    sys.stdout.writelines(line(row) for row in texts)
+
+    def fields(value: tuple[Any, ...]) -> tuple[str, ...]:
+        rank, term, score, *rest = value
+        return str(rank), safe(term), six_digits(score), *map(safe, rest)
+
+    write_records(values, output, columns, fields, lambda value: json_values(dict(zip(columns, value, strict=True))), numeric=[0, 2])
 
 
 def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
     """Print the result of `nbtext.inspection.terms.class_details`."""
-    meanings = {}
-    for number, (label, details) in enumerate(classes.items()):
-        if number:
-            print_blank()
+    blocks, meanings = [], {}
+    for label, details in classes.items():
         meanings[details.probability_of.symbol] = details.probability_of.meaning
         columns = [
             [(term, f"{value:.3g}" if isfinite(value) else "infinite") for term, value in best]
             for best in (details.probability, details.lift, details.mutual_information)
         ]
+        title = f"{label}: {quantity(details.documents, 'document')}, {quantity(details.tokens, 'token')}, prior {details.prior:.4f}"
+        heads = ("", "most probable", details.probability_of.symbol, "above the corpus", "lift", "most telling", "nats")
         rows = enumerate(zip_longest(*columns, fillvalue=("", "")), 1)
-        print_table(
-            f"{label}: {quantity(details.documents, 'document')}, {quantity(details.tokens, 'token')}, prior {details.prior:.4f}",
-            ("", "most probable", details.probability_of.symbol, "above the corpus", "lift", "most telling", "nats"),
-            ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in rows),
-            numeric=(0, 2, 4, 6),
-        )
-    print_blank()
-    print_lines(
-        {**meanings, "nats": "of mutual information, by which select-features ranks: by the language models, whatever the classifier"}
-    )
+        cells = ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in rows)
+        blocks.append(grid(title, heads, cells, numeric=(0, 2, 4, 6)))
+    meanings["nats"] = "of mutual information, by which select-features ranks: by the language models, whatever the classifier"
+    show(*blocks, listing(meanings))
 
 
 _MOST_CLASSES = 30
@@ -107,29 +90,21 @@ _MOST_WORDS = 10
 
 def print_differences(found: Differences, name_old: str, name_new: str) -> None:
     """Print the result of `nbtext.inspection.differences.differences`: only what differs."""
-    print_lines({"A": name_old, "B": name_new})
-    print_blank()
-    if found.identical and not found.written_by:
-        sys.stdout.write("The two models are the same.\n")
-        return
-    rows = _settings(found)
-    if rows:
-        print_table(None, ("setting or size", "A", "B"), rows)
-        print_blank()
+    settings = _settings(found)
+    blocks = [listing({"A": name_old, "B": name_new}), grid(None, ("setting or size", "A", "B"), settings) if settings else ""]
     if found.identical:
-        sys.stdout.write("The two models are the same but for what wrote them.\n")
-        return
-    _print_classes(found.classes)
-    if found.terms:
-        print_blank()
-        print_table(
-            "terms that moved most",
-            ("term", "class", "φ in A", "φ in B", "change", "nats"),
-            ((term, label, f"{old:.3g}", f"{new:.3g}", _factor(old, new), f"{share:.3g}") for term, label, old, new, share in found.terms),
-            numeric=(2, 3, 4, 5),
-        )
-    elif any(change.divergence is not None for change in found.classes.values()):
-        sys.stdout.write("No term has another probability in a class.\n")
+        blocks.append(f"The two models are the same{' but for what wrote them' if found.written_by else ''}.\n")
+    else:
+        blocks.append(_of_classes(found.classes))
+        if found.terms:
+            heads = ("term", "class", "φ in A", "φ in B", "change", "nats")
+            rows = (
+                (term, label, f"{old:.3g}", f"{new:.3g}", _factor(old, new), f"{share:.3g}") for term, label, old, new, share in found.terms
+            )
+            blocks.append(grid("terms that moved most", heads, rows, numeric=(2, 3, 4, 5)))
+        elif any(change.divergence is not None for change in found.classes.values()):
+            blocks[-1] += "No term has another probability in a class.\n"
+    show(*blocks)
 
 
 def _settings(found: Differences) -> list[tuple[str, str, str]]:
@@ -164,14 +139,13 @@ def _first(words: list[str]) -> str:
     return ", ".join(words[:_MOST_WORDS]) + more
 
 
-def _print_classes(classes: Mapping[str, ClassChange]) -> None:
-    """Print the classes that differ: those in one model only, then those whose language models are furthest apart."""
+def _of_classes(classes: Mapping[str, ClassChange]) -> str:
+    """Return the classes that differ: those in one model only, then those whose language models are furthest apart."""
     differing = [(label, change) for label, change in classes.items() if change.old != change.new or change.divergence]
     if not differing:
-        sys.stdout.write("The classes are the same.\n")
-        return
+        return "The classes are the same.\n"
     differing.sort(key=lambda entry: -(inf if entry[1].divergence is None else entry[1].divergence))
-    print_table(
+    return grid(
         f"{len(differing):,} of {quantity(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
         + (f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""),
         ("class", "documents A → B", "prior A → B", "divergence (nats)"),

@@ -5,13 +5,13 @@ Colours and letters come from the page's style.
 
 from __future__ import annotations
 
-from math import ceil, floor
+from bisect import bisect_right
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
 from nbtext.report.numbers import percent, percent_bounds
 from nbtext.report.page.markup import NOTHING, Markup, breakable, element, escaped, joined, shortened
-from nbtext.report.scales import HIT_STEPS, MISTAKE_STEPS, logarithmic, round_numbers, shade_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,6 +53,9 @@ FEW = 20
 """Answers in a bin below which it is drawn faintly, because its interval is long."""
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+HIT_STEPS, MISTAKE_STEPS = (0.25, 0.5, 0.75, 0.9), (0.01, 0.02, 0.05, 0.1, 0.2)
+"""Shares of a row at which the shade of a cell changes: mistakes are rare and need finer steps."""
 
 
 def bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
@@ -162,6 +165,25 @@ def _ring(forecast: Forecast, last: tuple[float, float], place: Callable[[int, f
     return element("g", element("title", words), _line("ahead", *last, x, y), *ends, element("circle", class_="ring", cx=x, cy=y, r=5))
 
 
+def logarithmic(low: float, high: float) -> Callable[[float], float]:
+    """Map numbers from ``low`` to ``high``, both above 0, to shares from 0 to 1, equal factors to equal steps."""
+    span = log10(high) - log10(low)
+    return lambda value: (log10(value) - log10(low)) / span if span else 0.5
+
+
+def round_numbers(low: float, high: float) -> list[int]:
+    """Return 1, 2 and 5 times powers of ten within the bounds; only the powers if there are more than eight; the bounds if there are none.
+
+    >>> round_numbers(90, 1200)
+    [100, 200, 500, 1000]
+    """
+    found = [n for power in range(floor(log10(low)), ceil(log10(high)) + 1) for n in (10**power, 2 * 10**power, 5 * 10**power)]
+    within = [n for n in found if low <= n <= high]
+    if len(within) > 8:
+        within = [n for n in within if str(n)[0] == "1"]
+    return within or sorted({round(low), round(high)})
+
+
 def _point_in_words(point: CurvePoint) -> str:
     return (
         f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
@@ -256,6 +278,15 @@ def _cell(truth: str, answer: str, n: int, support: int, *, small: bool) -> Mark
     words = f"{names}: {n:,} of {quantity(support, 'document')}, {percent(n / support)}"
     number = element("span", f"{n:,}", class_="unseen") if small else escaped(f"{n:,}")
     return element("td", number, class_=shade_class(n / support, hit=hit), title=words)
+
+
+def shade_class(share: float, *, hit: bool) -> str:
+    """Return the class of the style for a share of a row above 0.
+
+    >>> shade_class(0.8, hit=True), shade_class(0.03, hit=False)
+    ('h3', 'm2')
+    """
+    return f"h{bisect_right(HIT_STEPS, share)}" if hit else f"m{bisect_right(MISTAKE_STEPS, share)}"
 
 
 def _head(label: str, scope: str) -> Markup:

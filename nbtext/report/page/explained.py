@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
-from nbtext.errors import quantity
-from nbtext.report.explanations import calibration_lines, causes, idle_words, level, pieces, signed, strongest, strongest_first
+from nbtext.report.explanations import calibration_lines, causes, idle_words, level, pieces, signed, strongest, summands
 from nbtext.report.numbers import percent
 from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH, stretching
-from nbtext.report.page.markup import Markup, cell, class_name, element, joined, note, scrolling, shortened
-from nbtext.report.page.page import whole_page, write_html
+from nbtext.report.page.markup import Markup, class_name, element, joined, note, scrolling, shortened, whole_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbtext.explain.explanation import Explained, Explanation
 
-NAME = 60
-"""Characters of a document's name in the contents."""
-
-
-def write_explanations_page(path: str, stream: Iterable[Explained], top: int) -> None:
-    """Replace a file with the page, with the ``top`` strongest parts of each document. Raises `PathError` if it cannot be written."""
-    write_html(path, explanations_page(stream, top))
+CHARACTERS = 60
+"""Characters of a document's name in the contents, of a word and of its terms."""
 
 
 def explanations_page(stream: Iterable[Explained], top: int) -> str:
-    """Return one self-contained page of HTML: no script, nothing from elsewhere, all text from documents escaped."""
-    parts = [
-        (f"document-{place}", shortened(explained.id, NAME), _document(explained, f"document-{place}", top))
-        for place, explained in enumerate(stream, 1)
-    ]
+    """Return the page, with the ``top`` strongest parts of each document."""
+    parts = []
+    for place, explained in enumerate(stream, 1):
+        anchor, explanation = f"document-{place}", explained.explanation
+        content = _no_answer(explained) if explanation is None else _content(explanation, top)
+        heading = element("h2", shortened(explained.id, 160), id=anchor, class_="data")
+        document = element("section", heading, *content, aria_labelledby=anchor, class_="document")
+        parts.append((anchor, shortened(explained.id, CHARACTERS), document))
     return whole_page("What the words contributed", parts, "explained.css")
-
-
-def _document(explained: Explained, anchor: str, top: int) -> Markup:
-    explanation = explained.explanation
-    content = _no_answer(explained) if explanation is None else _content(explanation, top)
-    heading = element("h2", shortened(explained.id, 160), id=anchor, class_="data")
-    return element("section", heading, *content, aria_labelledby=anchor, class_="document")
 
 
 def _no_answer(explained: Explained) -> list[Markup]:
@@ -58,62 +48,44 @@ def _content(explanation: Explanation, top: int) -> list[Markup]:
         ": the stronger the shade, the more one occurrence adds beside the strongest. Point at one for its nats, or see the table. 0.7 nats make the odds "
         "twofold, 2.3 tenfold.",
     )  # fmt: skip
-    steps = element("ol", *(element("li", line) for line in calibration_lines(explanation)), class_="steps")
-    return [answer, legend, _text(explanation), _table(explanation, top), element("h3", "From log odds to probability"), steps]
-
-
-def _text(explanation: Explanation) -> Markup:
     most = strongest(explanation)
-    shown = (_piece(text, nats, level(nats, most)) for text, nats in pieces(explanation) if text)
-    paragraph = element("p", *shown, dir="auto")
-    return element("div", paragraph, class_="text", role="region", aria_label="text of the document", tabindex=0)
+    shaded = element("p", *(_piece(text, nats, level(nats, most)) for text, nats in pieces(explanation) if text), dir="auto")
+    text = element("div", shaded, class_="text", role="region", aria_label="text of the document", tabindex=0)
+    steps = element("ol", *(element("li", line) for line in calibration_lines(explanation)), class_="steps")
+    return [answer, legend, text, _table(explanation, top), element("h3", "From log odds to probability"), steps]
 
 
-def _piece(text: str, nats: float, depth: int) -> object:
+def _piece(text: str, nats: float, depth: int) -> Markup:
     lines = joined(text.expandtabs(8).splitlines(), Markup("\n"))
     whole = joined([lines, Markup("\n") if text.endswith("\n") else ""])
     return element("mark", whole, class_=f"{'f' if nats > 0 else 'a'}{depth}", title=f"{signed(nats)} nats") if depth else whole
 
 
+HEADS = (("part", None), ("nats", "number"), ("times", "number"), ("terms", "terms"), ("for the other class, for the answer", "wide"))
+
+
 def _table(explanation: Explanation, top: int) -> Markup:
-    parts, (n_others, others), idle = strongest_first(explanation, top)
-    rows = [("without any word", explanation.prior, "", ""), *parts]
-    if n_others:
-        rows.append((quantity(n_others, "other word"), others, "", ""))
+    parts, idle = summands(explanation, top, "other word")
     caption = f"What adds up to the log odds, strongest first. {idle_words(idle)}."
     if explanation.rest is not None:
-        rows.append(("rest: the words do not add up", explanation.rest, "", ""))
         caption = "What the log odds lose without each word: these do not add up, so the rest is named too."
-    most = max((abs(nats) for _, nats, *_ in rows if abs(nats) < float("inf")), default=0.0) or 1.0
-    body = element(
-        "tbody",
-        *(
-            element(
-                "tr",
-                element("th", shortened(name, 60), scope="row", class_="data"),
-                cell(signed(nats), "number"),
-                cell(times, "number"),
-                cell(shortened(terms, 60), "data terms"),
-                cell(_bar(nats / most), "bar-of wide"),
-            )
-            for name, nats, times, terms in rows
-        ),
+    most = max((abs(nats) for _, nats, *_ in parts if abs(nats) < inf), default=0.0) or 1.0
+    rows = [
         element(
             "tr",
-            element("th", "log odds", scope="row"),
-            cell(signed(explanation.log_odds), "number"),
-            element("td"),
-            element("td"),
-            element("td", class_="wide"),
-            class_="total",
-        ),
-    )
-    head = element("tr", *(element("th", name, scope="col", class_=kind) for name, kind in HEADS))
-    drawn = element("table", element("caption", caption), element("thead", head), body, class_="plain")
+            element("th", shortened(name, CHARACTERS), scope="row", class_="data"),
+            element("td", signed(nats), class_="number"),
+            element("td", times, class_="number"),
+            element("td", shortened(terms, CHARACTERS), class_="data terms"),
+            element("td", _bar(nats / most), class_="bar-of wide"),
+        )
+        for name, nats, times, terms in parts
+    ]
+    total = (element("th", "log odds", scope="row"), element("td", signed(explanation.log_odds), class_="number"))
+    rows.append(element("tr", *total, *(element("td", class_=kind) for kind in (None, None, "wide")), class_="total"))
+    head = element("thead", element("tr", *(element("th", name, scope="col", class_=kind) for name, kind in HEADS)))
+    drawn = element("table", element("caption", caption), head, element("tbody", *rows), class_="plain")
     return scrolling(drawn, "what the words contributed")
-
-
-HEADS = (("part", None), ("nats", "number"), ("times", "number"), ("terms", "terms"), ("for the other class, for the answer", "wide"))
 
 
 def _bar(share: float) -> Markup:

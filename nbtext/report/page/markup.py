@@ -1,15 +1,26 @@
-"""Markup of pages: elements in which every text is escaped unless this module made it, and the parts of sections."""
+"""Markup of pages: elements in which every text is escaped unless this module made it, the parts of sections, and the page around them.
+
+The same data give the same bytes.
+"""
 
 from __future__ import annotations
 
 import re
 from html import escape
-from typing import TYPE_CHECKING
+from pathlib import Path
+from string import Template
+from typing import IO, TYPE_CHECKING
 
 from nbtext.report.forms import visible
+from nbtext.store.atomic import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    Heads = Sequence[tuple[str, str | None]]
+    """Heads of columns with their classes: ``number`` for columns of numbers, ``wide`` for those left out where there is little room."""
+
+HERE = Path(__file__).parent
 
 LABEL = 60
 """Characters of a label."""
@@ -101,25 +112,26 @@ def class_cell(label: str) -> Markup:
     return element("span", breakable(shortened(label, LABEL)), class_="data")
 
 
-def cell(content: object, kind: str | None = None) -> Markup:
-    """Return a cell of a table."""
-    return element("td", content, class_=kind)
-
-
 def table(
     caption: str,
-    heads: Iterable[tuple[str, str | None]],
-    rows: Iterable[Iterable[Markup]],
+    heads: Heads,
+    rows: Iterable[Sequence[object]],
     *,
     kind: str = "plain",
     caption_class: str | None = None,
+    names: bool = False,
 ) -> Markup:
-    """Return a table; heads come with their classes: ``number`` for columns of numbers, ``wide`` for those left out where there is little room."""
+    """Return a table of rows, whose cells have the classes of their heads; with ``names`` the first cell of each row is its head."""
+    lines = (
+        [element("th" if names and not place else "td", cell, scope="row" if names and not place else None, class_=of_column)
+         for place, (cell, (_, of_column)) in enumerate(zip(row, heads, strict=True))]
+        for row in rows
+    )  # fmt: skip
     return element(
         "table",
         element("caption", caption, class_=caption_class),
-        element("thead", element("tr", *(element("th", name, scope="col", class_=of_head) for name, of_head in heads))),
-        element("tbody", *(element("tr", *row) for row in rows)),
+        element("thead", element("tr", *(element("th", name, scope="col", class_=of_column) for name, of_column in heads))),
+        element("tbody", *(element("tr", *line) for line in lines)),
         class_=kind,
     )
 
@@ -127,3 +139,27 @@ def table(
 def scrolling(content: Markup, name: str) -> Markup:
     """Return a frame for what may be wider than the page, which keys can scroll."""
     return element("div", content, class_="scroll", role="region", aria_label=name, tabindex=0)
+
+
+def whole_page(title: str, parts: Sequence[tuple[str, object, Markup]], *further_styles: str) -> str:
+    """Return a self-contained page of HTML, without script: sections, each with its anchor and its name in the contents, in the common style."""
+    return Template(_resource("page.html")).substitute(
+        title=escaped(title),
+        style=Markup("".join(map(_resource, ("style.css", *further_styles)))),
+        contents="".join(element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in parts),
+        content="\n".join(content for _, _, content in parts),
+    )
+
+
+def _resource(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def write_html(path: str, page: str) -> None:
+    """Replace a file with a page as UTF-8. Raises `PathError` if it cannot be written."""
+    encoded = page.encode("utf-8", "replace")
+
+    def write(file: IO[bytes]) -> None:
+        file.write(encoded)
+
+    replace_file(path, write)

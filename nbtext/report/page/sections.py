@@ -1,16 +1,15 @@
-"""The sections of a report: summary, figures, confusion, calibration, classes, mistakes, terms, learning curve, provenance."""
+"""The page of `nbtext report`: summary, figures, confusion, calibration, classes, mistakes, terms, learning curve, provenance."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
+from nbtext.evaluation.leakage import LeakResult
 from nbtext.report.numbers import bounds, nats, percent, percent_bounds, share_in_words
 from nbtext.report.page.charts import MOST_CLASSES, bar, chosen_classes, confusion_chart, learning_curve_chart, legend, reliability_diagram
 from nbtext.report.page.markup import (
     NOTHING,
-    Markup,
-    cell,
     class_cell,
     class_name,
     element,
@@ -20,17 +19,58 @@ from nbtext.report.page.markup import (
     section,
     shortened,
     table,
+    whole_page,
 )
-from nbtext.report.page.summary import summary, wrong_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Sized
+    from collections.abc import Sequence, Sized
 
     from nbtext.evaluation.gathering import QuotedMistake, ReportData
     from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.inspection.terms import ClassTerms
     from nbtext.metrics.intervals import Interval
-    from nbtext.metrics.results import EvaluationResult, ProbabilityResult
+    from nbtext.metrics.results import EvaluationResult, LargestClass, ProbabilityResult
+    from nbtext.report.page.markup import Heads, Markup
+
+    Content = Sequence[object]
+
+CONFUSIONS_SHOWN = 12
+
+AUDIBLE = 0.05
+"""Nats below which a term is not listed: it would be shown as 0.0."""
+
+TRUSTWORTHY, ROUGH = 0.03, 0.1
+"""Up to these calibration errors probabilities can be believed, or taken as a rough guide."""
+
+ENOUGH_TO_JUDGE = 200
+"""Documents below which chance alone makes a calibration error of several per cent."""
+
+ENOUGH = 10
+"""Documents of a class below which its recall says little."""
+
+UNKNOWN_NAMED = 3
+
+
+def html_page(data: ReportData) -> str:
+    """Return the page; sections without content are left out."""
+    parts = [(anchor, name, section(anchor, heading, *content)) for anchor, name, heading, content in _sections(data) if content]
+    return whole_page(data.title, parts)
+
+
+def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Content]]:
+    """Return anchor, name in the contents, heading and content of each section."""
+    return (
+        ("summary", "Summary", "Summary", [element("p", paragraph) for paragraph in summary(data)]),
+        ("figures", "Figures", "Figures", _headline(data)),
+        ("confusion", "Confusion", "What is taken for what", _confusion(data.evaluation)),
+        ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
+        ("classes", "Classes", "Class by class", _classes(data.evaluation)),
+        ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes)),
+        ("terms", "Words", "Words of each class", _terms(data.top_terms)),
+        ("learning", "Learning", "Learning curve", () if data.learning_curve is None else _learning(data.learning_curve)),
+        ("made", "How made", "How it was made", _provenance(data)),
+    )
+
 
 CONFUSIONS_SHOWN = 12
 
@@ -38,19 +78,116 @@ AUDIBLE = 0.05
 """Nats below which a term is not listed: it would be shown as 0.0."""
 
 
-def word_list(data: ReportData) -> Markup:
-    """Return the summary in words."""
-    return section("summary", "Summary", *(element("p", paragraph) for paragraph in summary(data)))
+def wrong_answers(result: EvaluationResult) -> list[tuple[str, str, int]]:
+    """Return true class, answer and number of documents of the mistakes that are answers, the most frequent first."""
+    return [mistake for mistake in result.mistakes if mistake[1]]
 
 
-def headline(data: ReportData) -> Markup:
+def summary(data: ReportData) -> list[Markup]:
+    """Return the paragraphs."""
+    return [joined(parts) for parts in (_accuracy(data), _errors(data.evaluation), _trust(data), _leaks(data)) if parts]
+
+
+def _accuracy(data: ReportData) -> list[object]:
+    result = data.evaluation
+    largest, interval = _always(result), result.intervals["accuracy"]
+    parts: list[object] = [
+        f"The model answered {quantity(result.n, 'document')} of {_classes_judged(result)}. It is right on ",
+        element("strong", percent(result.accuracy)),
+        f" of them (95\u00a0% interval {percent_bounds(interval)}). Always answering ",
+        class_name(largest.label),
+        f", the largest class in training, would be right on {percent(largest.accuracy)}.",
+    ]
+    if interval[0] <= largest.accuracy:
+        parts.append(" So there is no sign here that the model is better than that.")
+    if unanswered := sum(row.get("", 0) for row in result.confusion.values()):
+        parts.append(f" It gave no answer to {quantity(unanswered, 'document')}, which counts as wrong.")
+    if unknown := result.unknown_labels:
+        n = sum(result.per_class[label].support for label in unknown)
+        parts += [f" It cannot be right on {quantity(n, 'document')} of classes that it does not know: "]
+        parts.append(joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", "))
+        parts.append(f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else ".")
+    return parts
+
+
+def _errors(result: EvaluationResult) -> list[object]:
+    mistakes = wrong_answers(result)
+    if not mistakes:
+        return ["It made no mistake on these documents."]
+    (truth, answer, most), n = mistakes[0], sum(mistake[2] for mistake in mistakes)
+    back = result.confusion.get(answer, {}).get(truth, 0)
+    begin = f"Of its {n:,} mistakes, {most:,} {'takes' if most == 1 else 'take'} " if n > 1 else "Its only mistake takes "
+    parts: list[object] = [begin, class_name(truth), " for "]
+    parts += [class_name(answer), f" and {back:,} the other way round." if back else "."]
+    judged = [label for label, found in result.per_class.items() if found.support >= ENOUGH and label not in result.unknown_labels]
+    weakest = min(judged, key=lambda label: result.per_class[label].recall, default=None)
+    if weakest is not None and result.per_class[weakest].recall < 1:
+        found = result.per_class[weakest]
+        parts += [" The class that it recognises least is ", class_name(weakest), ": it finds "]
+        parts += [f"{percent(found.recall)} of its {quantity(found.support, 'document')}", *_taken_for(weakest, mistakes)]
+    return parts
+
+
+def _taken_for(truth: str, mistakes: Sequence[tuple[str, str, int]]) -> list[object]:
+    answer = next((answer for of_class, answer, _ in mistakes if of_class == truth), None)
+    return ["."] if answer is None else ["; most often it takes the others for ", class_name(answer), "."]
+
+
+def _trust(data: ReportData) -> list[object]:
+    after, before, accuracy = data.after, data.before, data.evaluation.accuracy
+    sureness = f"On average its answers are {percent(after.confidence)} probable by its own account, and {percent(accuracy)} are right."
+    gap = f"the probability differs from the share that is right by {_points(after.ece)} percentage points in the mean"
+    earlier = f" (before calibration by {_points(before.ece)})" if before else ""
+    verdict = _verdict(data.evaluation.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0))
+    return [element("strong", verdict), f" {sureness} In groups of about equally probable answers, {gap}{earlier}."]
+
+
+def _verdict(n: int, error: float, *, too_sure: bool) -> str:
+    if n < ENOUGH_TO_JUDGE:
+        return "These are too few documents to tell whether its probabilities can be believed."
+    if error <= TRUSTWORTHY:
+        return "Its probabilities can be believed."
+    if error <= ROUGH:
+        return f"Its probabilities are a rough guide: {'too high' if too_sure else 'too low'} for the most part."
+    return f"Its probabilities should not be taken at their word: it is {'surer' if too_sure else 'less sure'} than it should be."
+
+
+def _points(share: float | None) -> str:
+    return f"{100 * (share or 0.0):.1f}"
+
+
+def _leaks(data: ReportData) -> list[object]:
+    """Return nothing if no leaks are known."""
+    leaks, n = data.leaks, data.evaluation.n
+    if leaks is None or not leaks.found:
+        return []
+    whole = isinstance(leaks, LeakResult)
+    checked = n if isinstance(leaks, LeakResult) else leaks.checked
+    others = leaks.without if isinstance(leaks, LeakResult) else None
+    parts: list[object] = [element("strong", "These figures may flatter the model:")]
+    parts.append(f" {leaks.found:,} of the {quantity(checked, 'document')} {'' if whole or checked == n else 'that could be checked '}")
+    parts.append("stand among those that it was trained on" + (", word for word or nearly." if others else "."))
+    if others:
+        parts.append(f" Without them it is right on {percent(others.accuracy)} (95\u00a0% interval {percent_bounds(others.interval)}).")
+    return parts
+
+
+def _always(result: EvaluationResult) -> LargestClass:
+    """Return the figures of the largest class in training as every answer."""
+    assert result.baselines is not None  # noqa: S101 - a model has training documents
+    return result.baselines.largest_class
+
+
+def _classes_judged(result: EvaluationResult) -> str:
+    return quantity(sum(1 for of_class in result.per_class.values() if of_class.support), "class")
+
+
+def _headline(data: ReportData) -> Content:
     """Return the main figures, large."""
     result, after, before = data.evaluation, data.after, data.before
-    assert result.baselines is not None  # noqa: S101 - a model has training documents
-    largest = result.baselines.largest_class
-    classes = sum(1 for of_class in result.per_class.values() if of_class.support)
+    largest = _always(result)
     cards = (
-        ("Documents", f"{result.n:,}", f"of {quantity(classes, 'class')}"),
+        ("Documents", f"{result.n:,}", f"of {_classes_judged(result)}"),
         ("Accuracy", share_in_words(result.accuracy), bounds(result.intervals.get("accuracy"), ".3f")),
         ("Macro F1", share_in_words(result.macro_f1), bounds(result.intervals.get("macro_f1"), ".3f")),
         ("Baseline", share_in_words(largest.accuracy), f"accuracy of always {shortened(largest.label, 30)}"),
@@ -60,18 +197,11 @@ def headline(data: ReportData) -> Markup:
         ("Brier score", share_in_words(after.brier), _was(share_in_words(before.brier)) if before else ""),
     )
     groups = (
-        element(
-            "div",
-            element("dt", name),
-            element("dd", value, class_="value"),
-            element("dd", beside, class_="beside data") if beside else NOTHING,
-        )
+        (element("dt", name), element("dd", value, class_="value"), element("dd", beside, class_="beside data") if beside else NOTHING)
         for name, value, beside in cards
     )
-    return section(
-        "figures",
-        "Figures",
-        element("dl", *groups, class_="cards"),
+    return (
+        element("dl", *(element("div", *group) for group in groups), class_="cards"),
         note(
             "Beneath accuracy and macro F1: 95\u00a0% intervals. Calibration error, log loss (in nats) and Brier score are the better the lower, "
             "and the mean probability the better the nearer to the accuracy."
@@ -87,46 +217,31 @@ def _loss(result: ProbabilityResult) -> str:
     return "infinite" if result.log_loss is None else share_in_words(result.log_loss)
 
 
-def confusion(data: ReportData) -> Markup:
+def _confusion(result: EvaluationResult) -> Content:
     """Return the heat map, and the most frequent mistakes as a table."""
-    result = data.evaluation
-    shown = chosen_classes(result.per_class, MOST_CLASSES)
-    mistakes = wrong_answers(result)[:CONFUSIONS_SHOWN]
-    caption = "Most frequent confusions"
-    rows = (
-        (
-            cell(class_cell(truth)),
-            cell(class_cell(answer)),
-            cell(f"{n:,}", "number"),
-            cell(percent(n / result.per_class[truth].support), "number wide"),
-        )
-        for truth, answer, n in mistakes
-    )
-    heads = (("True class", None), ("Answer", None), ("Documents", "number"), ("Share of the class", "number wide"))
-    return section(
-        "confusion",
-        "What is taken for what",
+    shown, caption = chosen_classes(result.per_class, MOST_CLASSES), "Most frequent confusions"
+    heads: Heads = (("True class", None), ("Answer", None), ("Documents", "number"), ("Share of the class", "number wide"))
+    rows = [
+        (class_cell(truth), class_cell(answer), f"{n:,}", percent(n / result.per_class[truth].support))
+        for truth, answer, n in wrong_answers(result)[:CONFUSIONS_SHOWN]
+    ]
+    map_of_classes = scrolling(confusion_chart(shown, result.confusion), "Confusion of classes")
+    return (
         note(
             "Each row is a true class, each column an answer. The share of its row makes a cell's shade: blue where right, orange where wrong."
         ),
         _left_out(result, shown),
-        element(
-            "figure",
-            scrolling(confusion_chart(shown, result.confusion), "Confusion of classes"),
-            element("figcaption", legend()),
-        ),
-        scrolling(table(caption, heads, rows), caption) if mistakes else NOTHING,
+        element("figure", map_of_classes, element("figcaption", legend())),
+        scrolling(table(caption, heads, rows), caption) if rows else NOTHING,
     )
 
 
-def calibration(data: ReportData) -> Markup:
+def _calibration(data: ReportData) -> Content:
     """Return reliability diagrams before and after calibration, with their numbers."""
     diagrams = [("Probabilities as they are given", "after", data.after)]
     if data.before:
         diagrams = [("Before calibration", "before", data.before), ("After calibration", "after", data.after)]
-    return section(
-        "calibration",
-        "Can its probabilities be believed?",
+    return (
         note(
             "Answers are grouped by their probability. Dots: the share of right answers in each group, with its 95\u00a0% interval; on the "
             "dashed line probabilities say what happens, below it the model is too sure. Columns: how many answers each group has."
@@ -139,49 +254,45 @@ def calibration(data: ReportData) -> Markup:
 
 
 def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
-    words = f"Reliability diagram, {heading.lower()}: calibration error {share_in_words(result.ece)}; the numbers are in the table below."
-    rows = (
-        (
-            *(cell(text, "number") for text in (f"{part.documents:,}", percent(part.confidence), percent(part.accuracy))),
-            cell(percent_bounds(part.interval), "number wide"),
-        )
+    error = f"calibration error {share_in_words(result.ece)}"
+    words = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
+    heads: Heads = (("Answers", "number"), ("Mean probability", "number"), ("Right", "number"), ("95\u00a0% interval", "number wide"))
+    rows = [
+        (f"{part.documents:,}", percent(part.confidence), percent(part.accuracy), percent_bounds(part.interval))
         for part in result.bins
         if part.documents
-    )
-    heads = (("Answers", "number"), ("Mean probability", "number"), ("Right", "number"), ("95\u00a0% interval", "number wide"))
+    ]
     return element(
         "figure",
-        element("figcaption", element("h3", heading), element("span", f"calibration error {share_in_words(result.ece)}")),
+        element("figcaption", element("h3", heading), element("span", error)),
         reliability_diagram(result.bins, series, words),
         element("p", "probability of the answer →", class_="axis"),
         element("details", element("summary", "Numbers"), table(heading, heads, rows)),
     )
 
 
-def classes(data: ReportData) -> Markup:
+def _classes(result: EvaluationResult) -> Content:
     """Return precision, recall and F1 of each class as bars."""
-    result = data.evaluation
     shown = chosen_classes(result.per_class, MOST_CLASSES)
+    heads: Heads = (("Class", None), ("Documents", "number wide"), ("Precision", None), ("Recall", None), ("F1", None))
     rows = (
         (
-            element("th", class_cell(label), scope="row"),
-            cell(f"{found.support:,}", "number wide"),
+            class_cell(label),
+            f"{found.support:,}",
             _measured("precision", found.precision, found.intervals["precision"]) if found.answered else _measured("precision"),
             _measured("recall", found.recall, found.intervals["recall"]) if found.support else _measured("recall"),
             _measured("F1", found.f1, found.f1_interval),
         )
         for label, found in shown.items()
     )
-    heads = (("Class", None), ("Documents", "number wide"), ("Precision", None), ("Recall", None), ("F1", None))
-    return section(
-        "classes",
-        "Class by class",
+    drawn = table("Each class, with 95\u00a0% intervals", heads, rows, kind="bars", caption_class="unseen", names=True)
+    return (
         note(
             "Precision: the share of the documents given the class that are of it. Recall: the share of its documents that were given it. "
             "F1 is their harmonic mean. Lines show 95\u00a0% intervals."
         ),
         _left_out(result, shown),
-        scrolling(table("Each class, with 95\u00a0% intervals", heads, rows, kind="bars", caption_class="unseen"), "Each class"),
+        scrolling(drawn, "Each class"),
     )
 
 
@@ -189,7 +300,7 @@ def _measured(name: str, value: float | None = None, interval: Interval | None =
     ends = bounds(interval, ".3f")
     words = f"{name} {share_in_words(value)}" + (f", 95\u00a0% interval {ends}" if ends else "")
     numbers = (element("span", share_in_words(value), class_="value"), " ", element("span", ends, class_="bounds"))
-    return element("td", element("div", *numbers), bar(value or 0.0, words, interval))
+    return joined((element("div", *numbers), bar(value or 0.0, words, interval)))
 
 
 def _left_out(result: EvaluationResult, shown: Sized) -> Markup:
@@ -200,13 +311,11 @@ def _left_out(result: EvaluationResult, shown: Sized) -> Markup:
     return note(f"{are_shown}; {quantity(n, 'class')} more {'is' if n == 1 else 'are'} left out.")
 
 
-def mistakes(data: ReportData) -> Markup:
+def _mistakes(mistakes: Sequence[QuotedMistake]) -> Content:
     """Return the mistakes with the most probable wrong answers, with the words that made them marked."""
-    if not data.mistakes:
-        return section("mistakes", "Most confident mistakes", note("There is none."))
-    return section(
-        "mistakes",
-        "Most confident mistakes",
+    if not mistakes:
+        return (note("There is none."),)
+    return (
         note(
             "Words that spoke for the wrong answer against the true class are ",
             element("mark", "marked", class_="for"),
@@ -214,15 +323,14 @@ def mistakes(data: ReportData) -> Markup:
             element("mark", "underlined", class_="against"),
             ": those that made the odds threefold or more, before calibration. Point at one for its weight in nats: 1.1 is threefold, 2.3 tenfold.",
         ),
-        element("ol", *(element("li", _mistake(quoted)) for quoted in data.mistakes)),
+        element("ol", *(element("li", _mistake(quoted)) for quoted in mistakes)),
     )
 
 
 def _mistake(quoted: QuotedMistake) -> Markup:
     mistake, of_truth = quoted.mistake, quoted.probability_of_truth
     beside = "a class that the model does not know" if of_truth is None else f"probability {_probability(of_truth)}"
-    head = element(
-        "h3",
+    head = (
         class_name(mistake.truth),
         element("span", f" ({beside}) ", class_="beside"),
         "taken for ",
@@ -234,14 +342,15 @@ def _mistake(quoted: QuotedMistake) -> Markup:
         for term, weight in mistake.terms
         if weight >= AUDIBLE
     )
+    tipped = (
+        (element("p", "What tipped it, in nats: ", class_="terms-head"), element("ul", *terms, class_="terms")) if mistake.terms else ()
+    )
     return element(
         "article",
-        head,
+        element("h3", *head),
         element("p", shortened(mistake.id, 160), class_="id data"),
         element("blockquote", element("p", *(_piece(piece.text, piece.nats) for piece in quoted.excerpt), dir="auto")),
-        joined([element("p", "What tipped it, in nats: ", class_="terms-head"), element("ul", *terms, class_="terms")])
-        if mistake.terms
-        else NOTHING,
+        *tipped,
     )
 
 
@@ -256,52 +365,49 @@ def _probability(probability: float) -> str:
     return "above\u00a099.9\u00a0%" if 0.9995 <= probability < 1 else percent(probability)
 
 
-def terms(data: ReportData) -> Markup:
+def _terms(classes: Sequence[ClassTerms]) -> Content:
     """Return the terms that speak most for each class."""
-    cards = (_class_terms(found) for found in data.top_terms if found.terms)
-    return section(
-        "terms",
-        "Words of each class",
+    return (
         note(
             "The terms (words as the model counts them, stemmed if it stems) that tell most about each class: their part of the mutual information of "
             "term and class. Point at a bar for its value, in thousandths of a nat."
         ),
-        element("div", *cards, class_="cards-of-terms"),
+        element("div", *(_class_terms(found) for found in classes if found.terms), class_="cards-of-terms"),
     )
 
 
 def _class_terms(found: ClassTerms) -> Markup:
-    most = max((value for _, value in found.terms), default=0.0)
+    most = max(value for _, value in found.terms)
     rows = (
-        element(
-            "li",
+        (
             element("span", shortened(term, 40), class_="data"),
             element("span", f"{1000 * value:.2f}", class_="unseen"),
             bar(max(value, 0.0) / most if most > 0 else 0.0, f"{1000 * value:.2f}"),
         )
         for term, value in found.terms
     )
-    return element("div", element("h3", class_cell(found.label)), element("ol", *rows))
+    return element("div", element("h3", class_cell(found.label)), element("ol", *(element("li", *row) for row in rows)))
 
 
-def learning(data: ReportData) -> Markup:
-    """Return the learning curve, if there is one."""
-    curve = data.learning_curve
-    if curve is None:
-        return NOTHING
+def _learning(curve: LearningCurve) -> Content:
+    """Return what more documents would bring, and the learning curve."""
     first, last, forecast = curve.points[0], curve.points[-1], curve.forecast.accuracy
+    expected = (
+        f"There is no forecast: {forecast.withheld}."
+        if forecast.value is None
+        else f"With {quantity(forecast.documents, 'document')} in place of {curve.documents:,} the accuracy would be {percent(forecast.value)} "
+        f"(95\u00a0% interval {percent_bounds(forecast.interval)}) in place of {percent(forecast.now)}, if the curve goes on as it went."
+    )
     words = (
         f"Learning curve: accuracy goes from {percent(first.accuracy)} with {quantity(first.documents, 'document')} to "
         f"{percent(last.accuracy)} with {last.documents:,}."
     )
-    drawn = "" if forecast.value is None else " The ring is a forecast, with its interval."
-    return section(
-        "learning",
-        "Learning curve",
-        element("p", _forecast(curve)),
+    ring = "" if forecast.value is None else " The ring is a forecast, with its interval."
+    return (
+        element("p", expected),
         note(
             f"Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {quantity(curve.runs, 'run')}. "
-            f"95\u00a0% of the runs lie in the band.{drawn}"
+            f"95\u00a0% of the runs lie in the band.{ring}"
         ),
         element(
             "figure",
@@ -312,23 +418,15 @@ def learning(data: ReportData) -> Markup:
     )
 
 
-def _forecast(curve: LearningCurve) -> str:
-    forecast = curve.forecast.accuracy
-    if forecast.value is None:
-        return f"There is no forecast: {forecast.withheld}."
-    return (
-        f"With {quantity(forecast.documents, 'document')} in place of {curve.documents:,} the accuracy would be {percent(forecast.value)} "
-        f"(95\u00a0% interval {percent_bounds(forecast.interval)}) in place of {percent(forecast.now)}, if the curve goes on as it went."
-    )
-
-
-def provenance_section(data: ReportData) -> Markup:
+def _provenance(data: ReportData) -> Content:
     """Return settings, versions and sizes."""
-    tables = (
-        joined((
-            element("h3", heading),
-            element("dl", *(element("div", element("dt", name), element("dd", value, class_="data")) for name, value in rows), class_="settings"),
-        ))
+    return [
+        part
         for heading, rows in data.provenance
-    )  # fmt: skip
-    return section("made", "How it was made", *tables)
+        for part in (
+            element("h3", heading),
+            element(
+                "dl", *(element("div", element("dt", name), element("dd", value, class_="data")) for name, value in rows), class_="settings"
+            ),
+        )
+    ]
