@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli.main import main
-from nbtext.corpus import shards as cutting
+from nbtext.corpus import reading as cutting
 from nbtext.model import corpus_flow, sharding
 from nbtext.parallel import processes
 
@@ -24,7 +24,7 @@ size_of_shards = 0
 
 
 def small_shards(paths: Sequence[str], source: Any, size: int = 0) -> Iterator[cutting.Shard]:
-    """As `nbtext.corpus.shards.shards`, but small."""
+    """As `nbtext.corpus.reading.shards`, but small."""
     del size
     return cutting.shards(paths, source, size_of_shards)
 

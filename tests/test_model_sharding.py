@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, resolved, source_of
-from nbtext.corpus.shards import shards
+from nbtext.corpus.reading import read_corpus, resolved, shards, source_of
 from nbtext.counts.counting import Analysis, count_corpus, count_documents
 from nbtext.errors import DocumentError, PathError
 from nbtext.model.sharding import (
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from nbtext.corpus.shards import Shard
+    from nbtext.corpus.reading import Shard
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.sharding import Outcome, PartialCounts
 

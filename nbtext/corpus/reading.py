@@ -1,4 +1,4 @@
-"""The way into a corpus: from paths and reading settings to a stream of documents in valid UTF-8.
+"""Read a corpus: from paths and reading settings to a stream of documents in valid UTF-8, whole or in shards side by side.
 
 Formats are declared in `nbtext.settings.FORMATS`, each with its reader.
 """
@@ -6,29 +6,56 @@ Formats are declared in `nbtext.settings.FORMATS`, each with its reader.
 from __future__ import annotations
 
 import os
+import stat
 from codecs import BOM_UTF8
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import NO_TEXT, Attributes
-from nbtext.corpus.compression import uncompressed_name
-from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, to_utf8
+from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
+from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_wide, to_utf8
 from nbtext.corpus.directory import read_listed
-from nbtext.corpus.document import Document, Source, problem_of, too_large
+from nbtext.corpus.document import Document, FilePart, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import is_maildir
 from nbtext.corpus.streams import open_stream
-from nbtext.errors import DocumentError, PathError, UsageError
+from nbtext.errors import DocumentError, NbtextError, PathError, UsageError
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from nbtext.corpus.directory import ListedFile
     from nbtext.corpus.document import Notices
     from nbtext.settings import Format, Reading
 
 _LOOKED_AT = 1 << 16
+
+BYTES, FILES = 1 << 22, 256
+"""About the most that a shard holds, unless a single document is larger."""
+
+SMALL_FILE = 1 << 12
+"""Bytes that a smaller file of a directory counts for: opening it takes as long as counting so many."""
+
+_READ_AT_ONCE = 1 << 18
+
+
+class Shard(NamedTuple):
+    """The part of a path to read, small enough to send to another process or machine: some of its files, a part of the file, or all.
+
+    A file of one document a line is cut at line ends, a directory or Maildir into lists of its files. Any other file is one shard, and so are
+    a compressed file and standard input, which can only be read from the beginning.
+    """
+
+    path: str
+    part: FilePart | None = None
+    files: tuple[ListedFile, ...] | None = None
+
+    def absolute(self) -> Shard:
+        """Return the shard for a process in another directory that finds the corpus at the same place."""
+        files = self.files and tuple((os.path.abspath(file), label, problem) for file, label, problem in self.files)  # noqa: PTH100 - links stay
+        return Shard(os.path.abspath(self.path), self.part, files)  # noqa: PTH100
 
 
 def read_corpus(
@@ -36,20 +63,22 @@ def read_corpus(
 ) -> Iterator[Document]:
     """Yield the documents of the paths in order; one that cannot be read comes with its problem.
 
-    With attributes, a text is that of `Attributes.document`. With ``labelled``, each document has its class. ``columns`` are names (which imply a header) or numbers from 1, in jsonl keys, whose values each
-    document then has as text: an empty cell and null are the empty text, a missing key is a problem of the document. Raise `PathError` for a
-    path that cannot be read at all, or not to its end, and `UsageError` for settings that do not fit.
+    With attributes, a text is that of `Attributes.document`. With ``labelled``, each document has its class. ``columns`` are names (which
+    imply a header) or numbers from 1, in jsonl keys, whose values each document then has as text: an empty cell and null are the empty text, a
+    missing key is a problem of the document. Raise `PathError` for a path that cannot be read at all, or not to its end, and `UsageError` for
+    settings that do not fit.
     """
     source = source_of(resolved(reading, paths, labelled=labelled), notices, labelled=labelled, columns=columns)
-    yield from decoded((raw for path in paths for raw in raw_documents(path, source)), source)
+    for path in paths:
+        yield from read_shard(Shard(path), source)
 
 
-def raw_documents(path: str, source: Source) -> Iterator[Document]:
-    """Yield the documents of a path before decoding; raise `PathError` if it cannot be read at all, or not to its end."""
+def read_shard(shard: Shard, source: Source) -> Iterator[Document]:
+    """Yield the documents of a shard as `read_corpus` does."""
     layout = FORMATS[source.reading.format]
     if layout.file_per_document:
-        return (read_listed(file, source) for file in reader(layout)(path, source))
-    return reader(layout)(path, source)
+        return _decoded((read_listed(file, source) for file in shard.files or reader(layout)(shard.path, source)), source)
+    return _decoded(reader(layout)(shard.path, replace(source, part=shard.part)), source)
 
 
 def reader(layout: Format) -> Callable[[str, Source], Iterator[Any]]:
@@ -135,7 +164,7 @@ def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool]]:
     return lambda body: text_of(body, encoding)
 
 
-def decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
+def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
     """Yield the documents with their text in UTF-8, attributes added; report what is wrong with one as its problem."""
     text_of, limit = _decoder(source.reading), source.limit
     attributes, n_attributes = source.attributes, len(source.attributes.names)
@@ -154,3 +183,72 @@ def decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, text = problem_of(raised), b""
         yield Document(identity, label, text, problem, columns[n_attributes:])
+
+
+def shards(paths: Sequence[str], source: Source, size: int = BYTES) -> Iterator[Shard]:
+    """Yield all of the paths in shards of about ``size`` bytes, in order, without overlap; add notices to those of the source.
+
+    If a path cannot be listed, the last shard is all of it: reading it reports the reason.
+    """
+    layout = FORMATS[source.reading.format]
+    for path in paths:
+        if layout.line_per_document and path != "-":
+            yield from (Shard(path, part) for part in parts(path, size))
+        elif layout.file_per_document:
+            try:
+                yield from (Shard(path, files=files) for files in _grouped(reader(layout)(path, source), size))
+            except NbtextError:
+                yield Shard(path)
+                return
+        else:
+            yield Shard(path)
+
+
+def _grouped(files: Iterable[ListedFile], size: int) -> Iterator[tuple[ListedFile, ...]]:
+    group: list[ListedFile] = []
+    total = 0
+    for file in files:
+        group.append(file)
+        try:
+            total += max(os.stat(file[0]).st_size, SMALL_FILE)  # noqa: PTH116 - faster
+        except (OSError, ValueError):
+            total += SMALL_FILE
+        if total >= size or len(group) == FILES:
+            yield tuple(group)
+            group, total = [], 0
+    if group:
+        yield tuple(group)
+
+
+def parts(path: str, size: int) -> Iterator[FilePart | None]:
+    """Cut a file at line ends into parts of about ``size`` bytes, or more if a line is longer; yield None alone if it is to be read as a whole.
+
+    That is so for what is no regular file or cannot be read, and for compressed files and wide encodings. The file is read to the end of each
+    part, to count its lines, which takes about 2 % of the time of counting its terms.
+    """
+    start = lines_before = 0
+    try:
+        for end, line_ends in _cuts(path, size):
+            yield FilePart(start, end, lines_before)
+            start, lines_before = end, line_ends
+    except (OSError, ValueError):
+        pass  # reading the rest reports the reason
+    yield FilePart(start, None, lines_before) if start else None
+
+
+def _cuts(path: str, step: int) -> Iterator[tuple[int, int]]:
+    """Yield the place after the first line end behind each multiple of the step, except for the end of the file, and the line ends before it."""
+    status = os.stat(path)  # noqa: PTH116 - names may hold bytes that are no text
+    if not stat.S_ISREG(status.st_mode) or status.st_size <= step:
+        return
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
+        if compression(path, file.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING]) is not None or is_wide(file.peek(4)):
+            return
+        position = line_ends = 0
+        target = step
+        while piece := file.read(min(target - position, _READ_AT_ONCE)) if position < target else file.readline(_READ_AT_ONCE):
+            position += len(piece)
+            line_ends += piece.count(b"\n")
+            if target <= position < status.st_size and piece.endswith(b"\n"):
+                yield position, line_ends
+                target = (position // step + 1) * step

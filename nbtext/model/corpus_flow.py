@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import KINDS, Attributes
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, resolve_format, resolved, source_of
-from nbtext.corpus.shards import BYTES, shards
+from nbtext.corpus.reading import BYTES, read_corpus, resolve_format, resolved, shards, source_of
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, quantity
 from nbtext.model.scoring import scored
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import Document
-    from nbtext.corpus.shards import Shard
+    from nbtext.corpus.reading import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments

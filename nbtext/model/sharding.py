@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import source_of
-from nbtext.corpus.shards import read_shard
+from nbtext.corpus.reading import read_shard, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.corpus.document import Document
-    from nbtext.corpus.shards import Shard
+    from nbtext.corpus.reading import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics

@@ -21,7 +21,7 @@ from nbtext.model.state import State, from_plain, to_plain
 from nbtext.settings import FORMATS, Reading
 from nbtext.store.model_file import decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
-from tests.test_corpus_shards import in_shards, whole
+from tests.test_corpus_reading_shards import in_shards, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

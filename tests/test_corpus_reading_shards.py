@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.compression import compression
 from nbtext.corpus.decoding import is_wide
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, resolved, source_of
-from nbtext.corpus.shards import FILES, parts, read_shard, shards
+from nbtext.corpus.reading import FILES, parts, read_corpus, read_shard, resolved, shards, source_of
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import Reading
 from tests.budget import examples
