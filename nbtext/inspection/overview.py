@@ -66,16 +66,10 @@ def criteria(models: LanguageModels, settings: Settings) -> Criteria:
     of_classes = log_evidence_of_classes(models)
     of_labels = log_evidence_of_labels(kind, prior, statistics.class_documents)
     fit = maximum_likelihood_fit(models, kind, prior)
-    return Criteria(
-        evidence=None if of_classes is None else float(of_classes.sum()) + (of_labels or 0.0),
-        evidence_of_labels=of_labels,
-        evidence_of_classes=None if of_classes is None else dict(zip(statistics.classes, of_classes.tolist(), strict=True)),
-        log_likelihood=fit.log_likelihood,
-        parameters=fit.parameters,
-        tokens=fit.tokens,
-        aic=fit.aic,
-        bic=fit.bic,
-    )
+    evidence, by_class = None, None
+    if of_classes is not None:
+        evidence, by_class = float(of_classes.sum()) + (of_labels or 0.0), dict(zip(statistics.classes, of_classes.tolist(), strict=True))
+    return Criteria(evidence, of_labels, by_class, *fit, fit.aic, fit.bic)
 
 
 @dataclass(frozen=True)
@@ -293,8 +287,8 @@ class Overview:
 
 def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
-    statistics, sample = model.statistics, model.counts.sample
-    top_terms = _top_terms(model, top)
+    statistics, sample, calibration, judgement = model.statistics, model.counts.sample, model.learnt.calibration, model.learnt.judgement
+    top_terms, temperature = _top_terms(model, top), {"scale": calibration.scale, "exponent": calibration.exponent}
     return Overview(
         documents=statistics.n_documents,
         tokens=int(statistics.class_tokens.sum()),
@@ -304,7 +298,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         ngrams=int(statistics.vocabulary.pairs.size),
         smoothing=model.learnt.smoothing,
         terms_with_own_smoothing=len(model.learnt.own),
-        calibration=_calibration(model),
+        calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
         boundary=_boundary(model),
         attributes=attributes_overview(model),
         sample=SampleOverview(len(sample.documents), sample.is_complete),
@@ -313,15 +307,6 @@ def overview(model: TextClassifier, top: int) -> Overview:
         stop_words=len(model.stop_list),
         written_by=model.written_by,
         classes={label: ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
-    )
-
-
-def _calibration(model: TextClassifier) -> CalibrationOverview | None:
-    calibration, judgement = model.learnt.calibration, model.learnt.judgement
-    if judgement is None:
-        return None
-    return CalibrationOverview(
-        calibration_method(model.settings), {"scale": calibration.scale, "exponent": calibration.exponent}, **judgement
     )
 
 
@@ -335,15 +320,9 @@ def _boundary(model: TextClassifier) -> dict[str, ClassBoundary] | None:
 
 
 def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:
-    found: list[list[str]] = [[] for _ in model.classes_]
     if not top:
-        return found
-    wanting = len(found)
+        return [[] for _ in model.classes_]
     ranked = ranking(model, "mutual-information")
-    for term, label in zip(ranked.terms.tolist(), ranked.classes.tolist(), strict=True):
-        if len(found[label]) < top:
-            found[label].append(term_name(model, term))
-            wanting -= len(found[label]) == top
-            if not wanting:
-                break
-    return found
+    by_class = np.argsort(ranked.classes, kind="stable")
+    ends = np.cumsum(np.bincount(ranked.classes, minlength=len(model.classes_)))
+    return [[term_name(model, term) for term in terms[:top].tolist()] for terms in np.split(ranked.terms[by_class], ends[:-1])]
