@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nbtext.cli import options as option
 from nbtext.errors import UsageError, quantity
-
-if TYPE_CHECKING:
-    from nbtext.cli.options import Options
-    from nbtext.evaluation.drift_log import DriftWatch
-    from nbtext.model import TextClassifier
-    from nbtext.report.answers import AnswerForm
 
 
 @click.command("classify", short_help="Answer each document with its class and probability.")
@@ -61,73 +55,45 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext classify messages.txt --format lines --output jsonl --drift drift.log
       tail -f log | nbtext classify --lines
     """
-    from nbtext.cli.corpus import CommandCorpus, on_error, reading_of
+    from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
     from nbtext.model.scoring import AnswerCounts, answers_to
-    from nbtext.report.answers import write_answers
+    from nbtext.report.answers import answer_form, write_answers
+    from nbtext.report.forms import json_line
+    from nbtext.store.atomic import append_line
     from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
     say = option.messages(options)
-    paths, at_once = _inputs(corpus, options), 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
-    form = _form(options, flush=at_once == 1)
+    if options["batch"] and not options["lines"]:
+        raise UsageError("--batch goes with --lines")
+    if options["lines"] and (corpus or options["files_from"] is not None):
+        raise UsageError("--lines reads standard input", hint="for files use --format lines")
+    paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
+    at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
+    output = options["output"] or ("table" if sys.stdout.isatty() and at_once > 1 else "tsv")
+    form = answer_form(output, options["top_k"], scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
+    form = form._replace(excel_safe=option.require_csv(options, output))
     model = TextClassifier.load(model_path)
     reading = reading_of(model, paths, options)
     if options["lines"]:
         reading = replace(reading, format="lines")
-    answers_stay_off_screen = form.output == "table" or not sys.stdout.isatty()  # while documents are read
-    documents = CommandCorpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=answers_stay_off_screen)
-    rule = option.decision_rule(options, model.classes_, say)
-    form = form._replace(top_k=min(form.top_k, len(model.classes_)))
-    drift = None if options["drift"] is None else _drift_watch(model, model_path)
+    keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
+    documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=keeps_screen_clear)
+    rule, form = option.decision_rule(options, model.classes_, say), form._replace(top_k=min(form.top_k, len(model.classes_)))
+    drift = None
+    if options["drift"] is not None:
+        from nbtext.evaluation.drift_log import DriftWatch
+
+        drift = DriftWatch(model, model_path)
     blocks = score_corpus(model, documents, options["jobs"], at_once)
     watched = blocks if drift is None else drift.watched(blocks)
     answers = answers_to(watched, model, rule, min_typicality=options["min_typicality"], top_k=form.top_k)
     counts = AnswerCounts()
     write_answers(counts.watched(say.reported(answers)), form)
     if drift is not None:
-        _append_to_log(drift, options["drift"])
+        append_line(options["drift"], "" if (line := drift.line()) is None else json_line(line))
     documents.say_notices()
     if n := counts.without_known_terms:
         say.notice(f"no term that the model knows, so the answer is that to an empty document: {quantity(n, 'document')}")
     return say.finish() or (options["exit_status_abstained"] or 0 if counts.abstained else 0)
-
-
-def _drift_watch(model: TextClassifier, model_path: str) -> DriftWatch:
-    from nbtext.evaluation.drift_log import DriftWatch
-
-    return DriftWatch(model, model_path)
-
-
-def _append_to_log(drift: DriftWatch, log: str) -> None:
-    from nbtext.report.forms import json_line
-    from nbtext.store.atomic import append_line
-
-    line = drift.line()
-    append_line(log, "" if line is None else json_line(line))
-
-
-def _inputs(corpus: tuple[str, ...], options: Options) -> tuple[str, ...]:
-    from nbtext.cli.corpus import corpus_paths
-
-    if options["batch"] and not options["lines"]:
-        raise UsageError("--batch goes with --lines")
-    if not options["lines"]:
-        return corpus_paths(corpus, options)
-    if corpus or options["files_from"] is not None:
-        raise UsageError("--lines reads standard input", hint="for files use --format lines")
-    return ("-",)
-
-
-def _form(options: Options, *, flush: bool) -> AnswerForm:
-    from nbtext.report.answers import AnswerForm
-
-    output = options["output"] or ("table" if sys.stdout.isatty() and not flush else "tsv")
-    if options["top_k"] and output == "tsv":
-        raise UsageError("tsv always has three columns", hint="use --top-k with --output jsonl, csv or table")
-    if options["scores"] and output != "jsonl":
-        raise UsageError("--scores needs --output jsonl")
-    every_class = 1 << 31 if options["scores"] else 0
-    return AnswerForm(
-        output, options["top_k"] or every_class, options["costs"] is not None, options["scores"], flush, option.require_csv(options, output)
-    )

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from nbtext.cli.options import Options
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.evaluation.leakage import LeakWatch
     from nbtext.model import TextClassifier
     from nbtext.settings import Settings
+
+ON_ERROR = next(parameter for parameter in INPUT if parameter.name == "on_error")
 
 
 class CommandCorpus(Corpus):
@@ -38,20 +41,20 @@ class CommandCorpus(Corpus):
         paths: Sequence[str],
         reading: Reading,
         say: Messages,
+        options: Options,
         *,
         labelled: bool,
         columns: Sequence[str] = (),
-        on_error: str = "record",
         progress: bool = True,
     ) -> None:
+        on_error = given([ON_ERROR], {"on_error": None, **options}).get("on_error", ON_ERROR.default)
         if not paths:
             say.warn("the list of files is empty")
         typed = "-" in paths and sys.stdin is not None and sys.stdin.isatty()
         if typed:
             say.notice("reading standard input; Ctrl-D ends it")
-        shown = progress and not typed and is_wanted(quiet=say.quiet)
-        bar = ProgressBar(paths, reading.format) if shown else None
-        super().__init__(paths, reading, labelled, columns, on_error, say.document_failed, bar)
+        bar = ProgressBar(paths, reading.format) if progress and not typed and is_wanted(quiet=say.quiet) else None
+        super().__init__(paths, reading, labelled, columns, str(on_error), say.document_failed, bar)
         self._say = say
 
     def say_notices(self) -> None:
@@ -80,6 +83,42 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     return (*corpus, *listed_paths(source, null=null))
 
 
+def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
+    """Return how documents are read: as the model's training documents were, but for what the options say; raise as `reading_like`."""
+    return reading_like(model.reading, paths, given(READING, options))
+
+
+def documents_for(
+    model: TextClassifier,
+    paths: Sequence[str],
+    options: Options,
+    say: Messages,
+    *,
+    labelled: bool,
+    columns: Sequence[str] = (),
+    progress: bool = True,
+) -> CommandCorpus:
+    """Return documents that are read as `reading_of` says."""
+    return CommandCorpus(paths, reading_of(model, paths, options), say, options, labelled=labelled, columns=columns, progress=progress)
+
+
+def leak_watch(model: TextClassifier, test: Sequence[str], options: Options, say: Messages) -> LeakWatch:
+    """Return what checks test documents against the corpus of ``--training``, which is read here, or else against the model's sample.
+
+    Raises `UsageError` if both corpora are standard input.
+    """
+    from nbtext.evaluation.leakage import LeakWatch
+
+    if not (training := options["training"]):
+        return LeakWatch(model)
+    if "-" in training and "-" in test:
+        raise UsageError("standard input cannot be both the test and the training corpus")
+    documents = CommandCorpus(training, model.reading, say, options, labelled=True)
+    watch = LeakWatch(model, documents.readable())
+    documents.say_notices()
+    return watch
+
+
 class CommandCounts(NamedTuple):
     """A labelled corpus as counts, and the settings by which it was counted."""
 
@@ -96,7 +135,7 @@ def read_and_count(paths: Sequence[str], options: Options, say: Messages, column
     from nbtext.classifiers.base import class_prior
 
     model, settings = untrained(paths, options)
-    source = CommandCorpus(paths, model.reading, say, labelled=True, columns=columns, on_error=on_error(options))
+    source = CommandCorpus(paths, model.reading, say, options, labelled=True, columns=columns)
     corpus = count_each(model.analysis, source, options.get("jobs", 1))
     if corpus is None:
         raise no_documents()
@@ -112,7 +151,7 @@ def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messag
 
 
 def untrained(paths: Sequence[str], options: Options) -> tuple[TextClassifier, Settings]:
-    """Return a model as options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
+    """Return a model as the options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
     from nbtext.model.training import looked_up
@@ -124,33 +163,19 @@ def untrained(paths: Sequence[str], options: Options) -> tuple[TextClassifier, S
     return model, looked_up(model.analysis)
 
 
-def on_error(options: Options) -> str:
-    """Return what to do with documents that cannot be read."""
-    return str(given(INPUT, {**options}).get("on_error", "record"))
+def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:
+    """Raise `UsageError` or `PathError` if an option names a file that cannot be written, or is read, or would lie among documents of a class."""
+    if path in ("", "-"):
+        raise UsageError(f"{option} needs the name of a file")
+    require_distinct(path, inputs, option)
+    check_replaceable(path)
 
 
-def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
-    """Return how documents are read: as the model's training documents were, but for what the options say; raises as `reading_like` does."""
-    return reading_like(model.reading, paths, given(READING, options))
-
-
-def require_distinct(output: str, inputs: Sequence[str]) -> None:
+def require_distinct(output: str, inputs: Sequence[str], option: str = "--model") -> None:
     """Raise `UsageError` if the file to be written is one of those to be read, or would lie among the documents of a class."""
     target = Path(os.path.realpath(output))
     for path in inputs:
         source = Path(os.path.realpath(path))
         within = target.relative_to(source).parts if path != "-" and target.is_relative_to(source) else (".",)
         if len(within) != 1 and not any(part.startswith(".") for part in within):
-            raise UsageError(f"{output} would be read and overwritten", hint="choose another --model")
-
-
-def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:
-    """Raise `UsageError` or `PathError` if an option names a file that cannot be written, or is one of the inputs."""
-    if path in ("", "-"):
-        raise UsageError(f"{option} needs the name of a file")
-    try:
-        require_distinct(path, inputs)
-    except UsageError as problem:
-        problem.hint = f"choose another {option}"
-        raise
-    check_replaceable(path)
+            raise UsageError(f"{output} would be read and overwritten", hint=f"choose another {option}")

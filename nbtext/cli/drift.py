@@ -7,24 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli.gates import end
+from nbtext.cli import options as option
+from nbtext.cli.gates import distance_failures, distance_gate, finish
 from nbtext.cli.messages import SHOWN, say_problem
 from nbtext.cli.messages import say as say_line
-from nbtext.cli.options import WholeNumber, messages, messages_options, output_option, suggest_files
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
-
-    from nbtext.evaluation.drift_log import DriftRun
 
 
 @click.command("drift", short_help="Show how far new documents are from those of training.")
-@click.argument("log", metavar="FILE", shell_complete=suggest_files)
-@output_option("table", "jsonl", help_text="Default: table.")
+@click.argument("log", metavar="FILE", shell_complete=option.suggest_files)
+@option.output_option("table", "jsonl", help_text="Default: table.")
 @click.option(
-    "--last", type=WholeNumber(min=1), metavar="N",
+    "--last", type=option.WholeNumber(min=1), metavar="N",
     help="Take the last N runs together as one, and let gates judge that; runs of other models than the newest are left out.",
 )  # fmt: skip
 @click.option(
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
     "--fail-over", multiple=True, metavar="NAME=DISTANCE",
     help="Exit status 6 if a distance of the newest run, or of those taken together, is larger: unknown, log_likelihood, length, answers, or any; several allowed.",
 )  # fmt: skip
-@messages_options
+@option.messages_options
 def command(log: str, output: str | None, last: int | None, since: str | None, fail_over: tuple[str, ...], **options: Any) -> int:
     """Show the runs that nbtext classify --drift FILE has noted, beside what left-out training documents looked like.
 
@@ -58,8 +55,8 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
     from nbtext.report.comparisons import print_history, run_record
     from nbtext.report.forms import json_line
 
-    say = messages(options)
-    gates = [_gate(text) for text in fail_over]
+    say = option.messages(options)
+    gates = [distance_gate(text) for text in fail_over]
     begin = None if since is None else _time(since)
     runs, unreadable = read_history(log)
     for problem in unreadable[:SHOWN]:
@@ -77,7 +74,7 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
         sys.stdout.writelines(json_line(run_record(run)) for run in (singly if together is None else [together]))
     else:
         print_history(singly, together, others)
-    return end(_failures(gates, together or singly[-1]), say) or int(bool(unreadable))
+    return finish(distance_failures(gates, together or singly[-1]), say) or int(bool(unreadable))
 
 
 def _time(text: str) -> datetime:
@@ -87,29 +84,3 @@ def _time(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(f"--since must be a date or a time, not {text!r}", hint="such as 2026-05-31 or 2026-05-31T18:00+02:00") from None
-
-
-def _gate(text: str) -> tuple[str, float]:
-    from nbtext.typicality import ANSWERS, FIGURES
-
-    name, _, number = text.partition("=")
-    known = (*FIGURES, ANSWERS, "any")
-    if name not in known:
-        raise UsageError(f"--fail-over knows no figure {name!r}", hint=f"known are {', '.join(known)}")
-    try:
-        value = float(number)
-    except ValueError:
-        value = -1
-    if not 0 <= value < float("inf"):
-        raise UsageError(f"--fail-over {name} must be a number from 0, not {number!r}", hint=f"such as {name}=1")
-    return name, value
-
-
-def _failures(gates: Sequence[tuple[str, float]], run: DriftRun) -> list[str]:
-    """Return a message for each gate that is not met; a distance that the model does not give meets all gates."""
-    return [
-        f"the distance of {name} is {distance:.6g}, over {value:g}"
-        for asked, value in gates
-        for name, drift in run.figures.items()
-        if asked in (name, "any") and (distance := drift.distance) is not None and distance > value
-    ]

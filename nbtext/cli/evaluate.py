@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nbtext.cli import options as option
-from nbtext.cli.gates import finish, gate_options, gates
-from nbtext.cli.leaks import LeakWatch, tell_leaks, training_corpus_option
-from nbtext.cli.messages import SHOWN
-from nbtext.errors import listed, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nbtext.cli.messages import Messages
-    from nbtext.cli.options import Options
-    from nbtext.decision import Decision
-    from nbtext.evaluation.leakage import LeakResult, SampledLeakResult
-    from nbtext.metrics.results import EvaluationResult
-    from nbtext.model import TextClassifier
-    from nbtext.model.scoring import ScoredBlock
-    from nbtext.report.answers import MistakeFile
+from nbtext.cli.gates import failures, finish, gate_options, gates
+from nbtext.errors import quantity
 
 
 @click.command("evaluate", short_help="Judge the model on documents whose classes are known.")
@@ -37,7 +22,11 @@ if TYPE_CHECKING:
     help="Write the misclassified documents to FILE, surest mistake first, as JSON lines.",
 )  # fmt: skip
 @option.decision_options
-@training_corpus_option
+@click.option(
+    "--training", multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
+    help="What the model was trained on, read as it was then: warn of test documents that are in it too, or nearly, and give the figures "
+    "without them; several allowed.",
+)  # fmt: skip
 @gate_options
 @option.input_options
 @option.reading_options
@@ -63,66 +52,42 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6 --fail-over log_loss=2
       nbtext evaluate corpora/service-desk/test --training corpora/service-desk/train
     """
-    from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error, reading_of
+    from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.evaluation.judging import judge_scored
+    from nbtext.explain.mistakes import MistakeFinder
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
+    from nbtext.report.answers import MistakeFile
+    from nbtext.report.evaluations import evaluation_record, print_evaluation
+    from nbtext.report.forms import write_json
 
     say = option.messages(options)
     model = TextClassifier.load(model_path)
-    asked = gates(options, n_classes=len(model.classes_), with_costs=options["costs"] is not None)
+    asked = gates(options, len(model.classes_))
     rule = option.decision_rule(options, model.classes_, say)
-    paths, by = corpus_paths(corpus, options), tuple(dict.fromkeys(options["by"]))
-    with _error_file(options, (model_path, *paths, *options["training"])) as mistakes:
-        reading = reading_of(model, paths, options)
-        leaks = LeakWatch(model, options["training"], paths, say, on_error(options))
-        documents = CommandCorpus(paths, reading, say, labelled=True, columns=by, on_error=on_error(options))
+    paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(options["by"])), options["errors"]
+    if errors is not None:
+        check_output_file(errors, "--errors", [model_path, *paths, *options["training"], *filter(None, [options["costs"]])])
+    with nullcontext() if errors is None else MistakeFile(errors) as mistakes:
+        leaks = leak_watch(model, paths, options, say)
+        documents = documents_for(model, paths, options, say, labelled=True, columns=by)
         scored = leaks.watched_scored(score_corpus(model, documents, options["jobs"]))
-        evaluation = judge_scored(scored, model, rule, by=by, look=None if mistakes is None else _collector(model, mistakes))
-        if mistakes is not None:
-            mistakes.write()
+        if mistakes is None:
+            evaluation = judge_scored(scored, model, rule, by=by)
+        else:
+            finder, file = MistakeFinder(model), mistakes
+            evaluation = judge_scored(scored, model, rule, by=by, look=lambda block, decision: file.add(finder.mistakes(block, decision)))
+            file.write()
     result, leaked = evaluation.result(), leaks.result(evaluation)
     documents.say_notices()
-    _tell(say, result, ranked=evaluation.ranked)
-    tell_leaks(say, leaked, result.n)
-    _print(result, leaked, output)
-    return finish(asked, result, say)
-
-
-def _collector(model: TextClassifier, mistakes: MistakeFile) -> Callable[[ScoredBlock, Decision], None]:
-    from nbtext.explain.mistakes import MistakeFinder
-
-    finder = MistakeFinder(model)
-    return lambda block, decision: mistakes.add(finder.mistakes(block, decision))
-
-
-def _error_file(options: Options, inputs: tuple[str, ...]) -> nullcontext[None] | MistakeFile:
-    """Open the file of mistakes, if one is wanted; raises `UsageError` or `PathError` if it cannot be written."""
-    from nbtext.cli.corpus import check_output_file
-    from nbtext.report.answers import MistakeFile
-
-    path = options["errors"]
-    if path is None:
-        return nullcontext()
-    check_output_file(path, "--errors", [*inputs, *([options["costs"]] if options["costs"] else [])])
-    return MistakeFile(path)
-
-
-def _tell(say: Messages, result: EvaluationResult, *, ranked: bool) -> None:
-    if unknown := result.unknown_labels:
-        documents = quantity(sum(result.unknown_documents.values()), "document")
-        say.warn(f"the model does not know the labels {listed(unknown, SHOWN)}: {documents}, counted as mistakes")
-    if not ranked:
+    n_unknown = quantity(sum(result.unknown_documents.values()), "document")
+    say.warn_of_unknown("the model", result.unknown_labels, f": {n_unknown}, counted as mistakes")
+    if not evaluation.ranked:
         say.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")
-
-
-def _print(result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None, output: str | None) -> None:
+    if leaked is not None and (warning := leaked.warning(result.n)):
+        say.warn(warning)
     if output == "json":
-        from nbtext.report.evaluations import evaluation_record
-        from nbtext.report.forms import json_line
-
-        sys.stdout.write(json_line(evaluation_record(result, leaks)))
+        write_json(evaluation_record(result, leaked))
     else:
-        from nbtext.report.evaluations import print_evaluation
-
-        print_evaluation(result, leaks)
+        print_evaluation(result, leaked)
+    return finish(failures(asked, result), say)

@@ -46,21 +46,19 @@ def command(
       nbtext explain letter.txt --against taxes-and-fees --output jsonl
       nbtext explain inbox/ --html explained.html
     """
-    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, on_error, reading_of
+    from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for
     from nbtext.explain.explanation import Explainer
     from nbtext.model import TextClassifier
 
     say = option.messages(options)
     paths = corpus_paths(corpus, options)
-    if html is not None and output is not None:
-        raise UsageError("--html and --output exclude each other")
     if html is not None:
+        if output is not None:
+            raise UsageError("--html and --output exclude each other")
         check_output_file(html, "--html", [model_path, *paths])
     model = TextClassifier.load(model_path)
     explainer = Explainer(model, against)
-    documents = CommandCorpus(
-        paths, reading_of(model, paths, options), say, labelled=False, on_error=on_error(options), progress=html is not None
-    )
+    documents = documents_for(model, paths, options, say, labelled=False, progress=html is not None)
     explained = say.reported(explainer.explain(documents))
     if html is not None:
         from nbtext.report.page.explained import explanations_page

@@ -1,25 +1,44 @@
-"""Gates: figures of an evaluation that must reach a value, or the exit status is 6."""
+"""Gates: figures of an evaluation, or distances of a drift log, that must reach a value, or the exit status is 6."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from math import inf, isinf, nan
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from nbtext.cli.messages import say as say_line
+from nbtext.cli.options import several
 from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
+    from nbtext.evaluation.drift_log import DriftRun
     from nbtext.metrics.results import EvaluationResult
-
-Command = TypeVar("Command", bound="Callable[..., Any]")
 
 NOT_MET = 6
 """Exit status if a gate was not met."""
+
+MOST_CLASSES = 1 << 31
+"""In place of the number of classes while it is not known."""
+
+gate_options = several(
+    click.option(
+        "--fail-under", multiple=True, metavar="NAME=VALUE",
+        help="Exit status 6 if a figure of the JSON output is smaller, such as macro_f1=0.85; several allowed.",
+    ),
+    click.option(
+        "--fail-over", multiple=True, metavar="NAME=VALUE",
+        help="Exit status 6 if a figure is larger, such as log_loss=0.6; several allowed.",
+    ),
+    click.option(
+        "--fail-under-interval", is_flag=True, help="Gates look at the end of the 95 % interval: the lower, for --fail-over the upper."
+    ),
+)  # fmt: skip
+"""For `gates`."""
 
 
 class Gate(NamedTuple):
@@ -45,48 +64,19 @@ class Gate(NamedTuple):
         return None
 
 
-def gate_options(command: Command) -> Command:
-    """Add ``--fail-under``, ``--fail-over`` and ``--fail-under-interval``, which `gates` reads."""
-    command = click.option(
-        "--fail-under-interval", is_flag=True, help="Gates look at the end of the 95 % interval: the lower, for --fail-over the upper."
-    )(command)
-    command = click.option(
-        "--fail-over", multiple=True, metavar="NAME=VALUE",
-        help="Exit status 6 if a figure is larger, such as log_loss=0.6; several allowed.",
-    )(command)  # fmt: skip
-    return click.option(
-        "--fail-under", multiple=True, metavar="NAME=VALUE",
-        help="Exit status 6 if a figure of the JSON output is smaller, such as macro_f1=0.85; several allowed.",
-    )(command)  # fmt: skip
-
-
-def gates(options: Options, *, n_classes: int, with_costs: bool) -> list[Gate]:
+def gates(options: Options, n_classes: int = MOST_CLASSES) -> list[Gate]:
     """Return the gates asked for. Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range."""
     by_interval = options["fail_under_interval"]
-    found = [
-        _gate(text, over=over, by_interval=by_interval) for over in (False, True) for text in options["fail_over" if over else "fail_under"]
-    ]
+    found = [_gate(text, over=False, by_interval=by_interval) for text in options["fail_under"]]
+    found += [_gate(text, over=True, by_interval=by_interval) for text in options["fail_over"]]
     if by_interval and not found:
         raise UsageError("--fail-under-interval goes with --fail-under or --fail-over")
     for gate in found:
-        if gate.name == "mean_cost" and not with_costs:
+        if gate.name == "mean_cost" and options["costs"] is None:
             raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")
         if gate.name.startswith("top_") and int(gate.name.split("_")[1]) >= n_classes:
             raise UsageError(f"there is no {gate.name} with {quantity(n_classes, 'class')}")
     return found
-
-
-def finish(asked: Sequence[Gate], result: EvaluationResult, say: Messages) -> int:
-    """Report the gates that are not met, end the messages, and return the exit status."""
-    return end([failure for gate in asked if (failure := gate.failure(result)) is not None], say)
-
-
-def end(failed: Sequence[str], say: Messages) -> int:
-    """Report failures of gates, end the messages, and return the exit status: `NOT_MET` before any other."""
-    for failure in failed:
-        say_line(f"gate not met: {failure}")
-    status = say.finish()
-    return NOT_MET if failed else status
 
 
 def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:
@@ -101,18 +91,53 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:
         raise UsageError(f"{option} knows no figure {name!r}", hint=f"known are {', '.join(right)}")
     if name not in right:
         raise UsageError(f"{option} is not for {name}, of which {'more' if over else 'less'} is better", hint=f"use {other} {text}")
-    try:
-        value = float(number)
-    except ValueError:
-        value = float("nan")
-    least, most = METRICS[name].least, METRICS[name].most
-    if not least <= value <= most or abs(value) == float("inf"):
-        wanted = (
-            f"a number from {least:g} to {most:g}"
-            if abs(most) + abs(least) < float("inf")
-            else "a number" + (" from 0" if least == 0 else "")
-        )
-        raise UsageError(f"{option} {name} must be {wanted}, not {number!r}")
+    value, (least, most) = _value(number), (METRICS[name].least, METRICS[name].most)
+    if not least <= value <= most or isinf(value):
+        within = f" from {least:g} to {most:g}" if max(abs(least), abs(most)) < inf else " from 0" if least == 0 else ""
+        raise UsageError(f"{option} {name} must be a number{within}, not {number!r}")
     if by_interval and not METRICS[name].has_interval:
         raise UsageError(f"there is no interval for {name}", hint="leave out --fail-under-interval")
     return Gate(name, value, over, by_interval)
+
+
+def distance_gate(text: str) -> tuple[str, float]:
+    """Return the figure, or ``any``, and the largest distance that a gate of ``nbtext drift --fail-over`` lets pass; raise `UsageError`."""
+    from nbtext.typicality import ANSWERS, FIGURES
+
+    name, _, number = text.partition("=")
+    known = (*FIGURES, ANSWERS, "any")
+    if name not in known:
+        raise UsageError(f"--fail-over knows no figure {name!r}", hint=f"known are {', '.join(known)}")
+    if not 0 <= _value(number) < inf:
+        raise UsageError(f"--fail-over {name} must be a number from 0, not {number!r}", hint=f"such as {name}=1")
+    return name, _value(number)
+
+
+def _value(number: str) -> float:
+    try:
+        return float(number)
+    except ValueError:
+        return nan
+
+
+def failures(asked: Iterable[Gate], result: EvaluationResult) -> list[str]:
+    """Return what is wrong with each gate that is not met."""
+    return [failure for gate in asked if (failure := gate.failure(result)) is not None]
+
+
+def distance_failures(asked: Iterable[tuple[str, float]], run: DriftRun) -> list[str]:
+    """Return what is wrong with each distance that is too large; one that the model does not give meets all gates."""
+    return [
+        f"the distance of {name} is {drift.distance:.6g}, over {value:g}"
+        for wanted, value in asked
+        for name, drift in run.figures.items()
+        if wanted in (name, "any") and drift.distance is not None and drift.distance > value
+    ]
+
+
+def finish(failed: Sequence[str], say: Messages) -> int:
+    """Report gates that are not met, end the messages, and return the exit status: `NOT_MET` before any other."""
+    for failure in failed:
+        say_line(f"gate not met: {failure}")
+    status = say.finish()
+    return NOT_MET if failed else status

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -36,6 +35,8 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     from nbtext.cli.corpus import corpus_paths, read_and_count
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
+    from nbtext.report.comparisons import print_learning_curve
+    from nbtext.report.forms import write_json
 
     say = messages(options)
     counted = read_and_count(corpus_paths(corpus, options), options, say)
@@ -43,12 +44,7 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
     curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed))
     if output == "json":
-        from nbtext.metrics.results import json_values
-        from nbtext.report.forms import json_line
-
-        sys.stdout.write(json_line(json_values(curve)))
+        write_json(curve)
     else:
-        from nbtext.report.comparisons import print_learning_curve
-
         print_learning_curve(curve)
     return say.finish()

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from nbtext.errors import DocumentError, NbtextError, quantity
+from nbtext.errors import DocumentError, NbtextError, listed, quantity
 from nbtext.report.forms import escaped_json, visible
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Messages:
         """Say something that may need action."""
         if not self.quiet:
             say(text, level="warning")
+
+    def warn_of_unknown(self, model: str, labels: Sequence[str], more: str = "") -> None:
+        """Warn of labels that a model does not know, if there are any."""
+        if labels:
+            self.warn(f"{model} does not know the labels {listed(labels, SHOWN)}{more}")
 
     def document_failed(self, identity: str, problem: Exception) -> None:
         """Report a document that could not be read."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from math import isnan
+from functools import reduce
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,8 +14,7 @@ from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import NoReturn
+    from collections.abc import Callable, Iterable, Sequence
 
     from click.shell_completion import CompletionItem
 
@@ -33,15 +33,19 @@ _OTHER_CHOICES = {"stop_words": ("default", "none", *LANGUAGES)}
 """Suggestions for parameters that take any name."""
 
 
-def cluster_options(command: Command) -> Command:
-    """Add ``--backend`` and ``--scheduler``, for `scheduler_of`."""
-    command = click.option(
-        "--scheduler", metavar="ADDRESS", help="With --backend dask: the address of Dask's scheduler, such as tcp://host:8786."
-    )(command)
-    return click.option(
+def several(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return the decorator that adds several options, in this order."""
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
+cluster_options = several(
+    click.option(
         "--backend", type=click.Choice(["local", "dask"]), default="local", show_default=True,
         help="Where documents are counted: here, or by the workers of a Dask cluster, which read them from the same paths themselves.",
-    )(command)  # fmt: skip
+    ),
+    click.option("--scheduler", metavar="ADDRESS", help="With --backend dask: the address of Dask's scheduler, such as tcp://host:8786."),
+)  # fmt: skip
+"""For `scheduler_of`."""
 
 
 def scheduler_of(options: Options) -> str | None:
@@ -60,36 +64,36 @@ def scheduler_of(options: Options) -> str | None:
 
 
 class WholeNumber(click.IntRange):
-    """A whole number in a range, ends included."""
+    """A whole number in a range, ends included; refuses others in the words of `nbtext.settings.Parameter.checked`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number; raise click's error for wrong usage, in the words of `nbtext.settings.Parameter.checked`."""
+        """Return the number; raise click's error for wrong usage."""
         try:
             return int(super().convert(value, param, ctx))
         except click.BadParameter:
-            _refuse("a whole number", self, value, param, ctx)
+            raise _not_in_range("a whole number", self, value, param, ctx) from None
 
 
 class Number(click.FloatRange):
-    """A number in a range, ends included."""
+    """A number in a range, ends included; likewise."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; raise click's error for wrong usage, in the words of `nbtext.settings.Parameter.checked`."""
+        """Return the number; raise click's error for wrong usage."""
         try:
             found = float(super().convert(value, param, ctx))
         except click.BadParameter:
-            found = float("nan")
+            found = nan
         if isnan(found):  # which is in no range
-            _refuse("a number", self, value, param, ctx)
+            raise _not_in_range("a number", self, value, param, ctx)
         return found
 
 
-def _refuse(
+def _not_in_range(
     kind: str, within: click.IntRange | click.FloatRange, value: object, param: click.Parameter | None, ctx: click.Context | None
-) -> NoReturn:
+) -> click.UsageError:
     most = "" if within.max is None else f" to {within.max:,}"
     option = max(param.opts, key=len) if param is not None else "it"
-    raise click.UsageError(f"{option} must be {kind} from {within.min:,}{most}, not {str(value)!r}", ctx) from None
+    return click.UsageError(f"{option} must be {kind} from {within.min:,}{most}, not {str(value)!r}", ctx)
 
 
 def suggest_values(choices: Sequence[str]) -> Suggestions:
@@ -122,45 +126,16 @@ def did_you_mean(given: str, known: Sequence[str]) -> str:
 
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggest_files)
 
+model_option = click.option(
+    "-m", "--model", "model_path", metavar="PATH", default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL,
+    help=f"The model file; by default $NBTEXT_MODEL, else {DEFAULT_MODEL}.",
+    shell_complete=suggest_files,
+)  # fmt: skip
 
-def model_option(command: Command) -> Command:
-    """Add ``--model``, the path of the model."""
-    return click.option(
-        "-m", "--model", "model_path", metavar="PATH", default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL,
-        help=f"The model file; by default $NBTEXT_MODEL, else {DEFAULT_MODEL}.",
-        shell_complete=suggest_files,
-    )(command)  # fmt: skip
-
-
-def input_options(command: Command) -> Command:
-    """Add the parameters of `INPUT`, for a command that reads documents."""
-    null = next(parameter for parameter in INPUT if parameter.name == "null")
-    command = click.option("-0", "--null", is_flag=True, help=null.meaning)(command)
-    return _table_options(tuple(parameter for parameter in INPUT if parameter is not null), command, defaults=True)
-
-
-def reading_options(command: Command) -> Command:
-    """Add the parameters of `READING` without their defaults, for a command with a model, which has settings of its own."""
-    return _table_options(READING, command, defaults=False)
-
-
-def training_options(command: Command, without: Sequence[str] = ()) -> Command:
-    """Add the parameters of `READING` and `TRAINING`, for a command that makes a model, without some that it sets otherwise."""
-    of_training = tuple(parameter for parameter in TRAINING if parameter.name not in without)
-    return _table_options(READING, _table_options(of_training, command, defaults=True), defaults=True)
-
-
-def analysis_options(command: Command) -> Command:
-    """Add the parameters of `ANALYSIS`, for a command that works without a model too."""
-    return _table_options(tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS), command, defaults=True)
-
-
-def jobs_option(command: Command) -> Command:
-    """Add ``--jobs``, the number of processes that share the work."""
-    return click.option(
-        "-j", "--jobs", type=WholeNumber(0), default=1, metavar="N",
-        help="Work in N processes, 0 for as many as there are processors; what comes out is the same.  [default: 1]",
-    )(command)  # fmt: skip
+jobs_option = click.option(
+    "-j", "--jobs", type=WholeNumber(0), default=1, metavar="N",
+    help="Work in N processes, 0 for as many as there are processors; what comes out is the same.  [default: 1]",
+)  # fmt: skip
 
 
 def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]:
@@ -168,13 +143,27 @@ def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]
     return click.option("-o", "--output", type=click.Choice(formats), help=help_text)
 
 
-def decision_options(command: Command) -> Command:
-    """Add ``--costs`` and ``--min-probability``, for `decision_rule`."""
-    least = click.option("--min-probability", type=Number(0, 1), default=0.0, metavar="P", help="No answer that is less probable.")
-    return click.option(
+excel_safe_option = click.option(
+    "--excel-safe", is_flag=True, help="With --output csv: names, classes and terms that begin like a formula get an apostrophe in front."
+)
+"""For `require_csv`."""
+
+
+def require_csv(options: Options, output: str) -> bool:
+    """Return whether cells must be safe for a spreadsheet; raise `UsageError` if the output has no cells."""
+    if options["excel_safe"] and output != "csv":
+        raise UsageError("--excel-safe goes with --output csv")
+    return bool(options["excel_safe"])
+
+
+decision_options = several(
+    click.option(
         "--costs", metavar="FILE", shell_complete=suggest_files,
         help="Answer what is expected to cost least; a TOML file with a table [true-class] of costs.",
-    )(least(command))  # fmt: skip
+    ),
+    click.option("--min-probability", type=Number(0, 1), default=0.0, metavar="P", help="No answer that is less probable."),
+)  # fmt: skip
+"""For `decision_rule`."""
 
 
 def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> DecisionRule:
@@ -191,36 +180,69 @@ def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> De
     return DecisionRule(costs, options["min_probability"])
 
 
-def excel_safe_option(command: Command) -> Command:
-    """Add ``--excel-safe``, for `require_csv`."""
-    return click.option(
-        "--excel-safe", is_flag=True, help="With --output csv: names, classes and terms that begin like a formula get an apostrophe in front."
-    )(command)  # fmt: skip
+log_format_option = click.option(
+    "--log-format", type=click.Choice(LOG_FORMATS), expose_value=False,
+    help="Lines on standard error: text, or json, an object with level, message and where, document, hint.  [default: text]",
+)  # fmt: skip
+"""`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
+
+messages_options = several(
+    click.option("-v", "--verbose", is_flag=True, help="Notices even if standard error is no terminal."),
+    click.option("-q", "--quiet", is_flag=True, help="No warnings; errors remain."),
+    log_format_option,
+)
+"""For `messages`."""
 
 
-def require_csv(options: Options, output: str) -> bool:
-    """Return whether cells must be safe for a spreadsheet; raise `UsageError` if the output has no cells."""
-    if options["excel_safe"] and output != "csv":
-        raise UsageError("--excel-safe goes with --output csv")
-    return bool(options["excel_safe"])
+def messages(options: Options) -> Messages:
+    """Return what prints messages, as verbosely as the options ask for."""
+    if options["verbose"] and options["quiet"]:
+        raise UsageError("--verbose and --quiet exclude each other")
+    return Messages(options["verbose"], options["quiet"])
 
 
-def log_format_option(command: Command) -> Command:
-    """Add ``--log-format``, which `nbtext.cli.main` reads before other options, so that it applies to their errors too."""
-    return click.option(
-        "--log-format", type=click.Choice(LOG_FORMATS), expose_value=False,
-        help="Lines on standard error: text, or json, an object with level, message and where, document, hint.  [default: text]",
-    )(command)  # fmt: skip
+def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[Command], Command]:
+    """Return the decorator that adds the options of declared parameters."""
+    options = []
+    for parameter in table:
+        if parameter.metavar:
+            default = "" if parameter.default is None or not defaults else f"  [default: {parameter.default}]"
+            suggest = suggest_values(_OTHER_CHOICES.get(parameter.name, parameter.choices))
+            options.append(
+                click.option(
+                    parameter.option, parameter.name, metavar=parameter.metavar, help=parameter.meaning + default, shell_complete=suggest
+                )
+            )
+        else:
+            switch = f"{parameter.option}/--no-{parameter.option[2:]}"
+            options.append(click.option(switch, parameter.name, default=None, help=parameter.meaning))
+    return several(*options)
 
 
-def messages_options(command: Command) -> Command:
-    """Add ``--verbose``, ``--quiet`` and ``--log-format``."""
-    command = log_format_option(command)
-    command = click.option("-q", "--quiet", is_flag=True, help="No warnings; errors remain.")(command)
-    return click.option("-v", "--verbose", is_flag=True, help="Notices even if standard error is no terminal.")(command)
+_NULL = next(parameter for parameter in INPUT if parameter.name == "null")
+
+input_options = several(
+    _table_options([parameter for parameter in INPUT if parameter is not _NULL], defaults=True),
+    click.option("-0", "--null", is_flag=True, help=_NULL.meaning),
+)
+"""The parameters of `INPUT`, for a command that reads documents."""
+
+reading_options = _table_options(READING, defaults=False)
+"""The parameters of `READING` without their defaults, for a command with a model, which has settings of its own."""
 
 
-def given(table: tuple[Parameter, ...], options: Options) -> Options:
+def training_options(command: Command, without: Sequence[str] = ()) -> Command:
+    """Add the parameters of `READING` and `TRAINING`, for a command that makes a model, without some that it sets otherwise."""
+    return _table_options([*READING, *(parameter for parameter in TRAINING if parameter.name not in without)], defaults=True)(command)
+
+
+ANALYSING = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)
+
+analysis_options = _table_options(ANALYSING, defaults=True)
+"""The parameters of `ANALYSIS`, for a command that works without a model too."""
+
+
+def given(table: Iterable[Parameter], options: Options) -> Options:
     """Return the parameters of a table that the user gave, checked; in place of the path of a file its numbers by name."""
     return {
         parameter.name: parameter.checked(from_file(parameter.name, options[parameter.name]))
@@ -243,25 +265,3 @@ def from_file(name: str, value: object) -> object:
 
         return read_smoothing(value)
     return value
-
-
-def messages(options: Options) -> Messages:
-    """Return what prints messages, as verbosely as the options ask for."""
-    if options["verbose"] and options["quiet"]:
-        raise UsageError("--verbose and --quiet exclude each other")
-    return Messages(options["verbose"], options["quiet"])
-
-
-def _table_options(table: tuple[Parameter, ...], command: Command, *, defaults: bool) -> Command:
-    for parameter in reversed(table):
-        default = "" if parameter.default is None or not defaults else f"  [default: {parameter.default}]"
-        if parameter.metavar:
-            suggest = suggest_values(_OTHER_CHOICES.get(parameter.name, parameter.choices))
-            option = click.option(
-                parameter.option, parameter.name, metavar=parameter.metavar, help=parameter.meaning + default, shell_complete=suggest
-            )
-        else:
-            switch = f"{parameter.option}/--no-{parameter.option[2:]}"
-            option = click.option(switch, parameter.name, default=None, help=parameter.meaning)
-        command = option(command)
-    return command

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nbtext.cli import options as option
 from nbtext.errors import UsageError
-from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nbtext.cli.options import Options
-    from nbtext.explain.word_walk import WordWalker
+from nbtext.settings import ANALYSIS, READING, Reading, Settings
 
 
 @click.command("tokens", short_help="Show what becomes of the words of a document.")
@@ -43,38 +37,29 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext tokens letter.txt
       nbtext tokens --no-model --ngrams 2 --output jsonl - < letter.txt
     """
-    from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error
+    from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of
+    from nbtext.corpus.reading import resolved
+    from nbtext.counts.counting import Analysis, require_words
+    from nbtext.explain.word_walk import WordWalker
+    from nbtext.model import TextClassifier
     from nbtext.report.explanations import write_tokens
 
     say = option.messages(options)
     paths = corpus_paths(corpus, options)
-    walker, reading = _without_model(paths, options) if options["no_model"] else _of_model(model_path, paths, options)
-    documents = CommandCorpus(paths, reading, say, labelled=False, on_error=on_error(options), progress=False)
+    if options["no_model"]:
+        settings = Settings.of(option.given(option.ANALYSING, options))
+        reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
+        settings = replace(settings, reading=reading)
+        require_words(settings)
+        walker = WordWalker(Analysis.of(settings))
+    else:
+        for name in ANALYSIS:
+            if options[name] is not None:
+                raise UsageError(f"--{name.replace('_', '-')} goes with --no-model: a model has settings of its own")
+        model = TextClassifier.load(model_path)
+        walker, reading = WordWalker.of_model(model), reading_of(model, paths, options)
+    documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=False)
     output = output or ("table" if sys.stdout.isatty() else "tsv")
     write_tokens(((document.id, walker.tokens(document.text)) for document in documents.readable()), output)
     documents.say_notices()
     return say.finish()
-
-
-def _of_model(model_path: str, paths: Sequence[str], options: Options) -> tuple[WordWalker, Reading]:
-    from nbtext.cli.corpus import reading_of
-    from nbtext.explain.word_walk import WordWalker
-    from nbtext.model import TextClassifier
-
-    for name in ANALYSIS:
-        if options[name] is not None:
-            raise UsageError(f"--{name.replace('_', '-')} goes with --no-model: a model has settings of its own")
-    model = TextClassifier.load(model_path)
-    return WordWalker.of_model(model), reading_of(model, paths, options)
-
-
-def _without_model(paths: Sequence[str], options: Options) -> tuple[WordWalker, Reading]:
-    from nbtext.corpus.reading import resolved
-    from nbtext.counts.counting import Analysis, require_words
-    from nbtext.explain.word_walk import WordWalker
-
-    settings = Settings.of(option.given(tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS), options))
-    reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
-    settings = replace(settings, reading=reading)
-    require_words(settings)
-    return WordWalker(Analysis.of(settings)), reading

@@ -36,7 +36,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext train corpora/service-desk/train
       nbtext train messages.csv --label-column topic --text-column body --model topics.joblib
     """
-    from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error, require_distinct, untrained
+    from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
     from nbtext.model.changing import train_once
     from nbtext.store import check_replaceable
 
@@ -47,7 +47,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     model, _ = untrained(paths, options)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
-    documents = CommandCorpus(paths, model.reading, say, labelled=True, on_error=on_error(options))
+    documents = CommandCorpus(paths, model.reading, say, options, labelled=True)
     if options["once"]:
         ledger = train_once(model, documents, options["jobs"])
     else:

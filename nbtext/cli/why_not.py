@@ -35,7 +35,7 @@ def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | 
       nbtext why-not taxes-and-fees letter.txt
       nbtext why-not roads-and-lighting inbox/ --output jsonl
     """
-    from nbtext.cli.corpus import CommandCorpus, corpus_paths, on_error, reading_of
+    from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.model import TextClassifier
     from nbtext.report.explanations import write_why_not
@@ -44,7 +44,7 @@ def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | 
     paths = corpus_paths(corpus, options)
     model = TextClassifier.load(model_path)
     finder = WhyNotFinder(model, label)
-    documents = CommandCorpus(paths, reading_of(model, paths, options), say, labelled=False, on_error=on_error(options), progress=False)
+    documents = documents_for(model, paths, options, say, labelled=False, progress=False)
     write_why_not(say.reported(finder.find(documents)), output or ("table" if sys.stdout.isatty() else "tsv"))
     documents.say_notices()
     return say.finish()

@@ -70,7 +70,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
 
     Raises `UsageError` for a model that cannot be changed exactly, or for documents that it cannot have learnt.
     """
-    from nbtext.cli.corpus import CommandCorpus, on_error, reading_of, require_distinct
+    from nbtext.cli.corpus import CommandCorpus, reading_of, require_distinct
     from nbtext.corpus.reading import resolved
     from nbtext.model.changing import require_changeable, stemmer_difference
     from nbtext.model.training import require_additive
@@ -83,7 +83,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     require_distinct(model_path, paths)
     if changed := stemmer_difference(model):
         say.warn(changed)
-    return CommandCorpus(paths, reading, say, labelled=True, on_error=on_error(options))
+    return CommandCorpus(paths, reading, say, options, labelled=True)
 
 
 def say_changed(before: TextClassifier, after: TextClassifier, path: str, say: Messages) -> None:

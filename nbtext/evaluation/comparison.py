@@ -22,13 +22,14 @@ from nbtext.model.scoring import scored
 from nbtext.text.analyzer import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
     from nbtext.metrics.intervals import Interval
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.settings import Reading
 
 BINS_PER_DEVIATION = 64
 """Bins of a standard deviation within which redrawn values count as equal; this leaves out 1/(12 · 64²) of their variance."""
@@ -42,6 +43,30 @@ FEWEST = 6
 """Documents that must differ before a difference is beyond chance: five fair coins all fall the same way in more than one case of 20."""
 
 FIGURES = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
+
+
+MAIL = ("headers", "drop_quotes", "drop_signatures")
+"""Settings that decide which text a mail has."""
+
+
+def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
+    """Raise `UsageError` if one model is of texts and the other of counted features."""
+    if a.reading.is_counted != b.reading.is_counted:
+        counted = (a if a.reading.is_counted else b).reading.format
+        raise UsageError(f"one model was trained on texts, the other on {counted}'s counted features", hint="compare two of a kind")
+
+
+def differences_of_texts(reading: Reading, of_b: Reading, given: Container[str]) -> list[str]:
+    """Return a warning for each setting, unless it is given, by which B's texts were made from documents in another way than A's."""
+
+    def option(value: object) -> str:
+        return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+    return [
+        f"B was trained with --{name.replace('_', '-')} {option(of_b[name])}, but documents are read with {option(reading[name])}, as for A"
+        for name in ("document", *(MAIL if reading.document == "mail" else ()))
+        if name not in given and reading[name] != of_b[name]
+    ]
 
 
 class Changed(NamedTuple):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.corpus_counts import Subsets
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.results import EvaluationResult
+    from nbtext.model.corpus_flow import CountedCorpus
     from nbtext.model.training import Learnt
     from nbtext.settings import Settings
 
@@ -396,3 +396,19 @@ def divided(method: str, n_folds: int, seed: int, repeats: int, classes: Whole, 
         groups = ranks(values)
         return [grouped_folds(groups, n_folds, generator) for generator in generators]
     return [stratified_folds(classes, n_folds, generator) for generator in generators]
+
+
+def validate_corpus(
+    corpus: CountedCorpus, settings: Settings, rule: DecisionRule, method: str, n_folds: int, seed: int, repeats: int
+) -> CrossValidation:
+    """Judge every document of a corpus by a model of others: in folds as `divided` makes them, by the first further column, or ``leave-one-out``.
+
+    The result of ``leave-one-out`` has no folds. Raise as `divided`, `cross_validate` and `evaluate_leave_one_out`.
+    """
+    statistics, documents, names, notes = corpus
+    if method == "leave-one-out":
+        held_out = evaluate_leave_one_out(statistics, documents, settings, rule)
+        return CrossValidation(held_out, [held_out], [])
+    values = [columns[0] for columns in notes if columns]
+    folds = divided(method, n_folds, seed, repeats, documents.classes, values, names)
+    return cross_validate(Subsets(statistics, documents), settings, folds, rule)

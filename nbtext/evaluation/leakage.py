@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.attributes import NO_TEXT
 from nbtext.counts.counting import Analysis, content_hashes, document_counter
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.matrix import stack
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, quantity
 from nbtext.metrics.evaluation import probability_result, slice_result
 from nbtext.metrics.results import SliceResult
 from nbtext.text.analyzer import blocks
@@ -26,10 +28,14 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import DocumentSample
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.metrics import Evaluation
+    from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
 
 EXAMPLES = 20
 """Leaked documents that the figures name."""
+
+ACCIDENTAL = 0.01
+"""A share of test documents that may have been in training without a warning: short and form letters come again."""
 
 
 class LeakExample(NamedTuple):
@@ -66,12 +72,27 @@ class LeakResult:
         """Exact and near duplicates."""
         return self.exact + self.near
 
+    def warning(self, n: int) -> str | None:
+        """Return what to warn of after ``n`` test documents, if anything."""
+        if not self.found:
+            return None
+        kinds = f"{self.exact:,} with the same words, {self.near:,} nearly"
+        without = "there is no other" if self.without is None else f"accuracy without them {self.without.accuracy:.4f}"
+        return f"in the training corpus too: {self.found:,} of {quantity(n, 'document')} ({kinds}); {without}"
+
 
 class SampledLeakResult(NamedTuple):
     """Numbers of test documents that the model's sample of its training documents can tell about, and of those that are in it."""
 
     checked: int
     found: int
+
+    def warning(self, n: int) -> str | None:
+        """Return what to warn of after ``n`` test documents, if they are more than come again by accident."""
+        if self.found <= self.checked * ACCIDENTAL:
+            return None
+        checked = quantity(self.checked, "document") + ("" if self.checked == n else " that the model's sample can tell about")
+        return f"in the training corpus too: {self.found:,} of {checked}; --training CORPUS gives the figures without them"
 
 
 class LeakedDocuments(NamedTuple):
@@ -149,6 +170,35 @@ class SampledLeakCheck:
     def result(self) -> SampledLeakResult:
         """Return the numbers for the test documents so far."""
         return sampled_leaks(np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound)
+
+
+class LeakWatch:
+    """Check test documents as they go by, against the training corpus if that is given, else against the model's sample of it."""
+
+    def __init__(self, model: TextClassifier, training: Iterable[Document] | None = None) -> None:
+        """Count the training documents; raise as `LeakCheck.count_training`."""
+        self._check: LeakCheck | SampledLeakCheck | None = None
+        if training is not None:
+            self._check = LeakCheck(model)
+            self._check.count_training(training)
+        elif model.reading.text_column != NO_TEXT:  # values come again without a leak
+            self._check = SampledLeakCheck(model.counts.sample)
+
+    def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the test documents as they are; check each."""
+        return iter(documents) if self._check is None else self._check.watched(documents)
+
+    def watched_scored(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
+        """Yield blocks of test documents as they are; check each document."""
+        for block in blocks:
+            deque(self.watched(block.documents), maxlen=0)
+            yield block
+
+    def result(self, evaluation: Evaluation) -> LeakResult | SampledLeakResult | None:
+        """Return the leaks among the documents so far, given their evaluation; None where nothing was checked."""
+        if isinstance(self._check, LeakCheck):
+            return self._check.leaks().result(evaluation)
+        return None if self._check is None else self._check.result()
 
 
 def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uint64], bound: int) -> SampledLeakResult:

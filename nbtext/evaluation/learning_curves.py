@@ -15,19 +15,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count_documents
 from nbtext.decision import minimum_error
 from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import accuracy_and_macro_f1, shuffled_by_class, stratified_folds, train_and_score
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
 from nbtext.metrics.outcomes import ConfusionCells
+from nbtext.model.training import looked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.corpus_counts import Subsets
     from nbtext.metrics.intervals import Interval
+    from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
@@ -130,6 +133,12 @@ WIDEST_RANGE = 128
 
 FEWEST_OF_A_CLASS = 2
 """Documents of a class at the smallest size, on average over classes."""
+
+
+def curve_of_texts(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -> LearningCurve:
+    """Return the curve of labelled texts under the model's settings, folds drawn once; raise `UsageError` if they are too few."""
+    subsets = Subsets(*count_documents(labelled, model.analysis))
+    return learning_curve(subsets, looked_up(model.analysis), Resampling(repeats=1))
 
 
 def training_sizes(most: int, n_classes: int, steps: int) -> Whole:

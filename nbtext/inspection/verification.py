@@ -18,7 +18,7 @@ from nbtext.errors import ModelError, UsageError, quantity
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +51,12 @@ def verify(path: str) -> list[Check]:
         except DisagreementError as problem:
             checks.append(Check(name, False, str(problem)))
     return checks
+
+
+def require_passed(checks: Sequence[Check], path: str) -> None:
+    """Raise `ModelError` for the first check of a model file that failed, if one did."""
+    if failed := [check for check in checks if check.passed is False]:
+        raise ModelError(f"{failed[0].check}: {failed[0].detail}", where=path, hint="restore the model or train it again")
 
 
 def _loaded(path: str) -> tuple[TextClassifier | None, list[Check]]:

@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.errors import PathError, reason
+from nbtext.errors import PathError, UsageError, reason
 from nbtext.report.forms import excel_safe, finite, json_line, write_records
 from nbtext.report.numbers import rounded, six_digits
 from nbtext.store.atomic import check_replaceable, replace_file
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from nbtext.model.scoring import Answer
 
 COLUMNS = ("id", "label", "probability")
+
+MOST_CLASSES = 1 << 31
+"""In place of a number of classes that is not known yet."""
 
 
 class AnswerForm(NamedTuple):
@@ -41,6 +44,15 @@ class AnswerForm(NamedTuple):
             return COLUMNS
         others = [f"{name}_{place}" for place in range(2, self.top_k + 1) for name in ("label", "probability")]
         return (*COLUMNS, *others, *(["expected_cost"] if self.costs else []))
+
+
+def answer_form(output: str, top_k: int | None, *, scores: bool, costs: bool, flush: bool) -> AnswerForm:
+    """Return the form with ``top_k`` classes, all if that is None and scores are wanted; raise `UsageError` for what the output cannot hold."""
+    if top_k and output == "tsv":
+        raise UsageError("tsv always has three columns", hint="use --top-k with --output jsonl, csv or table")
+    if scores and output != "jsonl":
+        raise UsageError("--scores needs --output jsonl")
+    return AnswerForm(output, top_k or (MOST_CLASSES if scores else 0), costs, scores, flush)
 
 
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:

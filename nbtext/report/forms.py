@@ -84,6 +84,13 @@ def json_line(record: Mapping[str, Any]) -> str:
     return escaped_json(json.dumps(record, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
+def write_json(result: object) -> None:
+    """Print a record, as `json_values` takes it, as a JSON object on a line."""
+    from nbtext.metrics.results import json_values
+
+    sys.stdout.write(json_line(json_values(result)))
+
+
 def finite(value: float) -> float | None:
     """Return a number, or None for infinity and nan, which JSON does not have.
 
@@ -166,6 +173,14 @@ def drawing(draw: Callable[[int], Any]) -> str:
     """Return the lines of what ``draw`` makes for rich, given the columns of the screen."""
     console = _console()
     return "\n".join(_drawn(console, draw(console.width))) + "\n"
+
+
+def print_parts(parts: Iterable[tuple[Item, Callable[[Item], None]]]) -> None:
+    """Print records, each with its printer, with empty lines between them."""
+    for number, (part, show) in enumerate(parts):
+        if number:
+            sys.stdout.write("\n")
+        show(part)
 
 
 def _drawn(console: Any, drawing: Any) -> list[str]:  # noqa: ANN401 - of rich, which must not be imported at start
