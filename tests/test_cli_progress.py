@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.cli.progress import Picture, number_of_files, size_of_files
+from nbtext.cli.progress import ProgressBar, number_of_files, size_of_files
+from nbtext.model.corpus_flow import Progress
 from nbtext.model.sharding import paced
 from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
 
@@ -146,9 +147,9 @@ def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
 def drawn(share: float | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **env: str) -> str:
     for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "NO_COLOR": "", **env}.items():
         monkeypatch.setenv(name, value)
-    picture = Picture([], "lines")
-    monkeypatch.setattr(picture, "_share", lambda _: share)
-    picture.show(1500, 3.0, 0)
+    bar = ProgressBar([], "lines")
+    monkeypatch.setattr(bar, "_share", lambda _: share)
+    bar.show(Progress(1500, 0), 3.0)
     return capsys.readouterr().err.removeprefix(ERASED)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
-from nbtext.cli.writing import corpus_to_change, lock_settings, say_changed, writing_options
+from nbtext.cli.writing import corpus_to_change, lock_settings, say_model, writing_options
 from nbtext.errors import quantity
 
 
@@ -48,6 +48,6 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     else:
         forgot = forget(model_path, model, batch, once=once, **lock_settings(options))
         say.notice(f"forgot {quantity(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if once else ""))
-        say_changed(model, forgot.model, model_path, say)
+        say_model(forgot.model, model_path, say, model)
     source.say_notices()
     return say.finish()

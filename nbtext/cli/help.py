@@ -30,7 +30,7 @@ def _suggest(context: click.Context, parameter: click.Parameter, incomplete: str
     from click.shell_completion import CompletionItem
 
     del parameter
-    return [CompletionItem(name) for name in (*TOPICS, *_commands(context)) if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in (*TOPICS, *_group(context).list_commands(context)) if name.startswith(incomplete)]
 
 
 @click.command("help", short_help="Explain a topic or a command.")
@@ -51,8 +51,8 @@ def command(topic: str | None, **options: Any) -> int:
         text = _listed()
     elif topic in TOPICS:
         text = topic_text(topic)
-    elif topic in _commands(context):
-        text = _help_of(topic, context)
+    elif (found := _group(context).get_command(context, topic)) is not None:
+        text = found.get_help(click.Context(found, info_name=topic, parent=context.find_root()))
     else:
         raise UsageError(f"there is no topic or command {topic!r}", hint=f"topics are {', '.join(TOPICS)}")
     sys.stdout.write(text.rstrip("\n") + "\n")
@@ -70,14 +70,6 @@ def _listed() -> str:
     return "\n".join(["Topics:", *lines, "", "nbtext help COMMAND is nbtext COMMAND --help; nbtext --help lists the commands."])
 
 
-def _commands(context: click.Context) -> list[str]:
-    root = context.find_root()
-    return root.command.list_commands(root) if isinstance(root.command, click.Group) else []
-
-
-def _help_of(name: str, context: click.Context) -> str:
-    root = context.find_root()
-    assert isinstance(root.command, click.Group)  # noqa: S101 - it has the command
-    found = root.command.get_command(root, name)
-    assert found is not None  # noqa: S101 - it was listed
-    return found.get_help(click.Context(found, info_name=name, parent=root))
+def _group(context: click.Context) -> click.Group:
+    root = context.find_root().command
+    return root if isinstance(root, click.Group) else click.Group()

@@ -160,9 +160,6 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
             return problem.code if isinstance(problem.code, int) else INTERNAL_ERROR
         case KeyboardInterrupt() | click.Abort():
             return 128 + signal.SIGINT
-        case click.exceptions.NoArgsIsHelpError():
-            _show_usage(problem)
-            return problem.exit_code
         case click.ClickException():
             _say_wrong_usage(problem)
             return problem.exit_code
@@ -173,37 +170,32 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
         say_problem(failure)
         return failure.exit_status
     if debug:
-        _say_traceback(problem)
+        import traceback
+
+        for line in "".join(traceback.format_exception(problem)).splitlines():
+            say(line, level="notice")
     say(f"internal error: {type(problem).__name__}: {problem}", hint="please report it, with what nbtext --debug prints")
     return INTERNAL_ERROR
 
 
-def _failure_of_the_system(problem: BaseException) -> PathError | None:
+def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
     """Return the error for what the operating system could not do; None for another kind of problem."""
-    match problem:
-        case OSError():
-            where, what = _place_and_kind(problem)
-            return PathError(f"{what}: {reason(problem)}", where=where)
-        case MemoryError():
-            return PathError("out of memory")
-        case ImportError() if (library := _unloadable(problem)) is not None:
-            return PathError(f"cannot load it: {str(library).removeprefix(f'{library.path}: ')}", where=library.path)
-    return None
-
-
-def _unloadable(problem: BaseException | None) -> ImportError | None:
-    """Return the error of a library that could not be loaded, as when too many files are open; numpy wraps it in a longer one."""
-    while problem is not None:
+    if isinstance(problem, OSError):
+        return _failure_of_input_or_output(problem)
+    if isinstance(problem, MemoryError):
+        return PathError("out of memory")
+    while isinstance(problem, Exception):  # a library cannot be loaded, as when too many files are open; numpy wraps it in a longer one
         if isinstance(problem, ImportError) and (problem.path or "").endswith(tuple(EXTENSION_SUFFIXES)):
-            return problem
+            return PathError(f"cannot load it: {str(problem).removeprefix(f'{problem.path}: ')}", where=problem.path)
         problem = problem.__cause__ or problem.__context__
     return None
 
 
-def _place_and_kind(problem: OSError) -> tuple[str | None, str]:
-    """Return where the operating system failed, and at what; it names no file that was open already, such as standard output."""
+def _failure_of_input_or_output(problem: OSError) -> PathError:
+    """Return the error with its place; the operating system names no file that was open already, such as standard output."""
+    what = reason(problem)
     if problem.filename:
-        return str(problem.filename), "cannot use it"
+        return PathError(f"cannot use it: {what}", where=str(problem.filename))
     is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # which other files that are written say with their names
     try:
         sys.stdout.flush()  # what could not be written is still there, unless there was much, and cannot be written now either
@@ -211,32 +203,23 @@ def _place_and_kind(problem: OSError) -> tuple[str | None, str]:
         is_output = True
     if is_output:
         _abandon_standard_output()
-        return "standard output", "cannot write"
-    return None, "cannot read or write"
-
-
-def _show_usage(problem: click.ClickException) -> None:
-    if log_is_json():
-        say("no command is given", hint="see nbtext --help")
-    else:
-        problem.show()
+        return PathError(f"cannot write: {what}", where="standard output")
+    return PathError(f"cannot read or write: {what}")
 
 
 def _say_wrong_usage(problem: click.ClickException) -> None:
+    if isinstance(problem, click.exceptions.NoArgsIsHelpError) and not log_is_json():
+        problem.show()
+        return
     context = getattr(problem, "ctx", None)
     command = context.command_path if context else "nbtext"
     if isinstance(problem, click.NoSuchOption):
         message = f"No such option {problem.option_name!r}{did_you_mean(problem.option_name, problem.possibilities or ())}"
+    elif isinstance(problem, click.exceptions.NoArgsIsHelpError):
+        message, command = "no command is given", "nbtext"
     else:
         message = problem.format_message().rstrip(".").replace("\n", " ")
     say(message, hint=f"see {command} --help")
-
-
-def _say_traceback(problem: BaseException) -> None:
-    import traceback
-
-    for line in "".join(traceback.format_exception(problem)).splitlines():
-        say(line, level="notice")
 
 
 def _prepare_streams() -> None:

@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli import options as suggestions
 from nbtext.cli.options import messages, messages_options
-from nbtext.cli.writing import lock_settings, warn_of_left_ledger, writing_options
+from nbtext.cli.writing import lock_settings, say_model, warn_of_left_ledger, writing_options
 from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
         _warn_of_missing_ledgers(parts, say)
     if repeated:
         say.warn(f"learnt by more than one of the models, so they count more than once: {quantity(repeated, 'document')}")
-    for warning in model.warnings():
-        say.warn(warning)
-    say.notice(f"{output}: {model.describe()}")
+    say_model(model, output, say)
     return say.finish()
 
 

@@ -41,11 +41,17 @@ def is_wanted(*, quiet: bool) -> bool:
 
 
 class ProgressBar:
-    """Shows the progress of reading some paths, as `nbtext.model.corpus_flow.Corpus` reports it, and erases it in the end."""
+    """Shows the progress of reading some paths, as `nbtext.model.corpus_flow.Corpus` reports it, and erases it in the end.
+
+    It is drawn with rich, which is imported with the first line.
+    """
 
     def __init__(self, paths: Sequence[str], file_format: str) -> None:
-        self._picture = Picture(paths, resolve_format(paths, file_format))
-        self._begin = time.monotonic()
+        self._paths, self._format = paths, resolve_format(paths, file_format)
+        self._begin, self._shown = time.monotonic(), 0.0
+        self._console: Console | None = None
+        self._total: int | None = None
+        """Documents, or bytes, that there will be."""
 
     def __call__(self, progress: Progress) -> None:
         """Show how far the reading is."""
@@ -53,59 +59,39 @@ class ProgressBar:
             clear_progress()
             set_progress(None)
         elif (seconds := time.monotonic() - self._begin) > WAIT:
-            self._picture.show(progress.documents, seconds, progress.bytes)
+            self.show(progress, seconds)
 
-
-class Picture:
-    """The line that shows the progress; drawn with rich, which is imported with the first one."""
-
-    def __init__(self, paths: Sequence[str], file_format: str) -> None:
-        self._paths, self._format = paths, file_format
-        self._read = 0
-        self._console: Console | None = None
-        self._total_documents: int | None = None
-        self._total_bytes: int | None = None
-        self._shown = 0.0
-
-    def show(self, documents: int, seconds: float, read: int) -> None:
+    def show(self, progress: Progress, seconds: float) -> None:
         """Draw over the last line, unless that is fresh."""
         if 0 <= seconds - self._shown < INTERVAL:
             return
         self._shown = seconds
-        if self._console is None:
-            self._begin()
         set_progress(erase)
-        self._read = read
-        share = self._share(documents)
-        text = f"{quantity(documents, 'document')}, {documents / seconds:,.0f} per second"
+        share = self._share(progress)
+        text = f"{quantity(progress.documents, 'document')}, {progress.documents / seconds:,.0f} per second"
         if share:
             text += f", {_clock(seconds * (1 - share) / share)} left"
         with contextlib.suppress(OSError):
             sys.stderr.write(_ERASE + self._line(text, share))
             sys.stderr.flush()
 
-    def _begin(self) -> None:
-        from rich.console import Console
-
-        self._console = Console(stderr=True)
-        if FORMATS[self._format].file_per_document:
-            self._total_documents = number_of_files(self._paths, self._format)
-        else:
-            self._total_bytes = size_of_files(self._paths)
-
-    def _share(self, documents: int) -> float | None:
+    def _share(self, progress: Progress) -> float | None:
         """Return the share that is done, from 0 to 1; None if that is not known."""
-        if self._total_documents is not None:
-            return documents / self._total_documents if documents <= self._total_documents else None
-        if self._total_bytes:
-            return min(self._read / self._total_bytes, 1)
-        return None
+        by_files = FORMATS[self._format].file_per_document
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(stderr=True)
+            self._total = number_of_files(self._paths, self._format) if by_files else size_of_files(self._paths)
+        if by_files:
+            return progress.documents / self._total if self._total is not None and progress.documents <= self._total else None
+        return min(progress.bytes / self._total, 1) if self._total else None
 
     def _line(self, text: str, share: float | None) -> str:
+        from rich.console import Console
         from rich.progress_bar import ProgressBar
 
-        console = self._console
-        assert console is not None  # noqa: S101 - `show` has made it
+        console = self._console or Console(stderr=True)
         room = console.width - len(text) - 2
         if share is None or room < _BAR // 2:
             return text[: max(console.width - 1, 0)]
@@ -123,9 +109,9 @@ def erase() -> None:
 
 def number_of_files(paths: Sequence[str], file_format: str) -> int | None:
     """Return the number of files in and below the paths; None if there are too many, or if they cannot be counted."""
-    count, pending = 0, list(paths)
     if file_format == "maildir":
-        pending = [os.path.join(path, part) for path in paths for part in ("cur", "new")]  # noqa: PTH118 - texts
+        paths = [os.path.join(path, part) for path in paths for part in ("cur", "new")]  # noqa: PTH118 - texts
+    count, pending = 0, list(paths)
     try:
         while pending and count <= MOST_COUNTED:
             path = pending.pop()
@@ -133,13 +119,10 @@ def number_of_files(paths: Sequence[str], file_format: str) -> int | None:
                 count += 1
                 continue
             with os.scandir(path) as entries:
-                for entry in entries:
-                    if entry.name.startswith("."):
-                        continue
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append(entry.path)
-                    else:
-                        count += 1
+                seen = [entry for entry in entries if not entry.name.startswith(".")]
+            folders = [entry.path for entry in seen if entry.is_dir(follow_symlinks=False)]
+            pending += folders
+            count += len(seen) - len(folders)
     except OSError:
         return None
     return count if count <= MOST_COUNTED else None

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nbtext.cli.options import Number, WholeNumber, messages, messages_options, model_option
-from nbtext.cli.writing import opened_model, say_changed, writing_options
+from nbtext.cli.writing import opened_model, say_model, writing_options
 from nbtext.errors import UsageError, quantity
 
 
@@ -42,5 +42,5 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
         after = pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
         file.replace(after, file.ledger_if_usable())
     say.notice(f"removed {before.statistics.n_terms - after.statistics.n_terms:,} of {quantity(before.statistics.n_terms, 'term')}")
-    say_changed(before, after, model_path, say)
+    say_model(after, model_path, say, before)
     return say.finish()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nbtext.cli.options import messages, messages_options, model_option
-from nbtext.cli.writing import opened_model, say_changed, writing_options
+from nbtext.cli.writing import opened_model, say_model, writing_options
 
 
 @click.command("relabel", short_help="Rename a class, or make two classes one.")
@@ -36,5 +36,5 @@ def command(old: str, new: str, model_path: str, **options: Any) -> int:
         before, ledger = file.load(), file.ledger_if_usable()
         after = relabelled(before, old, new)
         file.replace(after, None if ledger is None else ledger.relabelled(old, new))
-    say_changed(before, after, model_path, say)
+    say_model(after, model_path, say, before)
     return say.finish()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nbtext.cli import options as option
-from nbtext.cli.writing import write_new_model, writing_options
+from nbtext.cli.writing import say_model, write_new_model, writing_options
 from nbtext.errors import quantity
 
 
@@ -57,7 +57,5 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     documents.say_notices()
     if missed := model.counts.missed:
         say.notice(f"terms were left out to keep to --max-terms; counts of the others may be too low by {quantity(missed, 'document')}")
-    for warning in model.warnings():
-        say.warn(warning)
-    say.notice(f"{model_path}: {model.describe()}, {time.monotonic() - begin:.1f} s")
+    say_model(model, model_path, say, more=f", {time.monotonic() - begin:.1f} s")
     return say.finish()

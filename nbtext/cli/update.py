@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import options as option
-from nbtext.cli.writing import corpus_to_change, lock_settings, say_changed, writing_options
+from nbtext.cli.writing import corpus_to_change, lock_settings, say_model, writing_options
 from nbtext.errors import quantity
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     else:
         updated = update(model_path, model, more, **lock_settings(options))
         _say_learnt(updated, quantity(more.statistics.n_documents, "document"), say)
-        say_changed(model, updated.model, model_path, say)
+        say_model(updated.model, model_path, say, model)
     source.say_notices()
     return say.finish()
 

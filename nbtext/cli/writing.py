@@ -86,11 +86,11 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     return CommandCorpus(paths, reading, say, options, labelled=True)
 
 
-def say_changed(before: TextClassifier, after: TextClassifier, path: str, say: Messages) -> None:
-    """Say what the model is now, and what makes it less useful than it was."""
-    if found := after.warnings():
-        old = before.warnings()
+def say_model(model: TextClassifier, path: str, say: Messages, before: TextClassifier | None = None, more: str = "") -> None:
+    """Say what a new model is, and what makes it less useful than it might be, or than it was before."""
+    if found := model.warnings():
+        known = () if before is None else before.warnings()
         for warning in found:
-            if warning not in old:
+            if warning not in known:
                 say.warn(warning)
-    say.notice(f"{path}: {after.describe()}")
+    say.notice(f"{path}: {model.describe()}{more}")

@@ -18,7 +18,7 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.errors import WorkerError
 
@@ -27,6 +27,24 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
+
+_INTERVAL = 0.5
+"""Seconds after which a worker checks that its parent is still there."""
+
+Shared = TypeVar("Shared")
+
+Task = TypeVar("Task")
+
+Result = TypeVar("Result")
+
+AHEAD = 2
+"""Tasks of `in_order` for each worker that are handed out at once."""
+
+WAIT = 0.2
+"""Seconds between two checks that all workers are alive."""
 
 REPORTED = 0.05
 """Seconds between two reports."""
@@ -54,19 +72,6 @@ MOST_TICKETS = 1024
 _TICKET = array("I").itemsize
 
 _SLOT = struct.Struct("2q")
-
-
-class Tasks(Protocol):
-    """The numbers below ``n``, each for one of several processes."""
-
-    def of(self, process: int) -> Iterator[int]:
-        """Yield those for one process, in rising order."""
-
-    def withdraw(self) -> None:
-        """Hand out no more, where that is possible."""
-
-    def close(self) -> None:
-        """Release what the tasks need; nobody will ask for more."""
 
 
 class Tickets:
@@ -139,12 +144,22 @@ class Tally:
 class Share:
     """The tasks of one process, and where it reports how far it is."""
 
-    def __init__(self, tasks: Tasks, tally: Tally, process: int, heard: Callable[[int, int], object] | None = None) -> None:
-        """``heard`` is told, with each report of this process, the documents and bytes read by all."""
-        self._tasks, self._tally, self._process, self._heard = tasks, tally, process, heard
+    def __init__(
+        self,
+        tasks: Tickets | Shares,
+        tally: Tally,
+        process: int,
+        heard: Callable[[int, int], object] | None = None,
+        check: Callable[[], object] | None = None,
+    ) -> None:
+        """``heard`` is told, with each report of this process, the documents and bytes read by all; ``check`` is called before each task."""
+        self._tasks, self._tally, self._process, self._heard, self._check = tasks, tally, process, heard, check
 
     def __iter__(self) -> Iterator[int]:
-        return self._tasks.of(self._process)
+        for task in self._tasks.of(self._process):
+            if self._check is not None:
+                self._check()
+            yield task
 
     def withdraw(self) -> None:
         """Have the other processes begin no more tasks."""
@@ -155,13 +170,6 @@ class Share:
         self._tally.note(self._process, documents, read)
         if self._heard is not None:
             self._heard(*self._tally.total)
-
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
-
-_INTERVAL = 0.5
-"""Seconds after which a worker checks that its parent is still there."""
 
 
 @contextmanager
@@ -195,16 +203,6 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-Shared = TypeVar("Shared")
-
-Task = TypeVar("Task")
-
-Result = TypeVar("Result")
-
-AHEAD = 2
-"""Tasks of `in_order` for each worker that are handed out at once."""
-
-
 def side_by_side(
     work: Callable[[Shared, Share], Result],
     shared: Shared,
@@ -222,12 +220,12 @@ def side_by_side(
     if jobs < 2:
         return [work(shared, Share(Shares(n_tasks, 1), Tally(1, seen_by_all=False), 0, heard))]
     forked = forks()
-    tasks = Tickets(n_tasks) if forked else Shares(n_tasks, jobs)
+    tasks: Tickets | Shares = Tickets(n_tasks) if forked else Shares(n_tasks, jobs)
     tally = Tally(jobs, seen_by_all=forked)
     try:
         with workers(jobs - 1, partial(_worked, work, shared, tasks, tally)) as others:
             futures = [others.submit(process) for process in range(1, jobs)]
-            results = [work(shared, _OwnShare(tasks, tally, heard, others))]
+            results = [work(shared, Share(tasks, tally, 0, heard, others.require_alive))]
             while any(not future.done() for future in futures):
                 _wait(futures)
                 others.require_alive()
@@ -270,21 +268,8 @@ def _first(pending: deque[tuple[Task, Future[Any] | None]], others: Workers) -> 
     return task, None if future is None else others.result(future)
 
 
-def _worked(work: Callable[[Any, Share], Result], shared: object, tasks: Tasks, tally: Tally, process: int) -> Result:
+def _worked(work: Callable[[Any, Share], Result], shared: object, tasks: Tickets | Shares, tally: Tally, process: int) -> Result:
     return work(shared, Share(tasks, tally, process))
-
-
-class _OwnShare(Share):
-    """The share of the process that started the others: it stops if one of them has ended."""
-
-    def __init__(self, tasks: Tasks, tally: Tally, heard: Callable[[int, int], object] | None, others: Workers) -> None:
-        super().__init__(tasks, tally, 0, heard)
-        self._others = others
-
-    def __iter__(self) -> Iterator[int]:
-        for task in super().__iter__():
-            self._others.require_alive()
-            yield task
 
 
 def _wait(futures: list[Future[Any]]) -> None:
@@ -293,10 +278,6 @@ def _wait(futures: list[Future[Any]]) -> None:
 
     for future in wait(futures, WAIT, FIRST_EXCEPTION).done:
         future.result()
-
-
-WAIT = 0.2
-"""Seconds between two checks that all workers are alive."""
 
 
 class CannotStartError(Exception):
