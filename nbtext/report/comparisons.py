@@ -170,9 +170,6 @@ def forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
     )
 
 
-SUSPECT_COLUMNS = ("id", "label", "suggested", "log_odds")
-
-
 def write_suspects(suspects: Iterable[Suspect], form: str, *, safe_cells: bool = False) -> None:
     """Print a line for each: tsv, csv, jsonl or table; or only the names, each followed by a line end (paths) or by NUL (print0)."""
     if form in ("paths", "print0"):
@@ -183,13 +180,12 @@ def write_suspects(suspects: Iterable[Suspect], form: str, *, safe_cells: bool =
     def fields(suspect: Suspect) -> tuple[str, ...]:
         return safe(suspect.id), safe(suspect.label), safe(suspect.suggested), six_digits(suspect.log_odds)
 
-    heads = ("document", "label", "suggested", "log odds")
-    write_records(suspects, form, SUSPECT_COLUMNS, fields, _suspect_record, heads=heads, numeric=[3])
+    def record(suspect: Suspect) -> dict[str, Any]:
+        log_odds = rounded(suspect.log_odds) if isfinite(suspect.log_odds) else None
+        return {**suspect._asdict(), "log_odds": log_odds, "probability": rounded(suspect.probability)}
 
-
-def _suspect_record(suspect: Suspect) -> dict[str, Any]:
-    log_odds = rounded(suspect.log_odds) if isfinite(suspect.log_odds) else None
-    return {**suspect._asdict(), "log_odds": log_odds, "probability": rounded(suspect.probability)}
+    columns, heads = ("id", "label", "suggested", "log_odds"), ("document", "label", "suggested", "log odds")
+    write_records(suspects, form, columns, fields, record, heads=heads, numeric=[3])
 
 
 DRIFT_FIGURES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}

@@ -255,6 +255,8 @@ REASONS = {
     "impossible": "every class is impossible",
 }
 
+KNOWN = {True: "smallest", False: "perhaps-not-smallest"}
+
 
 def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
     """Print each as it comes: ``table``, which is sentences, ``tsv`` or ``jsonl``."""
@@ -275,11 +277,11 @@ def why_not_rows(found: WhyNot) -> Iterator[tuple[str, ...]]:
     if removal.items is None:
         yield *first, "remove", "", "", "", "none" if removal.smallest else "none-found"
     for word, _ in removal.items or ():
-        yield *first, "remove", word, "", six_digits(removal.probability), _known(smallest=removal.smallest)
+        yield *first, "remove", word, "", six_digits(removal.probability), KNOWN[removal.smallest]
     if addition.items is None:
         yield *first, "add", "", "", "", "none-found"
     for term, times in addition.items or ():
-        yield *first, "add", term, str(times), six_digits(addition.probability), _known(smallest=addition.smallest)
+        yield *first, "add", term, str(times), six_digits(addition.probability), KNOWN[addition.smallest]
 
 
 def why_not_record(found: WhyNot) -> dict[str, Any]:
@@ -334,10 +336,6 @@ def _addition(addition: WordChange) -> str:
     terms = ", ".join(term if times == 1 else f"{term} {times} times" for term, times in addition.items)
     kind = "the fewest occurrences" if addition.smallest else "perhaps not the fewest occurrences"
     return f"{terms}: {kind}; then {figure(addition.probability, '')}"
-
-
-def _known(*, smallest: bool) -> str:
-    return "smallest" if smallest else "perhaps-not-smallest"
 
 
 ROWS_AT_ONCE = 500

@@ -192,7 +192,12 @@ def _drawn(console: Any, drawing: Any) -> list[str]:  # noqa: ANN401 - of rich, 
 
 def _row(console: Any, cells: Sequence[str], widths: Sequence[int], right: Container[int]) -> Iterator[str]:  # noqa: ANN401 - likewise
     """Yield the lines of a row; cells wider than their columns are wrapped."""
-    wrapped = [[cell] if _cells(cell) <= width else _wrapped(console, cell, width) for cell, width in zip(cells, widths, strict=True)]
+    from rich.text import Text
+
+    wrapped = [
+        [cell] if _cells(cell) <= width else [line.plain for line in Text(cell).wrap(console, width, overflow="fold")]
+        for cell, width in zip(cells, widths, strict=True)
+    ]
     for parts in zip_longest(*wrapped, fillvalue=""):
         padded = []
         for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
@@ -200,12 +205,6 @@ def _row(console: Any, cells: Sequence[str], widths: Sequence[int], right: Conta
             blank = " " * (width - _cells(kept))
             padded.append(blank + kept if place in right else kept + blank)
         yield f" {GAP.join(padded)}".rstrip()
-
-
-def _wrapped(console: Any, cell: str, width: int) -> list[str]:  # noqa: ANN401 - likewise
-    from rich.text import Text
-
-    return [line.plain for line in Text(cell).wrap(console, width, overflow="fold")]
 
 
 def _cells(text: str) -> int:

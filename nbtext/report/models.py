@@ -61,13 +61,13 @@ def _nats(value: float) -> str:
 
 def print_perplexities(found: Perplexities) -> None:
     """Print the result of `nbtext.inspection.overview.perplexities`."""
-    rows = (_perplexity_row(label, size) for label, size in [*found.classes.items(), ("all of them", found.all)])
+
+    def figures(size: ClassPerplexity) -> tuple[str, str]:
+        return (f"{size.unknown / size.tokens:.1%}", _figure(size.perplexity, 1)) if size.tokens else ("", "")
+
+    sizes = [*found.classes.items(), ("all of them", found.all)]
+    rows = ((label, f"{size.documents:,}", f"{size.tokens:,}", *figures(size)) for label, size in sizes)
     show(grid(None, ("class", "documents", "tokens", "unknown", "perplexity"), rows, numeric=range(1, 5)))
-
-
-def _perplexity_row(label: str, size: ClassPerplexity) -> tuple[str, ...]:
-    counts = (label, f"{size.documents:,}", f"{size.tokens:,}")
-    return (*counts, f"{size.unknown / size.tokens:.1%}", _figure(size.perplexity, 1)) if size.tokens else (*counts, "", "")
 
 
 _MOST_COLUMNS = 12
@@ -104,13 +104,19 @@ def print_overview(overview: Overview) -> None:
     """Print the result of `nbtext.inspection.overview.overview`."""
     training, calibration = overview.training, overview.calibration
     per_term = isinstance(training["smoothing"], dict)
+    ngrams = f", {overview.ngrams:,} of them n-grams" if overview.ngrams else ""
+    selected = f", {overview.selected_terms:,} selected" if overview.selected_terms != overview.terms else ""
+    boundary = {}
+    if overview.boundary is not None:  # Gaussian, and linear
+        n_features = max(len(of_class.w) for of_class in overview.boundary.values())
+        boundary["boundary"] = f"linear in {quantity(n_features, 'feature')}; w and w_0 of each class with --output json"
     lines = {
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
         "tokens": f"{overview.tokens:,}",
-        "vocabulary": _vocabulary(overview),
+        "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
         "smoothing": _smoothing(overview, per_term=per_term),
-        **_boundary(overview),
+        **boundary,
         "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
         "stop words": f"{overview.stop_words:,}",
@@ -132,12 +138,6 @@ def print_overview(overview: Overview) -> None:
     show(*blocks, *_attribute_tables(overview.attributes), grid(None, heads, classes, numeric=(1, 2, 3)))
 
 
-def _vocabulary(overview: Overview) -> str:
-    ngrams = f", {overview.ngrams:,} of them n-grams" if overview.ngrams else ""
-    selected = f", {overview.selected_terms:,} selected" if overview.selected_terms != overview.terms else ""
-    return f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}"
-
-
 def _smoothing(overview: Overview, *, per_term: bool) -> str:
     training = overview.training
     if training["estimate"] == "ml" or per_term:
@@ -151,14 +151,6 @@ def _smoothing(overview: Overview, *, per_term: bool) -> str:
 
 def _own(n_terms: int) -> str:
     return f"{quantity(n_terms, 'term')} {'has its' if n_terms == 1 else 'have their'} own"
-
-
-def _boundary(overview: Overview) -> dict[str, str]:
-    """Return a line on the boundary of a Gaussian model, if it is linear."""
-    if overview.boundary is None:
-        return {}
-    n_features = max(len(boundary.w) for boundary in overview.boundary.values())
-    return {"boundary": f"linear in {quantity(n_features, 'feature')}; w and w_0 of each class with --output json"}
 
 
 def _calibration(calibration: CalibrationOverview | None, power: str, colon: str) -> str:

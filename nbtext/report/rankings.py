@@ -108,10 +108,12 @@ def print_differences(found: Differences, name_old: str, name_new: str) -> None:
 
 
 def _settings(found: Differences) -> list[tuple[str, str, str]]:
-    changes: list[tuple[str, Change[Any]]] = [(name.replace("_", " "), change) for name, change in found.settings.items()]
-    changes += [(name.replace("_", " "), change) for name, change in found.sizes.items()]
-    changes += [(f"written by {name}", change) for name, change in found.written_by.items()]
-    rows = [(name, _value(change.old), _value(change.new)) for name, change in changes]
+    changes: dict[str, Change[Any]] = {
+        **found.settings,
+        **found.sizes,
+        **{f"written by {name}": change for name, change in found.written_by.items()},
+    }
+    rows = [(name.replace("_", " "), _value(change.old), _value(change.new)) for name, change in changes.items()]
     for name, attribute in found.attributes.items():
         old, new = (
             "—" if side is None else f"{side.kind}, {quantity(side.documents, 'document')}" for side in (attribute.old, attribute.new)
@@ -149,16 +151,17 @@ def _of_classes(classes: Mapping[str, ClassChange]) -> str:
         f"{len(differing):,} of {quantity(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
         + (f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""),
         ("class", "documents A → B", "prior A → B", "divergence (nats)"),
-        ((label, *_class_cells(change)) for label, change in differing[:_MOST_CLASSES]),
+        (
+            (
+                label,
+                " → ".join(f"{side.documents:,}" if side else "—" for side in (change.old, change.new)),
+                " → ".join(f"{side.prior:.4f}" if side else "—" for side in (change.old, change.new)),
+                "" if change.divergence is None else f"{change.divergence:.4f}",
+            )
+            for label, change in differing[:_MOST_CLASSES]
+        ),
         numeric=(1, 2, 3),
     )
-
-
-def _class_cells(change: ClassChange) -> tuple[str, ...]:
-    sides = (change.old, change.new)
-    documents = " → ".join(f"{side.documents:,}" if side else "—" for side in sides)
-    priors = " → ".join(f"{side.prior:.4f}" if side else "—" for side in sides)
-    return (documents, priors, "" if change.divergence is None else f"{change.divergence:.4f}")
 
 
 def _factor(old: float, new: float) -> str:

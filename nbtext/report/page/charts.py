@@ -87,10 +87,14 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
     groups = []
     for part, (x, y) in zip(bins, spots, strict=True):
         height, (low, high) = COUNTS.height * part.documents / most, part.interval or (0.0, 0.0)
+        words = (
+            f"{quantity(part.documents, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.accuracy)} right, "
+            f"95\u00a0% interval {percent_bounds(part.interval)}"
+        )
         groups.append(
             element(
                 "g",
-                element("title", _bin_in_words(part)),
+                element("title", words),
                 _line("whisker", x, SQUARE.y(low), x, SQUARE.y(high)),
                 element("circle", cx=x, cy=y, r=4),
                 element("rect", class_="count", x=x - 5, y=COUNTS.top + COUNTS.height - height, width=10, height=height),
@@ -136,10 +140,13 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
     heights = [CURVE.y((level - lowest) / span) for level in levels]
     ticks = {n: CURVE.x(along(n)) for n in round_numbers(*bounds)}
     large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
-    dots = [
-        element("g", element("title", _point_in_words(point)), element("circle", class_="first", cx=x, cy=y, r=4))
-        for point, (x, y) in zip(points, accuracy, strict=True)
-    ]
+    dots = []
+    for point, (x, y) in zip(points, accuracy, strict=True):
+        words = (
+            f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
+            f"macro F1 {percent(point.macro_f1)}"
+        )
+        dots.append(element("g", element("title", words), element("circle", class_="first", cx=x, cy=y, r=4)))
     return _chart(
         "curve",
         "620 284",
@@ -182,20 +189,6 @@ def round_numbers(low: float, high: float) -> list[int]:
     if len(within) > 8:
         within = [n for n in within if str(n)[0] == "1"]
     return within or sorted({round(low), round(high)})
-
-
-def _point_in_words(point: CurvePoint) -> str:
-    return (
-        f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
-        f"macro F1 {percent(point.macro_f1)}"
-    )
-
-
-def _bin_in_words(part: ReliabilityBin) -> str:
-    return (
-        f"{quantity(part.documents, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.accuracy)} right, "
-        f"95\u00a0% interval {percent_bounds(part.interval)}"
-    )
 
 
 def _chart(kind: str, size: str, label: str, *parts: Markup) -> Markup:
