@@ -163,6 +163,31 @@ def likelihood_ratio_threshold(costs: Costs, prior: NDArray[np.float64]) -> floa
     return float((cost[1, 0] - cost[1, 1]) * prior[1] / ((cost[0, 1] - cost[0, 0]) * prior[0]))
 
 
+class AnswerThreshold(NamedTuple):
+    """When minimum risk answers the first of two classes."""
+
+    answer: str
+    against: str
+    likelihood_ratio: float
+    """p(d | answer) / p(d | against) must exceed it."""
+    probability: float
+    """p(answer | d) must exceed it: the same threshold."""
+
+
+def answer_threshold(costs: Costs, prior: NDArray[np.float64], classes: Sequence[str]) -> AnswerThreshold | None:
+    """Return the threshold that decides between two classes; None where a single one does not.
+
+    It does not with more classes, with costs of abstaining, if a wrong answer costs no more than a right one, or if a class has no prior.
+    """
+    if len(classes) != 2 or np.isfinite(costs.of_abstaining).any() or not (prior > 0).all():
+        return None
+    cost = costs.of_answers
+    of_first, of_second = float(cost[0, 1] - cost[0, 0]), float(cost[1, 0] - cost[1, 1])  # what a mistake costs more than the right answer
+    if not min(of_first, of_second) > 0:
+        return None
+    return AnswerThreshold(classes[0], classes[1], likelihood_ratio_threshold(costs, prior), of_second / (of_first + of_second))
+
+
 class Decision(NamedTuple):
     """Answers (class numbers or `NO_ANSWER`), probabilities and expected costs, all of shape (n_docs,)."""
 

@@ -81,7 +81,9 @@ def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a tex
         mistakes=(mistake, QuotedMistake(replace(mistake.mistake, truth=text), None, excerpt)),
         top_terms=tuple(ClassTerms(label, ((text, 0.02), ("word", 0.01))) for label in labels),
         provenance=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
-        learning_curve=LearningCurve(1250, 5, tuple(CurvePoint(*point, (0.3, 0.9)) for point in points), Forecasts(forecast, forecast)),
+        learning_curve=LearningCurve(
+            1250, 5, tuple(CurvePoint(*point, (0.3, 0.9), 0.95) for point in points), Forecasts(forecast, forecast)
+        ),
     )
 
 

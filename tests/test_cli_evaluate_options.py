@@ -167,3 +167,40 @@ def test_a_column_that_is_not_there_is_told(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
     assert "no column is called 'nothere'" in error_line(nbtext("evaluate", "test.csv", *columns, cwd=table), 4)
     assert "no columns, such as source" in error_line(nbtext("evaluate", "pets", "--by", "source", cwd=table), 2)
+
+
+def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path) -> None:
+    letters = tmp_path / "letters.tsv"
+    letters.write_text("pets\tthe cat sleeps\npets\tcats bark\ntown\tthe cat of the mayor\ntown\tthe bin is full\ntown\ta bin\n")
+    (tmp_path / "costs.toml").write_text("[town]\npets = 10\n")
+    succeeded(nbtext("train", letters, "--calibration", "none", cwd=tmp_path))
+    asked = ("evaluate", str(letters), "--costs", "costs.toml")
+    assert "p(d | pets) / p(d | town) > 15, so if p(pets | d) > 0.9091" in nbtext(*asked, cwd=tmp_path).out.decode()
+    found = json.loads(nbtext(*asked, "--output", "json", cwd=tmp_path).out)
+    assert found["threshold"] == {"answer": "pets", "against": "town", "likelihood_ratio": 15, "probability": pytest.approx(10 / 11)}
+    assert "threshold" not in json.loads(nbtext("evaluate", letters, "--output", "json", cwd=tmp_path).out)
+
+
+@pytest.mark.parametrize(
+    "parameters", [(), ("--prior-shape", "background"), ("--classifier", "bernoulli"), ("--classifier", "complement")], ids=str
+)
+def test_a_sweep_has_the_figures_of_models_trained_with_each_pseudo_count(parameters: tuple[str, ...], tmp_path: Path) -> None:
+    train = ("train", str(SERVICE_DESK / "train"), *parameters)
+    succeeded(nbtext(*train, cwd=tmp_path))
+    said = judged(tmp_path / "nbtext.joblib", "--sweep", "prior")
+    assert said["documents"] == 78
+    smoothings = [of["smoothing"] for of in said["strengths"]]
+    assert said["smoothing"] in smoothings
+    assert smoothings == sorted(smoothings)
+    for of in said["strengths"][::6]:
+        succeeded(nbtext(*train, "--smoothing", repr(of["smoothing"]), "--calibration", "none", "-m", "other", cwd=tmp_path))
+        alone = judged(tmp_path / "other")
+        for name in ("accuracy", "macro_f1", "log_loss"):
+            assert of[name] == pytest.approx(alone[name])
+
+
+def test_what_has_no_prior_to_sweep_and_what_goes_with_no_sweep(pets: Path) -> None:
+    succeeded(nbtext("train", pets / "pets", "--estimate", "ml", cwd=pets))
+    assert "--sweep prior needs a model of counts" in error_line(nbtext("evaluate", pets / "pets", "--sweep", "prior", cwd=pets), 2)
+    gated = nbtext("evaluate", pets / "pets", "--sweep", "prior", "--fail-under", "accuracy=0.5", cwd=pets)
+    assert "--sweep goes with no" in error_line(gated, 2)

@@ -14,6 +14,7 @@ from nbtext.decision import (
     NO_ANSWER,
     Costs,
     DecisionRule,
+    answer_threshold,
     costs_from,
     likelihood_ratio_threshold,
     log_posterior,
@@ -85,6 +86,20 @@ def test_the_threshold_decides_as_minimum_risk_does(numbers: list[float], p: flo
     if abs(log_ratio - np.log(threshold)) > 1e-6:
         joint = np.array([[log_ratio + np.log(p), np.log(1 - p)]])
         assert minimum_risk(log_posterior(joint), costs).answers.tolist() == [0 if log_ratio > np.log(threshold) else 1]
+
+
+def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_too() -> None:
+    prior = np.array([1 / 4, 3 / 4])
+    found = answer_threshold(matrix([[0, 1], [10, 0]]), prior, ["ham", "spam"])
+    assert found is not None
+    assert tuple(found) == ("ham", "spam", 30, pytest.approx(10 / 11))
+    for costs, priors in (
+        (matrix([[0, 1], [10, 0]], [0.2, 0.2]), prior),
+        (matrix([[0, -1], [10, 0]]), prior),
+        (matrix([[0, 1], [10, 0]]), np.array([0.0, 1.0])),
+    ):
+        assert answer_threshold(costs, priors, ["ham", "spam"]) is None
+    assert answer_threshold(zero_one_costs(3), np.full(3, 1 / 3), ["a", "b", "c"]) is None
 
 
 def test_abstaining_pays_between_two_thresholds() -> None:

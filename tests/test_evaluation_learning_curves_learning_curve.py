@@ -74,10 +74,10 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
     texts = texts_of(60)
     subsets, checked = counted(texts, **parameters)
     asked: list[tuple[list[int], list[int]]] = []
-    figures: list[tuple[float, float]] = []
+    figures: list[tuple[float, float, float]] = []
     inner = tested._figures
 
-    def watched(subsets: Subsets, parameters: Any, training: Any, test: Any) -> tuple[float, float]:
+    def watched(subsets: Subsets, parameters: Any, training: Any, test: Any) -> tuple[float, float, float]:
         asked.append((np.flatnonzero(training).tolist(), np.flatnonzero(test).tolist()))
         figures.append(inner(subsets, parameters, training, test))
         return figures[-1]
@@ -105,14 +105,16 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
         occurring = sorted({*truth, *answers} - {""})
         assert made[0] == pytest.approx(accuracy_score(truth, answers))
         assert made[1] == pytest.approx(f1_score(truth, answers, labels=occurring, average="macro", zero_division=0))
+        assert made[2] == pytest.approx(accuracy_score(labels, [answer or "" for answer in model.predict(known)]), abs=0.06)  # ties
     assert compared >= 6
     for repeat in range(2):
         tested_once = sorted(row for run in range(3) for row in asked[(3 * repeat + run) * len(sizes)][1])
         assert tested_once == list(range(60))
     for place, point in enumerate(curve.points):
         of_runs = np.array(figures[place :: len(sizes)])
-        assert (point.accuracy, point.macro_f1) == pytest.approx(of_runs.mean(axis=0))
-        assert (*point.accuracy_band, *point.macro_f1_band) == pytest.approx(np.quantile(of_runs, (0.025, 0.975), axis=0).T.ravel())
+        assert (point.accuracy, point.macro_f1, point.training_accuracy) == pytest.approx(of_runs.mean(axis=0))
+        bands = np.quantile(of_runs[:, :2], (0.025, 0.975), axis=0).T.ravel()
+        assert (*point.accuracy_band, *point.macro_f1_band) == pytest.approx(bands)
 
 
 def test_more_documents_of_a_class_that_can_be_learnt_make_better_models_and_a_forecast() -> None:
@@ -133,6 +135,8 @@ def test_labels_at_random_are_not_learnt_from_any_number_of_documents() -> None:
     curve = learning_curve(subsets, parameters, Resampling(repeats=2))
     assert all(abs(point.accuracy - 1 / 3) < 0.09 for point in curve.points)
     assert curve.forecast.accuracy.value is None or abs(curve.forecast.accuracy.value - 1 / 3) < 0.12
+    assert min(point.training_accuracy for point in curve.points) > 1 / 3 + 0.05  # learnt by heart
+    assert curve.points[0].training_accuracy > curve.points[-1].training_accuracy + 0.2
 
 
 def test_the_seed_decides_and_nothing_else() -> None:

@@ -80,20 +80,21 @@ def test_a_reliability_diagram_of_nothing() -> None:
     assert list(drawn(reliability_diagram((), "after", "")).iter("circle")) == []
 
 
-def point(documents: int, accuracy: float, low: float, high: float, macro_f1: float) -> CurvePoint:
-    return CurvePoint(documents, accuracy, (low, high), macro_f1, (0.0, 1.0))
+def point(documents: int, accuracy: float, low: float, high: float, macro_f1: float, training: float = 0.6) -> CurvePoint:
+    return CurvePoint(documents, accuracy, (low, high), macro_f1, (0.0, 1.0), training)
 
 
 def test_a_learning_curve() -> None:
     points = [
-        point(100, 0.5, 0.4, 0.6, 0.45),
-        point(1000, 0.7, 0.65, 0.75, 0.6),
-        point(10_000, 0.8, 0.78, 0.8, 0.78),
+        point(100, 0.5, 0.4, 0.6, 0.45, 0.8),
+        point(1000, 0.7, 0.65, 0.75, 0.6, 0.79),
+        point(10_000, 0.8, 0.78, 0.8, 0.78, 0.78),
     ]
     picture = drawn(learning_curve_chart(points, "a name"))
     # from 40 % to 80 % in 240 steps that end at 12, from 100 to 10,000 in 560 that begin at 46
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[46, 192], [326, 72], [606, 12]]
     assert of_class(picture, "polyline", "second")[0].attrib["points"] == "46.00,222.00 326.00,132.00 606.00,24.00"
+    assert of_class(picture, "polyline", "third")[0].attrib["points"] == "46.00,12.00 326.00,18.00 606.00,24.00"
     band = of_class(picture, "polygon", "band")[0].attrib["points"].split()
     assert band == ["46.00,252.00", "326.00,102.00", "606.00,24.00", "606.00,12.00", "326.00,42.00", "46.00,132.00"]
     assert [node.text for node in of_class(picture, "text", "y")] == ["40\u00a0%", "50\u00a0%", "60\u00a0%", "70\u00a0%", "80\u00a0%"]

@@ -1,13 +1,18 @@
-"""Judge a model's answers against the true labels."""
+"""Judge a model's answers against the true labels, also with other strengths of the prior."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
 
+from nbtext.counts.counting import document_counter
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError
 from nbtext.metrics import Evaluation
+from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.scoring import scored
+from nbtext.model.training import needs_documents
+from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -54,3 +59,57 @@ def judge_scored(
     if not evaluation.n:
         raise UsageError("the corpus has no documents that can be read")
     return evaluation
+
+
+PSEUDO_COUNTS = (1e-6, 1e-5, 1e-4, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
+"""Per term, from nearly maximum likelihood to a prior that outweighs the counts."""
+
+
+class PriorStrength(NamedTuple):
+    """Figures of a model with another strength of the prior, before calibration."""
+
+    smoothing: float
+    """The pseudo-count of each term, or with a background prior that of all terms together."""
+    accuracy: float | None
+    macro_f1: float | None
+    log_loss: float | None
+    """None where it is infinite."""
+
+
+class PriorSweep(NamedTuple):
+    """The figures of models that differ in the strength of the prior alone, weakest first."""
+
+    documents: int
+    smoothing: float
+    """That of the model itself, which is among the strengths."""
+    strengths: tuple[PriorStrength, ...]
+
+
+def sweep_prior(model: TextClassifier, documents: Iterable[Document]) -> PriorSweep:
+    """Judge the model on labelled documents with prior strengths from near 0 to large.
+
+    The documents are counted once, and the models follow from the counts of this one. Raise `UsageError` if there are no documents, or if
+    the model does not follow from its counts and a pseudo-count.
+    """
+    settings, own = model.settings, model.learnt.smoothing
+    if settings.estimate == "ml" or needs_documents(settings):
+        kind = "--estimate ml" if settings.estimate == "ml" else f"--classifier {settings.classifier} --weighting {settings.weighting}"
+        raise UsageError(f"--sweep prior needs a model of counts and pseudo-counts, and this one is of {kind}")
+    scale = model.language_models.n_selected if settings.prior_shape == "background" else 1
+    smoothings = sorted({own, *(scale * pseudo_count for pseudo_count in PSEUDO_COUNTS)})
+    models = [copy(model).learn(model.counts, smoothing=smoothing, calibration="none") for smoothing in smoothings]
+    evaluations = [Evaluation(model.classes_, class_documents=model.statistics.class_documents) for _ in smoothings]
+    counter, rule = document_counter(model.analysis, model.statistics.vocabulary), DecisionRule()
+    for block in blocks(documents, lambda document: len(document.text), min(BLOCK_DOCUMENTS, model.documents_at_once)):
+        matrix, labels = counter.count([document.text for document in block]).matrix(), [document.label or "" for document in block]
+        for each, evaluation in zip(models, evaluations, strict=True):
+            log_posterior = each.score_counts(matrix).log_posterior
+            evaluation.add(labels, log_posterior, rule.decide(log_posterior).answers)
+    if not evaluations[0].n:
+        raise UsageError("the corpus has no documents that can be read")
+    results = [evaluation.result(Bootstrap(0)) for evaluation in evaluations]
+    strengths = (
+        PriorStrength(smoothing, result.accuracy, result.macro_f1, result.log_loss)
+        for smoothing, result in zip(smoothings, results, strict=True)
+    )
+    return PriorSweep(evaluations[0].n, own, tuple(strengths))

@@ -1,5 +1,6 @@
 """Learning curves: how good models of fewer documents are, and a forecast of what more documents would bring.
 
+Beside each figure on documents held out is the accuracy on the training documents themselves: the distance between the two is overfitting.
 Documents are counted once. Each run holds out a fold and learns from growing parts of the rest; limits on terms, selection and smoothing are
 those of the part. Calibration is left out: it changes how probable the most probable class is, not which one that is.
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents
-from nbtext.decision import minimum_error
+from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import accuracy_and_macro_f1, shuffled_by_class, stratified_folds, train_and_score
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
@@ -59,6 +60,8 @@ class CurvePoint(NamedTuple):
     accuracy_band: Interval
     macro_f1: float
     macro_f1_band: Interval
+    training_accuracy: float
+    """On the documents that the models were trained on."""
 
 
 class Forecasts(NamedTuple):
@@ -104,7 +107,7 @@ def learning_curve(
             f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
     sizes = training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
-    figures = np.full((resampling.folds * resampling.repeats, sizes.size, 2), np.nan)
+    figures = np.full((resampling.folds * resampling.repeats, sizes.size, 3), np.nan)
     problem = None
     for run, (test, order) in enumerate(_runs(classes, resampling)):
         for place, size in enumerate(sizes.tolist()):
@@ -120,7 +123,7 @@ def learning_curve(
     sizes, figures = sizes[usable], figures[:, usable]
     columns = (sizes, figures.mean(axis=0), *np.quantile(figures, (0.025, 0.975), axis=0))
     points = tuple(
-        CurvePoint(size, mean[0], (low[0], high[0]), mean[1], (low[1], high[1]))
+        CurvePoint(size, mean[0], (low[0], high[0]), mean[1], (low[1], high[1]), mean[2])
         for size, mean, low, high in zip(*(column.tolist() for column in columns), strict=True)
     )
     bootstrap = Bootstrap(seed=resampling.seed)
@@ -166,12 +169,15 @@ def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]
             yield test, rest[stratified_order(classes[rest], generator)]
 
 
-def _figures(subsets: Subsets, parameters: Settings, training: Mask, test: Mask) -> tuple[float, float]:
-    """Return accuracy and macro F1 on the test documents of a model of the training documents."""
-    _, blocks = train_and_score(subsets, replace(parameters, calibration="none"), training, test)
-    answers = np.concatenate([minimum_error(block.log_posterior) for block in blocks])
-    truth = subsets.documents.classes[test]
-    return accuracy_and_macro_f1(ConfusionCells(truth, answers, np.ones(truth.size, np.int64)), subsets.statistics.n_classes)
+def _figures(subsets: Subsets, parameters: Settings, training: Mask, test: Mask) -> tuple[float, float, float]:
+    """Return accuracy and macro F1 on the test documents of a model of the training documents, and its accuracy on these."""
+    _, blocks = train_and_score(subsets, replace(parameters, calibration="none"), training, training | test)
+    answers = np.full(len(subsets), NO_ANSWER)
+    for block in blocks:
+        answers[block.rows] = minimum_error(block.log_posterior)
+    truth, of_test = subsets.documents.classes, np.ones(np.count_nonzero(test), np.int64)
+    figures = accuracy_and_macro_f1(ConfusionCells(truth[test], answers[test], of_test), subsets.statistics.n_classes)
+    return *figures, float(np.mean(answers[training] == truth[training]))
 
 
 STEEPEST_EXPONENT = 2.0

@@ -149,13 +149,14 @@ def print_learning_curve(curve: LearningCurve) -> None:
             f"{point.documents:,}",
             *(figure(point.accuracy), bounds(point.accuracy_band)),
             *(figure(point.macro_f1), bounds(point.macro_f1_band)),
+            figure(point.training_accuracy),
         )
         for point in curve.points
     )
     forecasts = curve.forecast._asdict().items()
     show(
         listing({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"}),
-        grid(None, ("training documents", "accuracy", "band", "macro F1", "band"), rows, numeric=range(5)),
+        grid(None, ("training documents", "accuracy", "band", "macro F1", "band", "accuracy on these"), rows, numeric=range(6)),
         "".join(f"{forecast_sentence(FIGURES[name], curve.documents, forecast)}\n" for name, forecast in forecasts),
     )
 

@@ -15,7 +15,9 @@ from nbtext.report.numbers import block, bounds, figure
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from nbtext.decision import AnswerThreshold
     from nbtext.evaluation.cross_validation import FoldsResult
+    from nbtext.evaluation.judging import PriorSweep
     from nbtext.evaluation.leakage import SampledLeakResult
     from nbtext.metrics.results import EvaluationResult, ReliabilityBin, SliceResult
 
@@ -43,14 +45,20 @@ FOLDS_SHOWN = 20
 """With more folds there is no row for each."""
 
 
-def evaluation_record(result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None) -> dict[str, Any]:
-    """Return the evaluation as JSON has it, with the leaks after it."""
+def evaluation_record(
+    result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None, threshold: AnswerThreshold | None = None
+) -> dict[str, Any]:
+    """Return the evaluation as JSON has it, with the leaks and the threshold between two classes after it."""
     found = {} if leaks is None else {"leaks" if isinstance(leaks, LeakResult) else "sampled_leaks": json_values(leaks)}
-    return {**json_values(result), **found}
+    return {**json_values(result), **found, **({} if threshold is None else {"threshold": json_values(threshold)})}
 
 
 def print_evaluation(
-    result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None = None, folds: FoldsResult | None = None
+    result: EvaluationResult,
+    leaks: LeakResult | SampledLeakResult | None = None,
+    *,
+    folds: FoldsResult | None = None,
+    threshold: AnswerThreshold | None = None,
 ) -> None:
     """Print an evaluation, with the leaks found in the whole training corpus, and the folds of a cross-validation."""
     classes = (
@@ -65,7 +73,7 @@ def print_evaluation(
     mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
     confusions = [(truth, answer or NO_ANSWER, f"{n:,}") for truth, answer, n in mistakes]
     show(
-        listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None)),
+        listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
         listing(_other_figures(result)),
         grid(None, ("class", "precision", "recall", "F1", "AUC", "AP", "documents"), classes, numeric=range(1, 7)),
         grid("most frequent confusions", ("true class", "answer", "documents"), confusions, numeric=[2]) if confusions else "",
@@ -75,7 +83,7 @@ def print_evaluation(
     )
 
 
-def _main_figures(result: EvaluationResult, leaks: LeakResult | None) -> dict[str, str]:
+def _main_figures(result: EvaluationResult, leaks: LeakResult | None, threshold: AnswerThreshold | None) -> dict[str, str]:
     lines = {"documents": f"{result.n:,}", "accuracy": _with_interval(result, "accuracy", kind="95 % interval ")}
     abstained = result.coverage is not None and result.coverage < 1
     if abstained:
@@ -86,6 +94,10 @@ def _main_figures(result: EvaluationResult, leaks: LeakResult | None) -> dict[st
         lines["micro F1"] = _with_interval(result, "micro_f1")
     if result.mean_cost is not None:
         lines["mean cost"] = _with_interval(result, "mean_cost")
+    if threshold is not None:
+        answer, against = threshold.answer, threshold.against
+        ratio = f"p(d | {answer}) / p(d | {against}) > {threshold.likelihood_ratio:.4g}"
+        lines["threshold"] = f"{answer} is the answer if {ratio}, so if p({answer} | d) > {figure(threshold.probability)}"
     lines["log loss"] = _with_interval(result, "log_loss", unit=" nats")
     known = result.known
     if result.unknown_labels and known.log_loss is not None:
@@ -194,6 +206,19 @@ def cell_style(share: float, *, right: bool) -> str:
     r, g, b = (round(light + (dark - light) * share**0.5) for light, dark in zip(LIGHT, DARK, strict=True))
     letters = "rgb(255,255,255)" if share**0.5 > WHITE_FROM else "rgb(0,0,0)"
     return f"{'bold ' if right else ''}{letters} on rgb({r},{g},{b})"
+
+
+def print_sweep(sweep: PriorSweep) -> None:
+    """Print the figures of each strength of the prior, with that of the model marked."""
+    best = min((found.log_loss for found in sweep.strengths if found.log_loss is not None), default=None)
+    rows = []
+    for found in sweep.strengths:
+        marks = ["the model's"] if found.smoothing == sweep.smoothing else []
+        marks += ["least log loss"] if found.log_loss is not None and found.log_loss == best else []
+        figures = (figure(value) for value in (found.accuracy, found.macro_f1, found.log_loss))
+        rows.append((f"{found.smoothing:g}", *figures, ", ".join(marks)))
+    heads = ("pseudo-count", "accuracy", "macro F1", "log loss (nats)", "")
+    show(listing({"documents": f"{sweep.documents:,}"}), grid(None, heads, rows, numeric=range(4)))
 
 
 def _folds(folds: FoldsResult) -> Iterator[str]:

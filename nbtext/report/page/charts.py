@@ -119,13 +119,13 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
 
 
 def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: Forecast | None = None) -> Markup:
-    """Draw accuracy with its band, and macro F1, against the number of training documents, on a logarithmic axis.
+    """Draw accuracy with its band, macro F1, and accuracy in training against the number of training documents, on a logarithmic axis.
 
     A forecast of the accuracy, if it has a value, is a ring with its interval at the end of a dashed line.
     """
     expected = forecast if forecast is not None and forecast.value is not None else None
     bounds = points[0].documents, points[-1].documents if expected is None else expected.documents
-    values = [value for point in points for value in (*point.accuracy_band, point.macro_f1)]
+    values = [value for point in points for value in (*point.accuracy_band, point.macro_f1, point.training_accuracy)]
     if expected is not None:
         values += [expected.value or 0.0, *(expected.interval or ())]
     lowest, highest = floor(10 * min(values)) / 10, ceil(10 * max(values)) / 10
@@ -144,7 +144,7 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
     for point, (x, y) in zip(points, accuracy, strict=True):
         words = (
             f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
-            f"macro F1 {percent(point.macro_f1)}"
+            f"macro F1 {percent(point.macro_f1)}; accuracy on the training documents {percent(point.training_accuracy)}"
         )
         dots.append(element("g", element("title", words), element("circle", class_="first", cx=x, cy=y, r=4)))
     return _chart(
@@ -157,6 +157,7 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
         joined(_text("x" if n in large else "x minor", x, CURVE.y(0) + 20, f"{n:,}") for n, x in ticks.items()),
         element("polygon", class_="band", points=_points(lower + upper[::-1])),
         _polyline("second", [place(point.documents, point.macro_f1) for point in points]),
+        _polyline("third", [place(point.documents, point.training_accuracy) for point in points]),
         _polyline("first", accuracy),
         NOTHING if expected is None else _ring(expected, accuracy[-1], place),
         joined(dots),

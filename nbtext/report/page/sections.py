@@ -407,13 +407,18 @@ def _learning(curve: LearningCurve) -> Content:
         element("p", expected),
         note(
             f"Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {quantity(curve.runs, 'run')}. "
-            f"95\u00a0% of the runs lie in the band.{ring}"
+            f"95\u00a0% of the runs lie in the band.{ring} Where the model is far better on the documents that it was trained on, it overfits."
         ),
         element(
             "figure",
             learning_curve_chart(curve.points, words, forecast),
             element("p", "documents trained on →", class_="axis"),
-            element("figcaption", element("span", "accuracy", class_="key first"), element("span", "macro F1", class_="key second")),
+            element(
+                "figcaption",
+                element("span", "accuracy", class_="key first"),
+                element("span", "macro F1", class_="key second"),
+                element("span", "accuracy on the training documents themselves", class_="key third"),
+            ),
         ),
     )
 
