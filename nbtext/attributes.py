@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
 
+_SPACES = bytes.maketrans(b"\0\x1e\x1f", b"   ")
+
 KINDS = ("categorical", "count", "numeric")
 """The parameters of `nbtext.settings.Reading` that name attributes."""
 
@@ -63,10 +65,18 @@ class Attributes(NamedTuple):
         checked = [_category(value) for value in values[: len(self.categorical)]]
         for place, name in enumerate(self.numbers, len(checked)):
             checked.append(_number(name, values[place].strip(), whole=place < len(self.categorical) + len(self.counts)))
-        return text.replace(_BEFORE_VALUES, b" ") + _BEFORE_VALUES + BETWEEN_VALUES.join(checked).encode()
+        return without_separators(text) + _BEFORE_VALUES + BETWEEN_VALUES.join(checked).encode()
 
 
 NO_ATTRIBUTES = Attributes()
+
+
+def without_separators(text: bytes) -> bytes:
+    """Return a text as it may stand in a document: with spaces in place of the two separators and of NUL bytes, which no other text holds.
+
+    So no text passes for values or for a category, whatever the pattern of words.
+    """
+    return text.translate(_SPACES) if b"\0" in text or b"\x1e" in text or b"\x1f" in text else text
 
 
 def parted(document: bytes) -> tuple[bytes, list[str]]:
@@ -76,7 +86,7 @@ def parted(document: bytes) -> tuple[bytes, list[str]]:
 
 
 def _category(value: str) -> str:
-    return " ".join(value.replace("\x1e", " ").replace(BETWEEN_VALUES, " ").split())
+    return " ".join(value.replace("\0", " ").split())  # U+001E and U+001F are white space
 
 
 def _number(name: str, value: str, *, whole: bool) -> str:

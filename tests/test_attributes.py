@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.attributes import Attributes, parted
+from nbtext.attributes import Attributes, parted, without_separators
 from nbtext.errors import DocumentError
 from nbtext.settings import Reading
 
@@ -27,8 +29,8 @@ def test_names_come_from_the_parameters_of_reading_in_their_order() -> None:
 @given(st.binary(), st.text())
 def test_a_text_and_a_category_come_out_as_they_went_in(text: bytes, colour: str) -> None:
     found, (category, *numbers) = parted(SOME.document(text, [colour, "", ""]))
-    assert found == text.replace(b"\x1e", b" ")
-    assert category == " ".join(colour.replace("\x1e", " ").replace("\x1f", " ").split())
+    assert found == without_separators(text) == re.sub(b"[\0\x1e\x1f]", b" ", text)
+    assert category == " ".join(re.sub("[\0\x1e\x1f]", " ", colour).split())
     assert numbers == ["", ""]
 
 

@@ -180,7 +180,7 @@ def test_a_column_that_there_is_not_and_documents_without_a_time(tmp_path: Path)
 def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
     corpus(pets, {"pets/dogs/3": b"\0", "pets/dogs/0": "a dog"})
     done = nbtext("cross-validate", "pets", "--folds", "2", "--output", "json", cwd=pets)
-    assert (done.status, done.notes) == (1, ["nbtext: pets/dogs/3: binary, not text (a zero byte at 0)"])
+    assert (done.status, done.notes) == (1, ["nbtext: pets/dogs/3: binary, not text (control bytes, the first at 0)"])
     assert json.loads(done.out)["n"] == 5
 
 

@@ -48,7 +48,7 @@ def test_labels_that_the_model_does_not_know_are_mistakes_and_named(pets: Path) 
 def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
     done = nbtext("evaluate", "test", "--output", "json", cwd=pets)
-    assert (done.status, done.notes) == (1, ["nbtext: test/dogs/2: binary, not text (a zero byte at 0)"])
+    assert (done.status, done.notes) == (1, ["nbtext: test/dogs/2: binary, not text (control bytes, the first at 0)"])
     assert json.loads(done.out)["n"] == 1
 
 

@@ -68,7 +68,7 @@ def test_lists_that_cannot_be(pets: Path, command: str) -> None:
 
 def test_a_document_that_cannot_be_read_has_a_record_or_none_or_ends_all(pets: Path) -> None:
     corpus(pets / "in", MIXED)
-    why = "binary, not text (a zero byte at 0)"
+    why = "binary, not text (control bytes, the first at 0)"
     note = f"nbtext: in/2.bin: {why}"
     for choice, rows, notes in (
         ([], ["in/1.txt", "in/2.bin", "in/3.txt"], [note]),
@@ -84,7 +84,7 @@ def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path)
     succeeded(nbtext("train", "pets", cwd=pets))
     corpus(pets / "pets/dogs", {"3": b"\0"})
     before = (pets / "nbtext.joblib").read_bytes()
-    note = "nbtext: pets/dogs/3: binary, not text (a zero byte at 0)"
+    note = "nbtext: pets/dogs/3: binary, not text (control bytes, the first at 0)"
     assert error_line(nbtext("train", "pets", "--on-error", "fail", cwd=pets), 1) == note
     assert error_line(nbtext("evaluate", "pets", "--on-error", "fail", cwd=pets), 1) == note
     assert (pets / "nbtext.joblib").read_bytes() == before

@@ -131,7 +131,11 @@ UNREADABLE = ("bad.tsv", "worse.tsv"), ("bad.tsv", "missing.tsv"), ("baddir",), 
 )
 def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(corpora: Path, on_error: str, arguments: tuple[str, ...]) -> None:
     rows = table().splitlines(keepends=True)
-    rows[3:3], rows[40:40], rows[90:90] = [b"\tno label\n"], [b"one column\n", b"caf\xe9\tna\xefve\n"], [b"cats\tbi\0nary\n"]
+    rows[3:3], rows[40:40], rows[90:90] = (
+        [b"\tno label\n"],
+        [b"one column\n", b"caf\xe9\tna\xefve\n"],
+        [b"cats\tbi\0nary\n", b"cats\tbi" + b"\0" * 9 + b"nary\n", b"ca\0ts\tpurrs\n"],
+    )
     (corpora / "bad.tsv").write_bytes(b"".join(rows))
     (corpora / "worse.tsv").write_bytes(b"".join(row + b"alone\n" for row in rows))
     directory(corpora / "baddir")
@@ -183,7 +187,7 @@ def model(corpora: Path) -> str:
 )
 def test_answers_come_in_order_and_are_the_same(corpora: Path, model: str, arguments: tuple[str, ...]) -> None:
     (corpora / "bad").mkdir()
-    (corpora / "bad.tsv").write_bytes(table().replace(b"a kitten", b"\0a\tkitten", 3))
+    (corpora / "bad.tsv").write_bytes(table().replace(b"a kitten", b"\0" * 9 + b"a\tkitten", 3))
     corpus(corpora / "bad", {f"{number}": "\0" if number in (7, 8) else "a cat" for number in range(12)})
     results = [small("classify", *arguments, "-m", model, "--output", "jsonl", "--scores", "-v", "-j", jobs, cwd=corpora) for jobs in JOBS]
     assert results[0].out or results[0].notes

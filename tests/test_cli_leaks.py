@@ -156,4 +156,4 @@ def test_training_documents_that_cannot_be_read_are_named(planted: Path) -> None
     corpus(planted, {"train/a/99": b"\0"})
     done = nbtext("evaluate", "test", "--training", "train", cwd=planted)
     assert done.status == 1
-    assert done.notes[0] == "nbtext: train/a/99: binary, not text (a zero byte at 0)"
+    assert done.notes[0] == "nbtext: train/a/99: binary, not text (control bytes, the first at 0)"

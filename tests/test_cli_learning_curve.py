@@ -65,7 +65,7 @@ def test_documents_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) ->
     corpus(tmp_path, {f"c/{label}/{n}": f"{label} {n}" for label in ("cats", "dogs") for n in range(6)})
     corpus(tmp_path, {"c/dogs/bad": b"\0"})
     done = nbtext("learning-curve", "c", "--output", "json", cwd=tmp_path)
-    assert (done.status, done.notes) == (1, ["nbtext: c/dogs/bad: binary, not text (a zero byte at 0)"])
+    assert (done.status, done.notes) == (1, ["nbtext: c/dogs/bad: binary, not text (control bytes, the first at 0)"])
     assert json.loads(done.out)["documents"] == 12
 
 

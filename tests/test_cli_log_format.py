@@ -39,7 +39,7 @@ def test_a_document_that_cannot_be_read(pets: Path) -> None:
     assert not any(byte < 0x20 and byte != 0x0A for byte in done.err)
     lines = said(done)
     assert [line["level"] for line in lines] == ["error"] * 6
-    assert lines[4] == {"level": "error", "message": "binary, not text (a zero byte at 0)", "document": "bin\x1b[31m\n\u202e"}
+    assert lines[4] == {"level": "error", "message": "binary, not text (control bytes, the first at 0)", "document": "bin\x1b[31m\n\u202e"}
     assert lines[5]["document"] == "large"
     assert lines[5]["hint"] == "see --max-document-size"
 

@@ -138,7 +138,7 @@ def test_a_table_on_a_terminal_and_lines_in_a_pipe(pets: Path) -> None:
 def test_documents_that_cannot_be_read_are_named(pets: Path) -> None:
     corpus(pets, {"bad": b"\0", "good": "cats"})
     done = nbtext("tokens", "bad", "good", cwd=pets)
-    assert (done.status, done.notes) == (1, ["nbtext: bad: binary, not text (a zero byte at 0)"])
+    assert (done.status, done.notes) == (1, ["nbtext: bad: binary, not text (control bytes, the first at 0)"])
     assert [row[0] for row in done.rows] == ["good"]
 
 

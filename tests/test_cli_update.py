@@ -70,7 +70,7 @@ def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(desk: Pa
     assert "more/dogs/bad: binary" in error_line(nbtext("update", "more", "--on-error", "fail", cwd=desk), 1)
     assert (desk / "nbtext.joblib").read_bytes() == before
     done = nbtext("update", "more", cwd=desk)
-    assert (done.status, done.notes) == (1, ["nbtext: more/dogs/bad: binary, not text (a zero byte at 0)"])
+    assert (done.status, done.notes) == (1, ["nbtext: more/dogs/bad: binary, not text (control bytes, the first at 0)"])
     assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import contextlib
+import random
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, to_utf8
+from nbtext.corpus.decoding import decoded_name, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.errors import DocumentError, UsageError
 
 TEXT = "Ärger – “naïve” 語 🙂 a"
@@ -41,8 +43,7 @@ def test_every_document_becomes_utf8_or_is_refused(body: bytes, encoding: str) -
 
 
 @given(st.text())
-def test_utf8_without_zero_bytes_stays_as_it_is(text: str) -> None:
-    text = text.replace("\0", "")
+def test_utf8_stays_as_it_is(text: str) -> None:
     assert to_utf8(text.encode(), "auto") == (text.encode(), False)
 
 
@@ -52,10 +53,63 @@ def test_a_named_encoding_is_strict() -> None:
         to_utf8(b"caf\xe9", "utf-8")
 
 
-@pytest.mark.parametrize("body", [b"\0", b"\x7fELF\x02\x01\x01\0", "é\0".encode(), b"\xff\0", "hello".encode("utf-16-le")])
-def test_binary_documents_are_refused(body: bytes) -> None:
-    with pytest.raises(DocumentError, match="binary, not text"):
-        to_utf8(body, "auto")
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["the cat purrs", "Über „Katzen“", "кошка мурлычет", "η γάτα κοιμάται", "1\n2\n3\n4"])
+def test_utf16_is_known_without_a_mark(text: str, encoding: str) -> None:
+    body = text.encode(encoding)
+    assert is_wide(body)
+    assert to_utf8(*detect_encoding(body, "auto")) == (text.encode(), False)
+    assert detect_encoding(body, "latin-1") == (body, "latin-1")
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", b"a\0b\0c", b"v\0i\0a\0gra", b"\0\0\0\0\0\0\0\0", b"one\0two\0three\0four", b"12345678"])
+def test_zero_bytes_alone_are_no_utf16(body: bytes) -> None:
+    assert not is_wide(body)
+    assert detect_encoding(body, "auto") == (body, "auto")
+
+
+def packed(kind: str) -> bytes:
+    """A file of 4,000 bytes that could not be made smaller."""
+    return b"PK\x03\x04"[: 4 * (kind == "zip")] + random.Random(kind).randbytes(4000)
+
+
+BINARY = {
+    "control bytes alone": b"\0", "a program": b"\x7fELF\x02\x01\x01\0" + b"text" * 1000, "a picture": b"\x89PNG\r\n\x1a\n\0" + b"text" * 1000,
+    "a document": b"%PDF-1.7\n\0" + b"text" * 1000, "a film": b"\0\0\0\x20ftypisom" + b"text" * 1000, "an archive": b"a".ljust(257, b"\0") + b"ustar",
+    "a database": b"SQLite format 3\0" + b"text" * 1000, "packed": packed("zip"), "noise": packed("none"), "a tenth": b"ninebytes\0" * 10,
+    "chinese": "漢字的電腦編碼，一個字兩個位元組。\n".encode("utf-16-le") * 9, "not UTF-8, a fiftieth": (b"caf\xe9".ljust(49) + b"\0") * 10,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BINARY)
+def test_binary_files_are_refused(what: str) -> None:
+    with pytest.raises(DocumentError, match=r"^binary, not text \("):
+        refuse_binary(BINARY[what], whole_file=True)
+
+
+TEXTS = {
+    "one zero byte": b"win a prize\0", "short": b"\0a\0b\0", "a twentieth": (b"x" * 19 + b"\0") * 10, "not UTF-8, a hundredth": (b"caf\xe9".ljust(99) + b"\0") * 10,
+    "colours": b"\x1b[1m\x1b[31mred\x1b[0m\0" * 4, "overstruck": b"b\bbo\bol\bld\bd\0", "about files": b"%PDF- and GIF89a and PK\3\4 begin files",
+    "nothing": b"", "other control bytes": b"\1\2\3 a",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_texts_with_some_control_bytes_are_texts(what: str) -> None:
+    refuse_binary(TEXTS[what], whole_file=True)
+
+
+@given(st.text(min_size=20), st.lists(st.sampled_from("\0\x1e\x1f\1"), max_size=4), st.randoms())
+def test_a_few_control_bytes_never_make_a_text_binary(text: str, control: list[str], chance: random.Random) -> None:
+    characters = [*re.sub("[\0-\x1f\x7f]", "", text + "word"), *control]
+    chance.shuffle(characters)
+    refuse_binary("".join(characters).encode())
+
+
+def test_names_without_zero_bytes() -> None:
+    assert decoded_name(b"caf\xe9") == "café"
+    with pytest.raises(DocumentError, match=r"a name with a NUL byte: 'a.x00b'"):
+        decoded_name(b"a\0b")
 
 
 @pytest.mark.parametrize("encoding", ["base64", "rot13", "zlib"])

@@ -35,7 +35,7 @@ BAD = {
     b'{"label": "", "text": "x"}': "the label is empty",
     b"[1, 2]": "a JSON value that is no object",
     b'"text"': "a JSON value that is no object",
-    b"{\x00}": "binary, not text (a zero byte at 1)",
+    b"{\x00}": "not valid JSON (expecting property name enclosed in double quotes at column 2)",
 }
 
 
@@ -89,8 +89,8 @@ def test_lone_surrogates_become_question_marks(tmp_path: Path) -> None:
     assert documents(path, id_column="id")[0].id == "?"
 
 
-def test_zeros_inside_json_text_are_text(tmp_path: Path) -> None:
-    assert texts(lines(tmp_path, rb'{"label": "a", "text": "x\u0000y"}')) == [("a", "x\0y")]
+def test_zeros_inside_json_text_separate_words(tmp_path: Path) -> None:
+    assert texts(lines(tmp_path, rb'{"label": "a", "text": "x\u0000y\u001ez"}')) == [("a", "x y z")]
 
 
 scalars = st.text() | st.integers(-(10**30), 10**30) | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
@@ -107,5 +107,6 @@ def test_what_the_json_module_writes_is_read_back(
     path = lines(
         tmp_path_factory.mktemp("json"), *(json.dumps(record, ensure_ascii=ascii_only).encode("utf-8", "replace") for record in records)
     )
-    wanted = [(label if isinstance(label, str) else json.dumps(label), text) for label, text, _ in rows]
+    spaces = str.maketrans("\0\x1e\x1f", "   ")
+    wanted = [(label if isinstance(label, str) else json.dumps(label), text.translate(spaces)) for label, text, _ in rows]
     assert texts(path) == [tuple(part.encode("utf-8", "replace").decode() for part in row) for row in wanted]

@@ -15,7 +15,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from nbtext.corpus.compression import compression
-from nbtext.corpus.decoding import is_wide
+from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import FILES, parts, read_corpus, read_shard, resolved, shards, source_of
 from nbtext.errors import PathError, UsageError
@@ -98,7 +98,7 @@ def test_any_parts_hold_each_record_once_in_order(
         paths = [str(Path(folder, "one")), str(Path(folder, "other"))]
         Path(paths[0]).write_bytes(b"".join(line + end for line, end in lines) + last)
         Path(paths[1]).write_bytes(b"".join(line + end for line, end in others))
-        assume(not any(is_wide(start) or compression("", start) for start in (Path(path).read_bytes()[:10] for path in paths)))
+        assume(not any(is_wide(start) or compression("", start) for start in (Path(path).read_bytes()[:LONGEST_WIDE] for path in paths)))
         expected, noticed = whole(paths, labelled=labelled, **reading)
         found, notices, _ = in_shards(paths, size, labelled=labelled, **reading)
         assert found == expected

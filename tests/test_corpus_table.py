@@ -16,6 +16,8 @@ from tests.reading import documents, problems, texts
 if TYPE_CHECKING:
     from pathlib import Path
 
+TEXT = st.characters(exclude_characters="\0\x1e\x1f", codec="utf-8")
+
 
 def table(tmp_path: Path, content: str | bytes, name: str = "t.csv") -> Path:
     return corpus(tmp_path, {name: content}) / name
@@ -135,12 +137,14 @@ def test_encodings_of_tables(tmp_path: Path, name: str) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.text("ab ;", min_size=1), st.text()), min_size=1, max_size=8), st.sampled_from([",", ";", "\t"]), st.booleans()
+    st.lists(st.tuples(st.text("ab ;", min_size=1), st.text(TEXT)), min_size=1, max_size=8),
+    st.sampled_from([",", ";", "\t"]),
+    st.booleans(),
 )
 def test_what_the_csv_module_writes_is_read_exactly(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], delimiter: str, crlf: bool
 ) -> None:
-    rows = [(label, text.replace("\0", "").replace("\r", "\n")) for label, text in rows]  # before 3.13 it leaves CR unquoted
+    rows = [(label, text.replace("\r", "\n")) for label, text in rows]  # before 3.13 it leaves CR unquoted
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if crlf else "\n").writerows(rows)
     path = tmp_path_factory.mktemp("table") / "t.csv"

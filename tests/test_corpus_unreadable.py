@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext import TextClassifier
 from nbtext.corpus.document import Document, problem_of
 from nbtext.errors import DocumentError, PathError, UsageError
 from nbtext.settings import FORMATS
@@ -50,6 +51,7 @@ def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str,
             return
         assert all(isinstance(document, Document) and isinstance(document.problem, DocumentError | None) for document in found)
         assert len(found) == 1 or file_format not in folders
+        assert not any(separator in document.text for document in found for separator in (b"\0", b"\x1e", b"\x1f"))
 
     of_inputs()
 
@@ -142,3 +144,69 @@ def test_a_character_of_4301_digits_is_text(options: tuple[str, str], tmp_path: 
     (tmp_path / "b/1").write_bytes(b"\n\nsun")
     assert nbtext("train", tmp_path, "-m", "m", "--quiet", *options, cwd=tmp_path).status == 0
     assert nbtext("classify", tmp_path / "a/1", "-m", "m", cwd=tmp_path).rows[0][1] == "a"
+
+
+SPAM = b"win a \0prize\x1e\x1fnow"
+
+
+@pytest.mark.parametrize(
+    ("file_format", "content", "given_reading"),
+    [
+        ("dir", SPAM, {}),
+        ("dir", b"<p>" + SPAM, {"document": "html"}),
+        ("dir", b"Subject: win\0ner\n\n" + SPAM, {"document": "mail"}),
+        ("dir", b"Content-Type: text/plain\0; charset=utf-8\n\n" + SPAM, {"document": "mail"}),
+        ("dir", b"Content-Type: text/html\n\n<b>" + SPAM, {"document": "mail"}),
+        ("dir", b"Subject: x\n\n" + SPAM + b"\0" * 1000, {"document": "mail"}),
+        ("maildir", b"Subject: =?utf-8?q?=00win?=\n\n" + SPAM, {}),
+        ("mbox", b"From a@b\nSubject: x\n\n" + SPAM, {}),
+        ("csv", b'ham,"' + SPAM + b'"\n', {}),
+        ("tsv", b"ham\t" + SPAM + b"\n", {}),
+        ("tsv", b"ham\t" + SPAM + b"\n", {"encoding": "koi8-r"}),
+        ("tsv", b"lab\0el\t" + SPAM + b"\n", {"label_column": "2", "text_column": "2"}),
+        ("jsonl", b'{"text": "win a \\u0000prize\\u001enow"}\n', {}),
+        ("lines", SPAM + b"\n", {}),
+        ("fasttext", b"__label__ham " + SPAM + b"\n", {}),
+    ],
+)
+def test_no_control_byte_hides_a_document(file_format: str, content: bytes, given_reading: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "document"
+    file.write_bytes(content)
+    (document,) = documents(file, labelled=False, format=file_format, **given_reading)
+    assert document.problem is None
+    assert b"win a  prize" in document.text
+    assert not any(separator in document.text for separator in (b"\0", b"\x1e", b"\x1f"))
+
+
+def test_no_counted_feature_passes_for_a_category(tmp_path: Path) -> None:
+    file = tmp_path / "document"
+    file.write_bytes(b"ham a:1 \x1fsender\x1fboss:9\nham \x1fb:2\n")
+    refused, found = documents(file, format="svmlight")
+    assert str(refused.problem) == "'sender' is not name:count with a whole count from 1 to 999,999,999"
+    assert found.text == b"b:2"
+
+
+def test_a_document_with_control_bytes_is_answered_from_everywhere(pets: Path) -> None:
+    text = "the \0cat\x1e purrs"
+    (pets / "cat").write_text(text, encoding="utf-8")
+    wanted = nbtext("classify", "-", cwd=pets, stdin=b"the  cat  purrs").rows[0][1:]
+    assert nbtext("classify", "cat", cwd=pets).rows == [["cat", *wanted]]
+    assert nbtext("classify", "-", cwd=pets, stdin=text.encode()).rows == [["-", *wanted]]
+    assert nbtext("classify", "--lines", cwd=pets, stdin=text.encode()).rows == [["-:1", *wanted]]
+    model = TextClassifier.load(str(pets / "nbtext.joblib"))
+    assert model.predict([text, text.encode()]) == [wanted[0]] * 2
+
+
+def test_binary_files_are_named(tmp_path: Path) -> None:
+    kinds = {
+        "PNG image": b"\x89PNG\r\n\x1a\n\0",
+        "ZIP archive or Office document": b"PK\x03\x04\x14\0",
+        "MP4 recording": b"\0\0\0\x18ftypmp42",
+    }
+    for number, content in enumerate(kinds.values()):
+        (tmp_path / f"{number}").write_bytes(content + b"with words inside" * 100)
+    for kind in ("text", "html", "mail"):
+        found = documents(tmp_path, labelled=False, format="dir", document=kind)
+        assert [str(document.problem).removeprefix("binary, not text (a").lstrip("n ") for document in found] == [
+            f"{name})" for name in kinds
+        ]

@@ -87,7 +87,7 @@ def test_fault_40_a_model_cut_short_in_place_under_a_reader(tmp_path: Path) -> N
 def test_fault_41_an_update_with_documents_that_cannot_be_read(tmp_path: Path) -> None:
     """They are named and the others are learnt, with status 1; or nothing is, if one asks for that."""
     tried = setting(tmp_path, WRITING["update"])
-    corpus(tmp_path / "more", {"dogs/2": b"\0binary", "dogs/9": b"\0binary"})
+    corpus(tmp_path / "more", {"dogs/2": b"\0" * 9 + b"binary", "dogs/9": b"\0" * 9 + b"binary"})
     tried.restore()
     strict = run(*tried.command.arguments, "--on-error", "fail", cwd=tmp_path)
     assert (strict.status, len(strict.notes), tried.model.read_bytes()) == (1, 1, tried.old)

@@ -19,36 +19,99 @@ _WIDE_MARKS = tuple(mark for mark, name in _MARKS if name != "utf-8")
 _NOT_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
 """Codecs of Python that are no charsets of texts; punycode takes quadratic time."""
 
-_BINARY_WITHIN = 8192
-
 _STRUCTURE = '\r\n\t,;|"'
+
+_NO_TEXT_BYTES = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
+"""Bytes that are not in texts of any single-byte encoding or of UTF-8, as file(1) has them: control bytes but BEL, BS, white space and ESC."""
+
+_FEW = 4
+"""So many of these are in a text by accident, however short it is."""
+
+_SHARE, _SHARE_UNLESS_UTF8 = 20, 100
+"""One byte in so many may be one of these in a text, in UTF-8 or not; in compressed data it is one in ten."""
+
+_SIGNATURES = {
+    b"\x89PNG\r\n\x1a\n": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF87a": "a GIF image",
+    b"GIF89a": "a GIF image",
+    b"II*\0": "a TIFF image",
+    b"MM\0*": "a TIFF image",
+    b"%PDF-": "a PDF document",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Office document",
+    b"PK\x03\x04": "a ZIP archive or Office document",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!\x1a\x07": "a RAR archive",
+    b"\x28\xb5\x2f\xfd": "a Zstandard file",
+    b"\x1f\x8b\x08": "a gzip file",
+    b"\x7fELF": "an ELF program",
+    b"SQLite format 3\0": "an SQLite database",
+    b"PAR1": "a Parquet table",
+    b"ID3": "an MP3 recording",
+    b"fLaC": "a FLAC recording",
+    b"OggS": "an Ogg recording",
+    b"RIFF": "a RIFF recording or image",
+}
+"""Kinds of binary files by their first bytes. Texts may begin with some of these, but hold none of `_NO_TEXT_BYTES` besides."""
+
+_LATER_SIGNATURES = {(4, b"ftyp"): "an MP4 recording", (257, b"ustar"): "a tar archive"}
+"""The same by place and bytes."""
+
+LONGEST_WIDE = 256
+"""Bytes of a file that `is_wide` looks at."""
 
 
 def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     """Return the text as valid UTF-8, and whether it was read as Windows-1252.
 
-    ``auto`` tries UTF-8, then falls back to Windows-1252; a named encoding is strict. Raise `DocumentError` for bytes that are no text in the
-    encoding. Byte order marks are not looked at: see `detect_encoding`.
+    ``auto`` tries UTF-8, then falls back to Windows-1252; a named encoding is strict. Raise `DocumentError` for bytes that are not valid in it.
+    Byte order marks are not looked at: see `detect_encoding`.
     """
     if encoding != "auto":
         return _strict(body, encoding), False
-    if not body.isascii():
-        try:
-            body.decode()
-        except UnicodeDecodeError:
-            _refuse_binary(body)
-            return body.decode("cp1252", "replace").encode(), True
-    _refuse_binary(body)
-    return body, False
+    return (body, False) if _is_utf8(body) else (body.decode("cp1252", "replace").encode(), True)
+
+
+def _is_utf8(body: bytes) -> bool:
+    if body.isascii():
+        return True
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def refuse_binary(body: bytes, *, whole_file: bool = False) -> None:
+    """Raise `DocumentError` for bytes of no named encoding that are no text, by the share of their control bytes.
+
+    A ``whole_file`` is also known by its first bytes.
+    """
+    if b"\0" not in body and b"\x1e" not in body and b"\x1f" not in body:  # few binary files have none of these, and none of any size
+        return
+    found = len(body) - len(body.translate(None, _NO_TEXT_BYTES))
+    if whole_file and (kind := _kind_of_file(body)):
+        raise DocumentError(f"binary, not text ({kind})")
+    share = _SHARE if _is_utf8(body) else _SHARE_UNLESS_UTF8
+    if found > max(_FEW, len(body) / share) or (whole_file and found == len(body)):
+        first = next(place for place, byte in enumerate(body) if byte in _NO_TEXT_BYTES)
+        raise DocumentError(f"binary, not text (control bytes, the first at {first})")
+
+
+def _kind_of_file(body: bytes) -> str | None:
+    later = (kind for (place, signature), kind in _LATER_SIGNATURES.items() if body.startswith(signature, place))
+    return next((kind for signature, kind in _SIGNATURES.items() if body.startswith(signature)), None) or next(later, None)
 
 
 def decoded_name(name: bytes, encoding: str = "auto") -> str:
-    """Return a label, or the name of a file, as text; see `to_utf8`."""
+    """Return a label, or the name of a file or column, as text; see `to_utf8`. Raise `DocumentError` also for a NUL byte in it."""
+    if b"\0" in name:
+        raise DocumentError(f"a name with a NUL byte: {name[:40].decode('utf-8', 'replace')!r}")
     return to_utf8(name, encoding)[0].decode()
 
 
 def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:
-    """Return the bytes of a file, and its encoding; with ``auto``, a byte order mark decides.
+    """Return the bytes of a file, and its encoding; with ``auto``, a byte order mark decides, and UTF-16 is known without one.
 
     Only for the beginning of a file or of a part of a mail: in a row of a table, the same bytes are text.
     """
@@ -56,7 +119,22 @@ def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:
         for mark, name in _MARKS:
             if body.startswith(mark):
                 return (body[len(mark) :] if name == "utf-8" else body), name
+        return body, _unmarked_utf16(body) or encoding
     return body, encoding
+
+
+def _unmarked_utf16(start: bytes) -> str | None:
+    """Return the kind of UTF-16 in which bytes without a mark are: at least four characters, four of five below U+0700.
+
+    That is Latin, Greek, Cyrillic, Hebrew and Arabic script: every second byte is one that no text in another encoding has.
+    """
+    first, second = start[:LONGEST_WIDE:2], start[1:LONGEST_WIDE:2]
+    if b"\0" not in start[:LONGEST_WIDE] or len(second) < _FEW:
+        return None
+    for high, low, name in ((second, first, "utf-16-le"), (first, second, "utf-16-be")):
+        if 0 not in low and len(high.translate(None, _NO_TEXT_BYTES[:7])) * 5 <= len(high):
+            return name
+    return None
 
 
 def from_charset(body: bytes, charset: str | None, encoding: str) -> tuple[bytes, bool]:
@@ -79,8 +157,8 @@ def is_ascii_compatible(encoding: str) -> bool:
 
 
 def is_wide(start: bytes) -> bool:
-    """Return whether bytes begin with the mark of UTF-16 or UTF-32."""
-    return start.startswith(_WIDE_MARKS)
+    """Return whether a file with this beginning is in UTF-16 or UTF-32."""
+    return start.startswith(_WIDE_MARKS) or _unmarked_utf16(start) is not None
 
 
 def _strict(body: bytes, encoding: str) -> bytes:
@@ -91,9 +169,3 @@ def _strict(body: bytes, encoding: str) -> bytes:
         raise DocumentError(f"not valid {encoding} {found}", hint="see --encoding") from None
     except (LookupError, ValueError):  # ValueError: the name contains a zero byte
         raise UsageError(f"{encoding} is no encoding of text", hint="see --encoding") from None
-
-
-def _refuse_binary(body: bytes) -> None:
-    found = body.find(b"\0", 0, _BINARY_WITHIN)
-    if found >= 0:
-        raise DocumentError(f"binary, not text (a zero byte at {found})")

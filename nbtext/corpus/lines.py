@@ -7,7 +7,7 @@ import re
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
-from nbtext.attributes import NO_TEXT
+from nbtext.attributes import NO_TEXT, without_separators
 from nbtext.corpus.decoding import decoded_name, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import numbered_lines, open_stream
@@ -101,7 +101,7 @@ def svmlight(path: str, source: Source) -> Iterator[Document]:
     encoding = source.reading.encoding
 
     def document(name: str, line: bytes) -> Document | None:
-        features = line.partition(b"#")[0].strip()
+        features = without_separators(line.partition(b"#")[0]).strip()
         if not features:
             return None
         label = None

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import detect_encoding, from_charset, to_utf8
+from nbtext.corpus.decoding import detect_encoding, from_charset, refuse_binary, to_utf8
 from nbtext.corpus.html import text_of_html
 from nbtext.errors import DocumentError
 
@@ -113,6 +113,8 @@ def text_by_email_package(body: bytes, headers: Sequence[str], wanted: MailText)
     try:
         message = message_from_bytes(body, policy=_policy())
         fields = [(name.lower(), str(value).strip()) for name, value in message.raw_items()]
+        if not fields and wanted.encoding == "auto":
+            refuse_binary(body, whole_file=True)
         return _text(fields, list(_readable(message)), headers, wanted)
     except RecursionError:
         raise DocumentError("a message of too many parts within parts") from None
@@ -127,7 +129,7 @@ def _policy() -> Policy:
         def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
             name, value = super().header_source_parse(sourcelines)
             if name.lower().startswith("content-"):
-                value = ";".join(value[:_LONGEST].split(";", _MOST_PARAMETERS)[:_MOST_PARAMETERS])
+                value = ";".join(value[:_LONGEST].replace("\0", " ").split(";", _MOST_PARAMETERS)[:_MOST_PARAMETERS])
             return name, value
 
     return Bounded()

@@ -13,9 +13,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.attributes import NO_TEXT, Attributes
+from nbtext.attributes import NO_TEXT, Attributes, without_separators
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
-from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_wide, to_utf8
+from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.corpus.directory import read_listed
 from nbtext.corpus.document import Document, FilePart, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import is_maildir
@@ -159,9 +159,15 @@ def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool]]:
         from nbtext.corpus.html import text_of_html_document as text_of
     elif layout.decoded:
         return lambda body: (body, False)
-    if layout.file_per_document:
-        return lambda body: text_of(*detect_encoding(body, encoding))
-    return lambda body: text_of(body, encoding)
+    whole_file = layout.file_per_document
+
+    def text_of_bytes(body: bytes) -> tuple[bytes, bool]:
+        body, found = detect_encoding(body, encoding) if whole_file else (body, encoding)
+        if found == "auto":
+            refuse_binary(body, whole_file=whole_file)
+        return text_of(body, found)
+
+    return text_of_bytes
 
 
 def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
@@ -177,8 +183,7 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
                 if len(body) > limit:
                     raise too_large(limit)  # noqa: TRY301
                 text, transcoded = text_of(body)
-                if n_attributes:
-                    text = attributes.document(text, columns[:n_attributes])
+                text = attributes.document(text, columns[:n_attributes]) if n_attributes else without_separators(text)
                 source.notices.transcoded += transcoded
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, text = problem_of(raised), b""
@@ -242,7 +247,9 @@ def _cuts(path: str, step: int) -> Iterator[tuple[int, int]]:
     if not stat.S_ISREG(status.st_mode) or status.st_size <= step:
         return
     with open(path, "rb") as file:  # noqa: PTH123 - as above
-        if compression(path, file.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING]) is not None or is_wide(file.peek(4)):
+        if compression(path, file.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING]) is not None or is_wide(
+            file.peek(LONGEST_WIDE)[:LONGEST_WIDE]
+        ):
             return
         position = line_ends = 0
         target = step

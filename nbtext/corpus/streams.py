@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from nbtext.corpus.compression import LONGEST_BEGINNING, Unpacked, compression
-from nbtext.corpus.decoding import is_wide
+from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.errors import PathError, UsageError, reason
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _readable(stream: BufferedReader, path: str, unpacked_limit: int) -> Buffere
     kind = compression(path, stream.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING])
     if kind is not None:
         stream = io.BufferedReader(Unpacked(stream, kind, unpacked_limit), _BUFFER)
-    if is_wide(stream.peek(4)[:4]):
+    if is_wide(stream.peek(LONGEST_WIDE)[:LONGEST_WIDE]):
         raise PathError("a table or lines in UTF-16 or UTF-32", where=path, hint="make it UTF-8 first, as with iconv -t UTF-8")
     return stream
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nbtext.attributes import NO_TEXT
-from nbtext.corpus.decoding import decoded_name
+from nbtext.corpus.decoding import decoded_name, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import numbered_lines, open_stream
 from nbtext.errors import DocumentError, PathError, UsageError, quantity
@@ -158,7 +158,7 @@ def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Itera
             name = fields[identity].decode("utf-8", "surrogateescape") or name
         try:
             named = None if label is None else label_of(fields[label], encoding)
-            columns = tuple([decoded_name(fields[place], encoding) for place in others]) if others else ()
+            columns = tuple([to_utf8(fields[place], encoding)[0].decode() for place in others]) if others else ()
             document = Document(name, named, b"" if text is None else fields[text], columns=columns)
         except Exception as raised:  # noqa: BLE001 - one row never ends a run
             document = Document(name, problem=problem_of(raised))

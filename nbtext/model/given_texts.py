@@ -7,6 +7,7 @@ from itertools import zip_longest
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
+from nbtext.attributes import without_separators
 from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def all_utf8(texts: Iterable[Text], attributes: Attributes) -> Iterator[bytes]:
         raise UsageError("one text was given where several are wanted", hint="put it into a list")
     for place, text in enumerate(texts):
         try:
-            document = _document(attributes, text) if attributes.names else _utf8(text)
+            document = _document(attributes, text) if attributes.names else without_separators(_utf8(text))
         except (DocumentError, UsageError) as problem:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
         yield document
