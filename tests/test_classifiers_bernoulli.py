@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import betaln
 from sklearn.naive_bayes import BernoulliNB
 
 from nbtext import TextClassifier
@@ -187,7 +188,11 @@ def test_a_prior_with_the_shape_of_the_corpus_is_refused(tmp_path: Path, pets: P
     assert not (tmp_path / "m").exists()
 
 
-def test_auto_is_a_tenth() -> None:
+def test_auto_is_by_evidence_and_a_tenth_where_no_class_has_two_documents() -> None:
     model = TextClassifier(classifier="bernoulli").fit(["ant bee", "cat"], ["a", "b"])
     assert model.learnt.smoothing == 0.1
+    model = TextClassifier(classifier="bernoulli").fit(["ant bee", "ant", "cat", "cat bee"], ["a", "a", "b", "b"])
+    holding = np.array([[2, 0], [1, 1], [0, 2]])  # ant, bee, cat
+    evidence = [betaln(holding + a, 2 - holding + a).sum() - 6 * betaln(a, a) for a in model.learnt.smoothing * np.array([0.99, 1, 1.01])]
+    assert max(evidence) == evidence[1]
     assert TextClassifier(classifier="bernoulli", smoothing=2).fit(["ant bee", "cat"], ["a", "b"]).learnt.smoothing == 2

@@ -27,7 +27,7 @@ from nbtext.counts.matrix import add_weighted_sums
 from nbtext.counts.vocabulary import is_category_of
 from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels
-from nbtext.language_model.smoothing import smoothing_by_evidence
+from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ class CategoricalAttribute:
         terms = is_category_of(statistics.vocabulary, name)
         shape, estimate = settings.prior_shape, settings.estimate
         if smoothing is None:
-            smoothing = smoothing_by_evidence(statistics, terms, shape)
+            smoothing = smoothing_by_evidence(count_histogram(statistics, terms, shape), shape)
         return cls(name, LanguageModels(statistics, terms, smoothing, shape, estimate))
 
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Whole:

@@ -19,7 +19,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, credible_intervals
-from nbtext.language_model.smoothing import smoothing_by_evidence
+from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
 from nbtext.settings import CLASSIFIERS
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.polya import PolyaModels
+    from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import ClassPrior, Settings
 
     Floats = NDArray[np.float64]
@@ -199,6 +200,8 @@ class Classifier(ABC):
     """The values of ``--weighting`` that it takes."""
     PRIOR_SHAPES: ClassVar[tuple[str, ...]] = ("symmetric", "background")
     """The values of ``--prior-shape`` that it takes."""
+    PSEUDO_COUNT: ClassVar[float] = 0.1
+    """The smoothing for ``auto`` where `histogram` returns None."""
     TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = True
     """True if terms can have pseudo-counts of their own."""
     HAS_CLASS_PRIOR: ClassVar[bool] = True
@@ -217,10 +220,28 @@ class Classifier(ABC):
         return cls.NEEDS_DOCUMENTS
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
-        """Return the pseudo-count for ``--smoothing auto``: by default the one of greatest evidence."""
+    def counted(
+        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
+    ) -> ClassStatistics:
+        """Return the statistics with the counts that pseudo-counts are added to; ``documents`` are all, for a classifier that needs them."""
+        del cls, selected, settings, documents
+        return statistics
+
+    @classmethod
+    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram | None:
+        """Return what the evidence of the smoothing follows from, for ``counts`` as `counted` returns them; None if smoothing goes without."""
         del cls
-        return smoothing_by_evidence(statistics, selected, settings.prior_shape)
+        return count_histogram(counts, selected, settings.prior_shape)
+
+    @classmethod
+    def smoothing(
+        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
+    ) -> float:
+        """Return the pseudo-count, or with the prior shape ``background`` μ, of the greatest evidence; `PSEUDO_COUNT` per term without evidence."""
+        histogram = cls.histogram(cls.counted(statistics, selected, settings, documents), selected, settings)
+        if histogram is not None:
+            return smoothing_by_evidence(histogram, settings.prior_shape)
+        return cls.PSEUDO_COUNT * (1 if settings.prior_shape == "symmetric" else max(int(np.count_nonzero(selected)), 1))
 
     @classmethod
     @abstractmethod

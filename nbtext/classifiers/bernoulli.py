@@ -16,6 +16,7 @@ import numpy as np
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.language_model.dirichlet import beta_intervals, share
+from nbtext.language_model.smoothing import coin_histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from nbtext.classifiers.base import Training
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
@@ -66,10 +68,10 @@ class BernoulliNaiveBayes(LinearClassifier):
         return cls(training)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
-        """Return 0.1, far less than Laplace's 1: most terms are in few documents, and every absence counts."""
-        del cls, statistics, selected, settings
-        return 0.1
+    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram:
+        """Return that of presences and absences, of a Beta distribution with both parameters the same."""
+        del cls, settings
+        return coin_histogram(counts, selected)
 
     @cached_property
     def bias(self) -> Floats:

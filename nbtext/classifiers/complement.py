@@ -18,6 +18,7 @@ from nbtext.classifiers.base import TermProbabilities
 from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.dirichlet import posterior_mean
+from nbtext.language_model.smoothing import complement_histogram
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.classifiers.base import Training
+    from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.language_model.smoothing import CountHistogram
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -63,6 +67,12 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
 
     spread: float | None = None
     """One of `SPREADS`, or None for scores as they are."""
+
+    @classmethod
+    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram:
+        """Return that of the complements: their counts are what pseudo-counts are added to."""
+        del cls
+        return complement_histogram(counts, selected, settings.prior_shape)
 
     def __post_init__(self) -> None:
         """Raise `UsageError` without smoothing: a term of one class only would decide alone."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
@@ -71,9 +72,12 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         return replace(self, training=training)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
-        """Return the pseudo-count of greatest evidence, of documents that hold a term."""
-        return super().smoothing(_counts_of_documents(statistics), selected, settings)
+    def counted(
+        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
+    ) -> ClassStatistics:
+        """Return the statistics as if every document held each of its terms once."""
+        del cls, selected, settings, documents
+        return replace(statistics, cell_counts=statistics.cell_documents)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the concentration, shape (1,)."""
@@ -90,7 +94,8 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
     @cached_property
     def language_models(self) -> LanguageModels:
         """The means φ, over documents that hold a term."""
-        return self.training.language_models(_counts_of_documents(self.training.statistics))
+        training = self.training
+        return training.language_models(self.counted(training.statistics, training.selected, training.settings))
 
     def polya_models(self) -> PolyaModels:
         """Return means and concentration."""
@@ -141,8 +146,3 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
             unseen = np.log(self.concentration) + self.language_models.log_unseen()[best]
             of_unknown = np.where(unknown > 0, unknown * unseen, 0.0) - log_rise(grown[:, np.newaxis], unknown)[:, 0]
         return self.per_token(scores, best, of_unknown, lengths + unknown)
-
-
-def _counts_of_documents(statistics: ClassStatistics) -> ClassStatistics:
-    """Return the statistics as if every document held each of its terms once."""
-    return replace(statistics, cell_counts=statistics.cell_documents)

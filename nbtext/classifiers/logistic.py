@@ -301,6 +301,7 @@ class LogisticRegression(LinearClassifier):
     NEEDS_DOCUMENTS: ClassVar[bool] = True
     WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "tfidf")
     """tf-idf either way: ``counts`` is the default of the option."""
+    PSEUDO_COUNT: ClassVar[float] = 1.0
     TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = False
 
     scaled_weights: Floats
@@ -386,10 +387,8 @@ class LogisticRegression(LinearClassifier):
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
-        """Return 1, as in Wang and Manning (2012)."""
-        del cls, statistics, selected, settings
-        return 1.0
+    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> None:
+        """Return None: the smoothing is 1, as in Wang and Manning (2012)."""
 
     def warnings(self) -> list[str]:
         """Return a warning if the fit ended too early."""

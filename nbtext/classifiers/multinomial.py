@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.smoothing import CountHistogram
+    from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -36,6 +39,11 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
     """A class prior π and a language model φ for each class."""
 
     LEAVES_ONE_OUT: ClassVar[bool] = True
+
+    @classmethod
+    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram | None:
+        """Return that of the counts; None for tf-idf, where on four corpora of five evidence does worse than a tenth."""
+        return None if settings.weighting == "tfidf" else super().histogram(counts, selected, settings)
 
     @property
     def bias(self) -> Floats:

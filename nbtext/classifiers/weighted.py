@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.classifiers.base import Training
+    from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.settings import Settings
-
-AUTO = 0.1
-"""The pseudo-count for ``auto`` on weighted counts, which have no evidence; 0.03 to 0.3 do equally well on 20 Newsgroups."""
 
 WEIGHTED_COUNTS = "weighted_counts"
 """The array in the model file."""
@@ -59,10 +57,17 @@ class WeightedCountsClassifier(LinearClassifier):
         return settings.weighting in NEEDS_DOCUMENTS
 
     @classmethod
+    def counted(
+        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
+    ) -> ClassStatistics:
+        """Return the statistics with weighted cells, from the documents if they are needed."""
+        del cls
+        return replace(statistics, cell_counts=weighted_cells(settings.weighting, statistics, selected, documents))
+
+    @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts, and from the documents if it needs them."""
-        cells = weighted_cells(training.settings.weighting, training.statistics, training.selected, training.documents)
-        return cls(training, replace(training.statistics, cell_counts=cells))
+        return cls(training, cls.counted(training.statistics, training.selected, training.settings, training.documents))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the weighted counts of the cells, if they need documents."""
@@ -81,13 +86,6 @@ class WeightedCountsClassifier(LinearClassifier):
         if cells.shape != whole.shape or not np.all((cells >= 0) & (cells <= whole)):  # log(1 + n) and weights of unit length are below n
             raise ModelError("the model is malformed: its weighted counts do not fit its counts")
         return cls(training, replace(training.statistics, cell_counts=cells))
-
-    @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> float:
-        """Return the pseudo-count of greatest evidence on counts, `AUTO` for each term on weighted counts."""
-        if settings.weighting == "counts":
-            return super().smoothing(statistics, selected, settings)
-        return AUTO if settings.prior_shape == "symmetric" else AUTO * max(int(np.count_nonzero(selected)), 1)
 
     def adds_occurrences(self) -> bool:
         """Return True if terms are not weighted."""

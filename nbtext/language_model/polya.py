@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.language_model.smoothing import STRENGTH_PRECISION, psi_rise
+from nbtext.language_model.smoothing import psi_rise, where_it_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,12 +97,11 @@ def likeliest_concentration(repeated: Repetitions) -> float:
     """
     if repeated.lengths.max(initial=0) < 2:
         return MOST_CONCENTRATION
-    low, high = LEAST_CONCENTRATION, MOST_CONCENTRATION
-    while high > low * (1 + STRENGTH_PRECISION):
-        concentration = float(np.sqrt(low * high))
+
+    def slope(concentration: float) -> float:
         gained = repeated.entries / concentration
         if repeated.counts.size:
             gained += float(repeated.probabilities @ psi_rise(concentration * repeated.probabilities + 1, repeated.counts - 1))
-        spent = float(psi_rise(np.full(1, concentration), repeated.lengths).sum())
-        low, high = (concentration, high) if gained > spent else (low, concentration)
-    return float(f"{high:.6g}")
+        return gained - float(psi_rise(np.full(1, concentration), repeated.lengths).sum())
+
+    return float(f"{where_it_turns(slope, LEAST_CONCENTRATION, MOST_CONCENTRATION):.6g}")

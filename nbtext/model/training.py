@@ -160,7 +160,7 @@ def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments 
     The settings are as `looked_up` returns them. ``documents`` are all there are, for a classifier that needs
     them. Raises `UsageError` if the limits leave no term of those there are.
     """
-    learnt = terms_and_smoothing(counts, settings)
+    learnt = terms_and_smoothing(counts, settings, documents)
     choose = _chooser(counts.statistics, learnt, settings)
     training = Training(
         counts.statistics, learnt.selected, learnt.smoothing, settings, documents, counts.sample.documents, learnt.own, choose
@@ -253,14 +253,14 @@ def calibration_method(settings: Settings) -> str:
     return "none" if settings.estimate == "ml" else "length"
 
 
-def terms_and_smoothing(counts: CorpusCounts, settings: Settings) -> Learnt:
+def terms_and_smoothing(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Learnt:
     """Choose terms and smoothing, before anything is fitted; raises as `learn` does."""
     statistics = counts.statistics
     selected = _within_document_limits(statistics, settings.min_df, settings.max_df)
-    smoothing, own = _smoothing(counts, selected, settings), own_pseudo_counts(statistics, settings)
+    smoothing, own = _smoothing(counts, selected, settings, documents), own_pseudo_counts(statistics, settings)
     if settings.top is not None:
         selected = _top(statistics, Learnt(selected, smoothing, own=own), settings)
-        smoothing = _smoothing(counts, selected, settings)
+        smoothing = _smoothing(counts, selected, settings, documents)
     return Learnt(selected, smoothing, own=own)
 
 
@@ -340,7 +340,7 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
     return bool(smoothing == (given[ALL_OTHERS] if isinstance(given, dict) else given))
 
 
-def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], settings: Settings) -> float:
+def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None) -> float:
     given, statistics, sample = settings.smoothing, counts.statistics, counts.sample.documents
     if settings.estimate == "ml":
         return 0.0
@@ -356,4 +356,4 @@ def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], settings: Sett
         return given.others
     if isinstance(given, (int, float)):
         return float(given)
-    return classifier_class(settings.classifier).smoothing(statistics, selected, settings)
+    return classifier_class(settings.classifier).smoothing(statistics, selected, settings, documents)

@@ -96,8 +96,11 @@ def print_similarity(similarity: Similarity) -> None:
     show(*blocks)
 
 
-_BY_EVIDENCE = ("multinomial", "complement", "dirichlet-multinomial")
-"""The classifiers whose automatic smoothing is by evidence, on counts."""
+_PSEUDO_COUNT = 0.1
+"""Where counts have no evidence, and in models of earlier versions for bernoulli and on weights."""
+
+_BY_EVIDENCE = ("multinomial", "bernoulli", "complement", "dirichlet-multinomial")
+"""The classifiers whose automatic smoothing is by evidence, multinomial but on tf-idf."""
 
 
 def print_overview(overview: Overview) -> None:
@@ -143,7 +146,8 @@ def _smoothing(overview: Overview, *, per_term: bool) -> str:
     if training["estimate"] == "ml" or per_term:
         chosen = "given"
     else:
-        auto = "by evidence" if training["classifier"] in _BY_EVIDENCE and training["weighting"] == "counts" else "automatic"
+        without = training["classifier"] not in _BY_EVIDENCE or (training["classifier"], training["weighting"]) == ("multinomial", "tfidf")
+        auto = "automatic" if without or overview.smoothing == _PSEUDO_COUNT else "by evidence"
         chosen = {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
     own = f"; {_own(overview.terms_with_own_smoothing)}" if per_term and training["estimate"] != "ml" else ""
     return f"{overview.smoothing:g} ({chosen}{own})"
