@@ -317,6 +317,8 @@ class Parameter:
     meaning: str
     only_for: str | None = None
     """The classifier that alone uses it, if it is not for all."""
+    before: object = None
+    """The value that stands for the behaviour before the parameter existed, of which model files of that time say nothing; None: the default."""
 
     @property
     def option(self) -> str:
@@ -339,9 +341,9 @@ class Parameter:
         return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
 
 
-def declared(default: object, metavar: str, check: Check, meaning: str, only_for: str | None = None) -> Any:  # noqa: ANN401 - of the field's type
+def declared(default: object, metavar: str, check: Check, meaning: str, only_for: str | None = None, before: object = None) -> Any:  # noqa: ANN401 - of the field's type
     """Declare a field of `Reading` or `Settings` as a `Parameter` that has the field's name."""
-    return field(default=default, metadata={"parameter": (metavar, check, meaning, only_for)})
+    return field(default=default, metadata={"parameter": (metavar, check, meaning, only_for, before)})
 
 
 class Declared:
@@ -362,6 +364,11 @@ class Declared:
             if name not in known:
                 raise UsageError(f"there is no parameter {name!r}", hint=f"known are {', '.join(sorted(known))}")
         return cls(**values)
+
+    @classmethod
+    def of_file(cls, values: Mapping[str, Any]) -> Self:
+        """Return the settings in a model file, which may be older than a parameter; raise as `of` does."""
+        return cls.of({**{parameter.name: parameter.before for parameter in cls.table() if parameter.before is not None}, **values})
 
     def __post_init__(self) -> None:
         for parameter in self.table():
@@ -470,6 +477,11 @@ class Settings(Declared):
         "snowball", "NAME", one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
         f"Reduces words to stems: snowball (that of the language), none, Snowball's for another language by its name, or one of nltk's: {', '.join(NLTK_STEMMERS)}.",
     )
+    encoded_lines: str = declared(
+        "drop", "WHAT", one_of("drop", "keep"),
+        "Lines of encoded data (uuencode, base64, yEnc, PGP, hexadecimal digits): drop them before looking for words, or keep them.",
+        before="keep",
+    )
     surface_forms: bool = declared(
         False, "", flag,
         "Also count words as they stand where their stem is another, for select-features, generate and inspect --term to show; answers stay as they are. Training takes longer, "
@@ -554,7 +566,7 @@ class Settings(Declared):
 
 TRAINING = Settings.table()
 
-ANALYSIS = ("language", "stop_words", "stemmer", "ngrams", "char_ngrams")
+ANALYSIS = ("language", "stop_words", "stemmer", "encoded_lines", "ngrams", "char_ngrams")
 """The parameters that decide how a text becomes terms."""
 
 COUNTING = (*ANALYSIS, "surface_forms", "max_terms", "sample")

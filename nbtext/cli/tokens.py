@@ -26,7 +26,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     """Print what the analyzer does to documents, word by word.
 
     For each word: where it stands, how it stands there, the word, its stem, the number of that term in the model, and if it does not count
-    the reason: no-letters-or-digits, too-short, too-long, stop-word, not-in-model or not-selected.
+    the reason: no-letters-or-digits, too-short, too-long, encoded-line, stop-word, not-in-model or not-selected.
 
     Documents are read as the model's training documents were unless options say otherwise. Places are bytes of the text in UTF-8, after
     reading. N-grams are listed with the word that begins them; the table has those that do not count in brackets. TSV has a line for each

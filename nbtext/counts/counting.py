@@ -23,6 +23,7 @@ from nbtext.counts.vocabulary import FORMS, category_term
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, TermSequence, blocks, text_pieces
+from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
@@ -79,6 +80,10 @@ class Analysis:
     def stemmer(self) -> Callable[[list[str]], list[str]]:
         """Return the function that stems words."""
         return stemmer(self.settings.stemmer, self.settings.language)
+
+    def without_encoded_lines(self, texts: Sequence[bytes]) -> tuple[Sequence[bytes], NDArray[np.int64] | None]:
+        """Return texts in which words are looked for, and the number of lines dropped from each; None if all lines are kept."""
+        return without_encoded_lines(texts) if self.settings.encoded_lines == "drop" else (texts, None)
 
     def words(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> Analyzer:
         """Return the analyzer of the words of a text; ``term_ids`` gives ids to its terms."""
@@ -218,16 +223,18 @@ class AnalyzedTerms:
     """Counts the terms of texts, and the n-grams of words."""
 
     def __init__(self, analysis: Analysis, vocabulary: TermIds) -> None:
+        self._analysis = analysis
         self._words, *self._char_ngrams = analyzers(analysis, vocabulary)
         self._order = analysis.settings.ngrams
         self._vocabulary = vocabulary
 
     def count(self, texts: Sequence[bytes]) -> Postings:
         """Count some documents in valid UTF-8."""
+        texts, encoded_lines = self._analysis.without_encoded_lines(texts)
         postings = count_terms(self._words, texts, self._vocabulary.find_pairs, self._order)
         for char_ngrams in self._char_ngrams:
             postings = postings.beside(count_terms(char_ngrams, texts, self._vocabulary.find_pairs))
-        return postings
+        return postings._replace(encoded_lines=encoded_lines)
 
 
 def count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
@@ -309,7 +316,8 @@ def _count(
         classes = builder.add(postings, labels)
         collector.add(postings, classes, content_hashes(texts), builder.labels)
         if inflected is not None:
-            builder.add_cells(count_terms(inflected, [parted(text)[0] for text in texts], builder.vocabulary.find_pairs), classes)
+            readable, _ = analysis.without_encoded_lines([parted(text)[0] for text in texts])
+            builder.add_cells(count_terms(inflected, readable, builder.vocabulary.find_pairs), classes)
         if most is not None and len(builder.vocabulary) > most:
             break
     if empty:

@@ -116,6 +116,8 @@ class Postings(NamedTuple):
     """As in `DocumentTermMatrix`."""
     values: NDArray[np.float64] | None = None
     """As in `DocumentTermMatrix`."""
+    encoded_lines: NDArray[np.int64] | None = None
+    """Encoded lines dropped from each document, shape (n_docs,); None if none were looked for."""
 
     @classmethod
     def of(cls, sequence: TermSequence, n_documents: int) -> Postings:
@@ -153,9 +155,9 @@ class Postings(NamedTuple):
         return cls(terms.take(begins), documents.take(begins), np.add.reduceat(counts.take(order), begins), unknown)
 
     def beside(self, other: Postings) -> Postings:
-        """Return the postings of both; they are of the same documents and have no term in common."""
+        """Return the postings of both; they are of the same documents and have no term in common. All else is that of these."""
         terms, documents, counts = (np.concatenate(both) for both in zip(self[:3], other[:3], strict=True))
-        return Postings(terms, documents, counts, self.unknown + other.unknown)
+        return self._replace(terms=terms, documents=documents, counts=counts, unknown=self.unknown + other.unknown)
 
     def of_documents(self, chosen: NDArray[np.bool_]) -> Postings:
         """Return the postings of some documents, renumbered; ``chosen`` is a mask of shape (n_docs,)."""

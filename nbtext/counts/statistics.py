@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.attributes import NO_ATTRIBUTES
-from nbtext.counts.matrix import run_starts
-from nbtext.counts.vocabulary import GrowingVocabulary, is_category
+from nbtext.counts.matrix import Postings, run_starts
+from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, category_term, is_category
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
+from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.attributes import Attributes
-    from nbtext.counts.matrix import Postings
     from nbtext.counts.moments import Moments
     from nbtext.counts.vocabulary import Vocabulary
 
@@ -96,6 +96,12 @@ class ClassStatistics:
     def term_documents(self) -> NDArray[np.int64]:
         """Documents with each term, shape (n_terms,)."""
         return self._over_classes(self.cell_documents)
+
+    @property
+    def encoded_lines(self) -> int:
+        """Encoded lines dropped from the documents."""
+        [term] = self.vocabulary.find([category_term(ENCODED_LINES, "")])
+        return 0 if term == UNKNOWN else int(self.term_counts[term])
 
     def tokens_of(self, selected: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
@@ -287,6 +293,10 @@ class StatisticsBuilder:
         self._class_documents = _grown(self._class_documents, len(self._classes))
         np.add.at(self._class_documents, classes, 1)
         self.add_cells(postings, classes)
+        if postings.encoded_lines is not None and postings.encoded_lines.any():
+            holding = np.flatnonzero(postings.encoded_lines)
+            terms = np.full_like(holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0])
+            self.add_cells(Postings(terms, holding, postings.encoded_lines[holding], postings.unknown), classes)
         if self._moments is not None and postings.values is not None:
             self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
         return classes

@@ -35,6 +35,9 @@ WORTH_A_TABLE = 16
 FORMS = ""
 """Name of the attribute whose values are inflected words."""
 
+ENCODED_LINES = "\n"
+"""Name of the attribute, which no column can have, whose only value, an empty one, counts the encoded lines that were dropped."""
+
 _MARK = BETWEEN_VALUES
 """First character of the term of a category."""
 

@@ -37,7 +37,7 @@ LEAST_IS_BEST = ("aic", "bic")
 SHARING_COUNTS = ("smoothing", "prior_shape", "estimate", "class_prior")
 """Parameters that change neither the counts nor what is counted."""
 
-UNLIKE_TERMS = frozenset({"language", "stop_words", "stemmer", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"})
+UNLIKE_TERMS = frozenset({"language", "stop_words", "stemmer", "encoded_lines", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"})
 """Parameters that decide which terms there are."""
 
 MOST_SETTINGS = 1000

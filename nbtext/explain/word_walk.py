@@ -8,6 +8,7 @@ as arrays.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +21,7 @@ from nbtext.counts.counting import name_and_count
 from nbtext.counts.vocabulary import category_term, displayed_term
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
+from nbtext.text.encoded_lines import encoded_lines
 from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams
 from nbtext.text.surfaces import SURFACE
 from nbtext.text.words import MAX_BYTES, MIN_CHARACTERS, candidates, words
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 NO_LETTERS = "no-letters-or-digits"
 TOO_SHORT = "too-short"
 TOO_LONG = "too-long"
+ENCODED_LINE = "encoded-line"
 STOP_WORD = "stop-word"
 NOT_IN_MODEL = "not-in-model"
 """No training document holds the term."""
@@ -139,6 +142,7 @@ class WordWalker:
         settings = analysis.settings
         self._attributes = Attributes.of(settings.reading)
         self._counted = settings.reading.is_counted
+        self._drops_lines = settings.encoded_lines == "drop" and not self._counted
         self._stop_words = frozenset(analysis.stop_list)
         self._stem = list if self._counted else analysis.stemmer()
         self._order = 1 if self._counted else settings.ngrams
@@ -161,7 +165,12 @@ class WordWalker:
         values = parted(document)[1] if self._attributes.names and not self._counted else []
         kind = "feature" if self._counted else "word"
         spans = self._spans(text)
-        walked = self._words([text[begin:end] for begin, end in spans])
+        encoded = self._in_encoded_lines(text, spans)
+        known = iter(self._words([text[begin:end] for (begin, end), dropped in zip(spans, encoded, strict=True) if not dropped]))
+        walked = [
+            (_Word(text[begin:end].decode().casefold(), None, None, ENCODED_LINE),) if dropped else next(known)
+            for (begin, end), dropped in zip(spans, encoded, strict=True)
+        ]
         ngrams = self._ngrams(
             [(word, end) for of_form, (_, end) in zip(walked, spans, strict=True) for word in of_form if word.term is not None]
         )
@@ -179,9 +188,11 @@ class WordWalker:
     def locate(self, text: bytes) -> LocatedWords:
         """Return the words of a text in valid UTF-8, without attributes, as arrays; needs a model.
 
-        Beyond ASCII a surface form may hold several words with signs between them; each of them is a word of its own here.
+        Beyond ASCII a surface form may hold several words with signs between them; each of them is a word of its own here. Encoded lines
+        have no words.
         """
         spans = self._spans(text)
+        spans = [span for span, dropped in zip(spans, self._in_encoded_lines(text, spans), strict=True) if not dropped]
         if not self._counted:
             spans = [(begin + left, begin + right) for begin, end in spans for left, right in _parts(text[begin:end])]
         forms = [text[begin:end] for begin, end in spans]
@@ -209,6 +220,12 @@ class WordWalker:
 
     def _spans(self, text: bytes) -> list[tuple[int, int]]:
         return [match.span() for match in (_FEATURE if self._counted else SURFACE).finditer(text)]
+
+    def _in_encoded_lines(self, text: bytes, spans: Sequence[tuple[int, int]]) -> list[bool]:
+        """Return for each surface form whether it stands in an encoded line that is dropped."""
+        lines = encoded_lines([text]).get(0, []) if self._drops_lines else []
+        begins, ends = [begin for begin, _ in lines], [0, *(end for _, end in lines)]
+        return [begin < ends[bisect_right(begins, begin)] for begin, _ in spans]
 
     def _words(self, forms: Sequence[bytes]) -> list[tuple[_Word, ...]]:
         """Return the words of each surface form, at least one, analysed when the form first occurs."""

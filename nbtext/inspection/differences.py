@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.counts.matrix import in_blocks
-from nbtext.counts.vocabulary import displayed_term
+from nbtext.counts.vocabulary import displayed_term, is_category
 from nbtext.inspection.overview import attributes_overview
 from nbtext.inspection.terms import ClassSize, class_size
 from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
@@ -144,7 +144,8 @@ def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> Vocabul
         TermChange(displayed_term(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
         for place, (share, before, after) in zip(best.tolist(), values.T.tolist(), strict=True)
     ]
-    came, went = (len(vocabulary) - model.statistics.n_terms for model in (old, new))
+    of_texts = ~is_category(vocabulary)
+    came, went = (int(np.count_nonzero(of_texts & (side.own < 0))) for side in sides)
     return VocabularyChange(dict(zip(labels, divergence.tolist(), strict=True)), changes, CameAndWent(came, went))
 
 
@@ -186,7 +187,8 @@ def _sizes(model: TextClassifier) -> dict[str, float]:
     return {
         "documents": statistics.n_documents,
         "tokens": int(statistics.class_tokens.sum()),
-        "terms": statistics.n_terms,
+        "encoded_lines": statistics.encoded_lines,
+        "terms": int(np.count_nonzero(~is_category(statistics.vocabulary))),
         "selected_terms": model.language_models.n_selected,
         "smoothing": learnt.smoothing,
         "terms_with_own_smoothing": len(learnt.own),

@@ -268,6 +268,8 @@ class Overview:
 
     documents: int
     tokens: int
+    encoded_lines: int
+    """Lines of encoded data that were dropped."""
     terms: int
     closed_vocabulary: bool
     selected_terms: int
@@ -292,6 +294,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
     return Overview(
         documents=statistics.n_documents,
         tokens=int(statistics.class_tokens.sum()),
+        encoded_lines=statistics.encoded_lines,
         terms=statistics.n_terms - int(np.count_nonzero(is_category(statistics.vocabulary))),
         closed_vocabulary=model.counts.is_closed,
         selected_terms=model.language_models.n_selected,

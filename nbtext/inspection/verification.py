@@ -13,7 +13,7 @@ import numpy as np
 from nbtext.classifiers.base import TermProbabilities
 from nbtext.counts.documents import MOST_TERMS
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
-from nbtext.counts.vocabulary import FORMS, is_category_of
+from nbtext.counts.vocabulary import ENCODED_LINES, FORMS, is_category_of
 from nbtext.errors import ModelError, UsageError, quantity
 from nbtext.text.hashing import pair, unpair
 
@@ -112,9 +112,10 @@ def _sample(model: TextClassifier) -> str:
     _require((counts <= statistics.cell_counts).all(), "its documents hold a term more often than their class does")
     _require((holding <= statistics.cell_documents).all(), "more documents in it hold a term than of their class do")
     if sample.is_complete and len(documents) == statistics.n_documents:
-        inflected = is_category_of(statistics.vocabulary, FORMS)[statistics.cell_terms]  # the sample keeps none
-        _require(
-            ((counts == statistics.cell_counts) | inflected).all(), "it holds all documents, and their counts are not those of the classes"
+        elsewhere = is_category_of(statistics.vocabulary, FORMS) | is_category_of(statistics.vocabulary, ENCODED_LINES)
+        _require(  # the sample keeps no inflections and no encoded lines
+            ((counts == statistics.cell_counts) | elsewhere[statistics.cell_terms]).all(),
+            "it holds all documents, and their counts are not those of the classes",
         )
         return f"{quantity(len(documents), 'document')}, all there are; their counts are those of the classes"
     evicted = f", but for those of more than {MOST_TERMS:,} terms" if sample.is_complete else ""

@@ -154,7 +154,7 @@ def _declared(kind: type[Kind], plain: object) -> Kind:
     """Return plain settings, checked; text is UTF-8 or, as in names of files and columns, bytes that Python carries as such."""
     try:
         json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogateescape")
-        return kind.of(plain)  # type: ignore[arg-type] # TypeError for what is no mapping
+        return kind.of_file(plain)  # type: ignore[arg-type] # TypeError for what is no mapping
     except (UsageError, AttributeError, TypeError, OverflowError, UnicodeEncodeError) as problem:
         raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None
 

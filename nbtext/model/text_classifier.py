@@ -75,6 +75,8 @@ class TextClassifier:
         "default" (those of the language), "none", another language, or the path of a file of words.
     stemmer : str
         "snowball" (that of the language), "none", another language, or one of nltk's, such as "porter".
+    encoded_lines : {"drop", "keep"}
+        Lines of encoded data, such as base64: drop or keep them.
     surface_forms : bool
         Also count words before stemming, to show them in place of stems. Predictions stay the same.
     ngrams : int
@@ -141,6 +143,7 @@ class TextClassifier:
         language: str = "english",
         stop_words: str = "default",
         stemmer: str = "snowball",
+        encoded_lines: str = "drop",
         surface_forms: bool = False,
         ngrams: int = 1,
         char_ngrams: int | str | None = None,

@@ -117,6 +117,7 @@ def print_overview(overview: Overview) -> None:
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
         "tokens": f"{overview.tokens:,}",
+        **({"encoded lines": f"{overview.encoded_lines:,} dropped"} if overview.encoded_lines else {}),
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
         "smoothing": _smoothing(overview, per_term=per_term),
         **boundary,
