@@ -1,7 +1,8 @@
-"""Attributes: values beside a document's text.
+"""Attributes and weights: what stands beside a document's text.
 
 A document is bytes from the reader to the counter. With attributes these are its text, the ASCII separator U+001E, and its values in the order
-of the names, with U+001F between them. Code that reads, splits, hashes or sends documents need not know of attributes.
+of the names, with U+001F between them. A weight other than 1 follows at the end, behind a byte that UTF-8 never has. Code that reads, splits,
+hashes or sends documents need not know of either.
 """
 
 from __future__ import annotations
@@ -34,6 +35,15 @@ LARGEST_COUNT = 2**53
 
 FARTHEST = 1e50
 """Most standard deviations between a number and a mean in a score, so that sums of squares stay finite."""
+
+WEIGHT_UNIT = 1000
+"""Weights are whole numbers of thousandths, so that their sums are exact."""
+
+MOST_WEIGHT = 1_000_000
+"""Largest weight of a document."""
+
+_BEFORE_WEIGHT = b"\xff"
+_WEIGHT = re.compile(r"(\d{1,7})(?:\.(\d{0,3})0*)?", re.ASCII)
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
@@ -102,3 +112,30 @@ def _number(name: str, value: str, *, whole: bool) -> str:
     beyond = f" from {SMALLEST:g} to {LARGEST:g} in size" if _NUMBER.fullmatch(value) else ""
     wanted = "a whole number from 0" if whole else f"a number{beyond}"
     raise DocumentError(f"the value {value[:40]!r} at {name!r} is not {wanted}", hint="leave it empty where it is not known")
+
+
+def weight_in_units(name: str, value: str) -> int:
+    """Return the weight at ``name`` in units of 1/`WEIGHT_UNIT`; raises `DocumentError` for what is no number from 0 with at most three decimals.
+
+    >>> weight_in_units("column 3", "0.25")
+    250
+    """
+    found = _WEIGHT.fullmatch(value.strip())
+    units = found and int(found[1]) * WEIGHT_UNIT + int((found[2] or "").ljust(3, "0"))
+    if units is None or units > MOST_WEIGHT * WEIGHT_UNIT:
+        wanted = f"a number from 0 to {MOST_WEIGHT:,} with at most three decimals"
+        raise DocumentError(f"the weight {value[:40]!r} at {name!r} is not {wanted}", hint="give every document one")
+    return units
+
+
+def with_weight(document: bytes, units: int) -> bytes:
+    """Join a document, with its attributes if it has any, and its weight."""
+    return document if units == WEIGHT_UNIT else b"%b%b%d" % (document, _BEFORE_WEIGHT, units)
+
+
+def split_weight(document: bytes) -> tuple[bytes, int]:
+    """Split a document into what `with_weight` joined; the weight of most documents is 1."""
+    if _BEFORE_WEIGHT not in document:
+        return document, WEIGHT_UNIT
+    document, _, units = document.rpartition(_BEFORE_WEIGHT)
+    return document, int(units)

@@ -82,36 +82,40 @@ UNCALIBRATED = Calibration()
 """The posterior of the textbook: T = 1."""
 
 
-def by_temperature(scores: Floats, truth: Whole) -> Calibration:
-    """Fit one temperature for all documents (Guo et al. 2017) to scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,)."""
-    log_scale, _ = _fitted(scores, truth, np.zeros(len(truth)))
+def by_temperature(scores: Floats, truth: Whole, weights: Floats | None = None) -> Calibration:
+    """Fit one temperature for all documents (Guo et al. 2017) to scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,).
+
+    ``weights`` multiply the loss of each document, shape (n_docs,); None for 1.
+    """
+    log_scale, _ = _fitted(scores, truth, np.zeros(len(truth)), weights)
     return Calibration(float(f"{np.exp(log_scale):.9g}"))
 
 
-def by_length(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
+def by_length(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None) -> Calibration:
     """Fit a temperature that depends on the length, T = a·n^b; ``lengths`` n are known tokens, shape (n_docs,), the rest as in `by_temperature`."""
     log_lengths = np.log(np.maximum(lengths, 1))
-    centre = log_lengths.mean() if log_lengths.size else 0.0
-    log_middle, exponent = _fitted(scores, truth, log_lengths - centre)
+    centre = np.average(log_lengths, weights=weights) if log_lengths.size else 0.0
+    log_middle, exponent = _fitted(scores, truth, log_lengths - centre, weights)
     return Calibration(float(f"{np.exp(log_middle - exponent * centre):.9g}"), float(f"{exponent:.9g}"))
 
 
-def _fitted(scores: Floats, truth: Whole, x: Floats) -> tuple[float, float]:
-    """Return (t, b) that minimise Σ_d −log p(truth | s / T) + t²/2 + b²/2 with log T = t + b·x.
+def _fitted(scores: Floats, truth: Whole, x: Floats, weights: Floats | None) -> tuple[float, float]:
+    """Return (t, b) that minimise Σ_d −w_d log p(truth | s / T) + t²/2 + b²/2 with log T = t + b·x.
 
     The last two terms are a standard normal prior around "no calibration", for corpora of few documents. By Newton steps with the
     positive part of the second derivative, halved until the loss falls: with u = 1/T, ∂loss/∂log T = u (s_truth − E[s]) and the positive
     part of the second is u² Var[s], expectations under the posterior.
     """
     design = np.stack((np.ones_like(x), x))
+    weights = np.ones_like(x) if weights is None else weights
     parameters = np.zeros(2)
-    loss, gradient, curvature = _loss(scores, truth, design, parameters)
+    loss, gradient, curvature = _loss(scores, truth, design, weights, parameters)
     for _ in range(MOST_STEPS):
         step = np.linalg.solve(curvature, gradient)
         if step @ gradient < LEAST_GAIN:
             break
         step *= min(1.0, LARGEST_LOG / float(np.abs(step @ design).max()))
-        while (new := _loss(scores, truth, design, parameters - step))[0] > loss:
+        while (new := _loss(scores, truth, design, weights, parameters - step))[0] > loss:
             step /= 2
         parameters = parameters - step
         loss, gradient, curvature = new
@@ -119,7 +123,7 @@ def _fitted(scores: Floats, truth: Whole, x: Floats) -> tuple[float, float]:
     return max(-LARGEST_LOG, min(t, LARGEST_LOG)), max(-LARGEST_EXPONENT, min(b, LARGEST_EXPONENT))
 
 
-def _loss(scores: Floats, truth: Whole, design: Floats, parameters: Floats) -> tuple[float, Floats, Floats]:
+def _loss(scores: Floats, truth: Whole, design: Floats, weights: Floats, parameters: Floats) -> tuple[float, Floats, Floats]:
     inverse = np.exp(-np.clip(parameters @ design, -LARGEST_LOG, LARGEST_LOG))
     shifted = (scores - scores.max(axis=1, keepdims=True)) * inverse[:, np.newaxis]
     posterior = np.exp(shifted)
@@ -129,13 +133,13 @@ def _loss(scores: Floats, truth: Whole, design: Floats, parameters: Floats) -> t
     shifted[posterior == 0] = 0.0  # avoid 0 · −inf
     mean = (posterior * shifted).sum(axis=1)
     variance = (posterior * shifted**2).sum(axis=1) - mean**2
-    loss = float((np.log(total) - of_truth).sum() + parameters @ parameters / 2)
-    gradient = design @ (of_truth - mean) + parameters
-    curvature = (design * variance) @ design.T + np.eye(2)
+    loss = float((weights * (np.log(total) - of_truth)).sum() + parameters @ parameters / 2)
+    gradient = design @ (weights * (of_truth - mean)) + parameters
+    curvature = (design * (weights * variance)) @ design.T + np.eye(2)
     return loss, gradient, curvature
 
 
-def isotonic(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
+def isotonic(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None) -> Calibration:
     """Fit `by_length`, and then a rising curve from log odds to the share of classes that are true, one for all classes.
 
     The curve is the isotonic regression, straight between the middles of its steps. One part in n + 1 of the posterior of n documents is mixed in,
@@ -143,20 +147,22 @@ def isotonic(scores: Floats, truth: Whole, lengths: Whole) -> Calibration:
     """
     from scipy.optimize import isotonic_regression
 
-    calibration = by_length(scores, truth, lengths)
+    calibration = by_length(scores, truth, lengths, weights)
     posterior = calibration.log_posterior(scores, lengths)
     possible = posterior > -np.inf  # without classes that the prior rules out
     log_odds = _log_odds(posterior[possible])
     is_true = np.zeros_like(posterior)
     is_true[np.arange(len(truth)), truth] = 1
     order = np.argsort(log_odds, kind="stable")
-    steps = isotonic_regression(is_true[possible][order])
-    begins, sizes = steps.blocks[:-1], np.diff(steps.blocks)
-    middles = np.add.reduceat(log_odds[order], begins) / sizes
+    weights = np.ones(len(truth)) if weights is None else weights
+    heavy = np.broadcast_to(weights[:, np.newaxis], posterior.shape)[possible][order]
+    steps = isotonic_regression(is_true[possible][order], weights=heavy)
+    begins = steps.blocks[:-1]
+    middles = np.add.reduceat(heavy * log_odds[order], begins) / np.add.reduceat(heavy, begins)
     middles = np.clip(np.maximum.accumulate(middles), -LARGEST_LOG, LARGEST_LOG)  # a mean of equal numbers may be rounded either way
     places = np.concatenate(([-LARGEST_LOG], middles, [LARGEST_LOG]))
     shares = steps.x[begins][np.concatenate(([0], np.arange(begins.size), [-1]))]
-    mixed_in = 1 / (len(truth) + 1)
+    mixed_in = 1 / (weights.sum() + 1)
     shares = np.maximum.accumulate((1 - mixed_in) * shares + mixed_in / (1 + np.exp(-places)))
     return Calibration(calibration.scale, calibration.exponent, (places, shares))
 
@@ -167,9 +173,9 @@ def _log_odds(posterior: Floats) -> Floats:
         return np.clip(posterior - np.log(-np.expm1(np.minimum(posterior, -1e-300))), -LARGEST_LOG, LARGEST_LOG)
 
 
-METHODS: dict[str, Callable[[Floats, Whole, Whole], Calibration]] = {
+METHODS: dict[str, Callable[..., Calibration]] = {
     "length": by_length,
-    "temperature": lambda scores, truth, _: by_temperature(scores, truth),
+    "temperature": lambda scores, truth, _, weights=None: by_temperature(scores, truth, weights),
     "isotonic": isotonic,
 }
-"""Name to the function that fits it to scores, true classes and known tokens, with shapes as in `by_length`."""
+"""Name to the function that fits it to scores, true classes, known tokens and weights, with shapes as in `by_length`."""

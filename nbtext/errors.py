@@ -65,7 +65,7 @@ def reason(problem: OSError) -> str:
     return (problem.strerror or str(problem) or type(problem).__name__).lower().rstrip(".")
 
 
-def quantity(n: int, noun: str) -> str:
+def quantity(n: float, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1.
 
     >>> quantity(1, "class"), quantity(2_000, "class"), quantity(3, "document")
@@ -83,6 +83,6 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (" and others" if len(names) > most else "")
 
 
-def plural(n: int, noun: str) -> str:
+def plural(n: float, noun: str) -> str:
     """Return the noun as it stands after the number."""
     return noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")

@@ -110,7 +110,7 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
     return Ranking(terms[best], scores[best], classes[best])
 
 
-def _document_table(models: LanguageModels, terms: NDArray[np.int64]) -> tuple[Floats, Floats, int]:
+def _document_table(models: LanguageModels, terms: NDArray[np.int64]) -> tuple[Floats, Floats, float]:
     """Return the documents of each class with and without each term, both of shape (n, n_classes), and the number of documents."""
     statistics = models.statistics
     with_term = statistics.documents_of(terms).astype(np.float64)

@@ -6,7 +6,7 @@ A check turns a value, or the text of an option, into the canonical value, or ra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -421,6 +421,11 @@ class Reading(Declared):
     )
     count: str | None = declared(None, "COLUMNS", columns, "The same for columns of whole numbers from 0, such as how often something happened.")
     numeric: str | None = declared(None, "COLUMNS", columns, "The same for columns of real numbers. An empty cell is a value that is not known.")
+    weight_column: str | None = declared(
+        None, "COLUMN", column,
+        "Column of the document's weight in training, a name, number or key: a number from 0 with at most three decimals. A document of weight 2 counts "
+        "as two, one of weight 0 not at all. none: there is no such column.",
+    )
     header: bool | None = declared(None, "", flag, "Whether a table begins with a header line; by default if a column is given by name.")
     delimiter: str | None = declared(None, "CHARACTER", character, "Between columns: by default a comma for csv, a tab for tsv.")
     encoding: str = declared(
@@ -436,6 +441,14 @@ class Reading(Declared):
         "4G", "SIZE", size,
         "A compressed file (gzip, xz, bzip2) of many documents that unpacks to more is an error.",
     )
+
+    @property
+    def unweighted(self) -> Reading:
+        """How the same documents are read without their weights, as for an evaluation."""
+        if self.weight_column is None:
+            return self
+        named = self.weight_column != "none" and not self.weight_column.isdigit()  # then the table has a header line
+        return replace(self, weight_column=None, header=True if named and self.header is None else self.header)
 
     @property
     def is_counted(self) -> bool:
@@ -551,6 +564,11 @@ class Settings(Declared):
         "empirical", "KIND|FILE",
         one_of("empirical", "uniform", otherwise=prior, wanted="smoothed:A or a number of at least 0 for each class"),
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file of lines with a class, a tab and a weight.",
+    )
+    class_weight: str | None = declared(
+        None, "NAME", one_of("balanced"),
+        "With balanced, all classes weigh the same: each of the D_k documents of class k weighs D/(K·D_k), with D documents in K classes. Probabilities are then "
+        "those of documents drawn from all classes alike.",
     )
     calibration: str = declared(
         "auto", "NAME", one_of("auto", *CALIBRATIONS, "none"),

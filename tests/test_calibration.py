@@ -67,6 +67,19 @@ def test_the_fit_is_that_of_a_general_minimiser(seed: int) -> None:
     assert np.log(found.scale) + found.exponent * np.log(lengths).mean() == pytest.approx(wanted[0], abs=1e-3)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_document_of_weight_two_is_two_documents(method: str) -> None:
+    scores, truth, lengths = overconfident(0.7, 0.8, 60, 3)
+    weights = np.arange(60) % 3 + 1
+    several, weighted = (
+        METHODS[method](np.repeat(scores, weights, axis=0), np.repeat(truth, weights), np.repeat(lengths, weights)),
+        METHODS[method](scores, truth, lengths, weights.astype(np.float64)),
+    )
+    assert weighted.scale == pytest.approx(several.scale, rel=1e-6)
+    assert weighted.exponent == pytest.approx(several.exponent, rel=1e-6)
+    np.testing.assert_allclose(weighted.log_posterior(scores, lengths), several.log_posterior(scores, lengths), rtol=1e-4)
+
+
 def test_one_temperature_does_not_look_at_lengths() -> None:
     scores, truth, lengths = overconfident(4.0, 0.0)
     found = by_temperature(scores, truth)

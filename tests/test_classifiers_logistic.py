@@ -142,7 +142,7 @@ def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(
     for l2 in STRENGTHS:
         given_ = training(texts, labels, l2=l2)
         assert given_.documents is not None
-        scores, _, _, truth = LogisticRegression.estimate(given_).unseen(given_, given_.documents)
+        scores, _, _, truth, _ = LogisticRegression.estimate(given_).unseen(given_, given_.documents)
         assert truth.size == 30
         losses.append(loss(scores, truth))
     assert chosen.held_out is not None

@@ -62,6 +62,7 @@ FORMULAS = {
     "class prior, smoothed (`smoothed:A`)": "classifiers.base.class_prior",
     "class prior, uniform (`uniform`)": "classifiers.base.class_prior",
     "class prior, given (a file)": "classifiers.base.class_prior",
+    "weight of a document of class k (`--class-weight balanced`)": "counts.corpus_counts.balancing_factors",
     "maximum likelihood (`ml`)": "language_model.dirichlet.maximum_likelihood",
     "maximum a posteriori (`map`)": "language_model.dirichlet.maximum_a_posteriori",
     "posterior mean, predictive (`mean`)": "language_model.dirichlet.posterior_mean",

@@ -22,7 +22,12 @@ EVERY = pytest.mark.parametrize("parameter", ALL, ids=lambda parameter: paramete
 ALWAYS_WRONG: tuple[object, ...] = ("", [], {}, object(), b"", (), math.nan, math.inf, -math.inf, -1)
 """No parameter takes any of these, but for those that `TAKES` tells. `WRONG` adds what is near the values that one takes."""
 
-TAKES: dict[str, tuple[type, ...]] = {"label_column": (object,), "text_column": (object,), "id_column": (object,)}
+TAKES: dict[str, tuple[type, ...]] = {
+    "label_column": (object,),
+    "text_column": (object,),
+    "id_column": (object,),
+    "weight_column": (object,),
+}
 """Columns are names, and almost any text is a name."""
 
 WRONG: dict[str, tuple[object, ...]] = {
@@ -34,6 +39,8 @@ WRONG: dict[str, tuple[object, ...]] = {
     "label_column": ("", "0", 0, "00"),
     "text_column": ("", "0", 0),
     "id_column": ("", "0", 0),
+    "weight_column": ("", "0", 0),
+    "class_weight": ("Balanced", "none"),
     "header": ("yes", 1, 0, "true"),
     "delimiter": ("", "ab", "\n", '"', "\r"),
     "encoding": ("utf-99", 8, "utf\0", "base64"),

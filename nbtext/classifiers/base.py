@@ -67,9 +67,9 @@ def leaves_a_class(kind: ClassPrior, statistics: ClassStatistics) -> bool:
     return bool(_prior_weights(kind, statistics.classes, statistics.class_documents).any())
 
 
-def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: int) -> Floats:
+def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: int, weight: float = 1.0) -> Floats:
     """Return π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
-    others = statistics.class_documents - (np.arange(statistics.n_classes) == number)
+    others = statistics.class_documents - weight * (np.arange(statistics.n_classes) == number)
     weights = _prior_weights(kind, statistics.classes, others)
     prior: Floats = weights / (weights.sum() or 1.0)
     return prior
@@ -170,6 +170,8 @@ class Unseen(NamedTuple):
     """Other tokens, shape (n_docs,)."""
     classes: Whole
     """The true classes, shape (n_docs,)."""
+    weights: Floats
+    """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
 
 class Boundary(NamedTuple):
@@ -218,6 +220,12 @@ class Classifier(ABC):
         """Return True if the statistics are not enough under these settings."""
         del settings
         return cls.NEEDS_DOCUMENTS
+
+    @classmethod
+    def takes_weights(cls, settings: Settings) -> bool:
+        """Return True if documents can have weights under these settings."""
+        del cls, settings
+        return False
 
     @classmethod
     def counted(
@@ -345,13 +353,14 @@ class Classifier(ABC):
         folds = np.arange(len(sample)) % n_folds  # the sample is in the order of hashes, so this is random
         subsets = Subsets(training.statistics, sample)
         places = None if documents is None else documents.places(sample)
+        weights = sample.natural_weights(training.statistics.weight_unit)
         parts = []
         for fold in range(min(n_folds, len(sample))):
             rows = np.flatnonzero(folds == fold)
-            statistics = subsets.without(rows)
+            statistics = subsets.without(rows).natural
             if not leaves_a_class(training.settings.class_prior, statistics):
                 impossible = np.full((rows.size, statistics.n_classes), -np.inf)
-                parts.append(Unseen(impossible, np.zeros_like(rows), sample.matrix.lengths[rows], sample.classes[rows]))
+                parts.append(Unseen(impossible, np.zeros_like(rows), sample.matrix.lengths[rows], sample.classes[rows], weights[rows]))
                 continue
             rest = None
             if documents is not None and places is not None:
@@ -360,7 +369,7 @@ class Classifier(ABC):
             others = replace(training, statistics=statistics, selected=selected, documents=rest, sample=None)
             matrix = sample.rows(rows).matrix
             scores, lengths = self.estimate_again(others).joint_log_likelihood(matrix)
-            parts.append(Unseen(scores, lengths, matrix.tokens - lengths, sample.classes[rows]))
+            parts.append(Unseen(scores, lengths, matrix.tokens - lengths, sample.classes[rows], weights[rows]))
         return Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:

@@ -63,6 +63,12 @@ class BernoulliNaiveBayes(LinearClassifier):
     PRIOR_SHAPES: ClassVar[tuple[str, ...]] = ("symmetric",)
 
     @classmethod
+    def takes_weights(cls, settings: Settings) -> bool:
+        """Return True: the documents that hold a term are a sum of weights."""
+        del cls, settings
+        return True
+
+    @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts."""
         return cls(training)

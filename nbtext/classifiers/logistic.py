@@ -123,11 +123,18 @@ class Problem:
     """s_jk², shape (n_terms, n_classes)."""
     truth: NDArray[np.int64]
     """Class of each document, shape (n_docs,)."""
+    weights: Floats | None = None
+    """By which the loss of each document is multiplied, shape (n_docs,), of the type of the features; None if all are 1."""
 
     @classmethod
-    def of(cls, features: Any, scale: Floats, truth: NDArray[np.int64]) -> Self:  # noqa: ANN401 - scipy has no types
+    def of(cls, features: Any, scale: Floats, truth: NDArray[np.int64], weights: Floats | None = None) -> Self:  # noqa: ANN401 - scipy has no types
         """Return the problem of features and the scale s of each term in each class, shape (n_terms, n_classes), all of one floating type."""
-        return cls(features, features.T.tocsr(), scale**2, truth)
+        return cls(features, features.T.tocsr(), scale**2, truth, None if weights is None else weights.astype(scale.dtype))
+
+    @property
+    def size(self) -> float:
+        """Σ_d of the weights, the number of documents."""
+        return float(self.truth.size if self.weights is None else self.weights.sum(dtype=np.float64))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -149,7 +156,7 @@ class Problem:
         """Return weights of 0, and log(D_k / D) as biases: −inf for a class without documents, which stays so."""
         zeros = np.zeros(self.shape, self.squares.dtype)
         with np.errstate(divide="ignore"):
-            bias = np.log(np.bincount(self.truth, minlength=zeros.shape[1]) / max(self.truth.size, 1))
+            bias = np.log(np.bincount(self.truth, self.weights, zeros.shape[1]) / (self.size or 1.0))
         return Vector(zeros, zeros, bias.astype(zeros.dtype))
 
     def vector(self, coefficients: Floats, bias: Floats) -> Vector:
@@ -157,12 +164,14 @@ class Problem:
         return Vector(coefficients, self.applied(coefficients), bias)
 
     def residual(self, point: Vector) -> Floats:
-        """Return p(C_k | d) − [k is the truth], shape (n_docs, n_classes)."""
+        """Return p(C_k | d) − [k is the truth], times the weight of the document, shape (n_docs, n_classes)."""
         posterior: Floats = point.products + point.bias
         posterior -= posterior.max(axis=1, keepdims=True)
         np.exp(posterior, out=posterior)
         posterior /= posterior.sum(axis=1, keepdims=True)
         posterior[np.arange(self.truth.size), self.truth] -= 1
+        if self.weights is not None:
+            posterior *= self.weights[:, np.newaxis]
         return posterior
 
     def gradient(self, residual: Floats, point: Vector, l2: float) -> Vector:
@@ -197,7 +206,7 @@ def minimise(problem: Problem, l2: float, start: Vector, precision: float = EXCE
     point, residual = start, problem.residual(start)
     gradient = problem.gradient(residual, point, l2)
     pairs: list[_Pair] = []
-    best = Minimum(point, 0, _excess(gradient, residual, l2))
+    best = Minimum(point, 0, _excess(problem, gradient, residual, l2))
     for iteration in range(1, most_iterations + 1):
         if best.excess <= precision:
             break
@@ -209,7 +218,7 @@ def minimise(problem: Problem, l2: float, start: Vector, precision: float = EXCE
         step = step.times(length)
         point = point.plus(step, 1)
         before, gradient = gradient, problem.gradient(residual, point, l2)
-        excess = _excess(gradient, residual, l2)
+        excess = _excess(problem, gradient, residual, l2)
         if excess < best.excess:
             best = Minimum(point, iteration, excess)
         change = gradient.plus(before, -1)
@@ -220,18 +229,19 @@ def minimise(problem: Problem, l2: float, start: Vector, precision: float = EXCE
     return best
 
 
-def _excess(gradient: Vector, residual: Floats, l2: float) -> float:
-    """Return (‖g_w‖² / l2 + Σ_k g_bk² / Σ_d p_dk (1 − p_dk)) / 2, by document.
+def _excess(problem: Problem, gradient: Vector, residual: Floats, l2: float) -> float:
+    """Return (‖g_w‖² / l2 + Σ_k g_bk² / Σ_d p_dk (1 − p_dk)) / 2, by document; the sum over documents is weighted.
 
     With the best biases for each w the objective is l2-strongly convex in w, hence at most ‖g_w‖² / (2·l2) above its minimum. The gain of
     better biases is estimated by a Newton step of each alone, so the sum is no strict bound.
     """
     of_biases = gradient.bias.astype(np.float64) ** 2
     size = np.abs(residual)
-    curvature = (size * (1 - size)).sum(axis=0, dtype=np.float64)
+    whole = 1 if problem.weights is None else problem.weights[:, np.newaxis]
+    curvature = (size * (1 - size / whole)).sum(axis=0, dtype=np.float64)
     gain = np.divide(of_biases, curvature, out=np.zeros_like(of_biases), where=curvature > 0).sum()
     of_weights = max(_product(gradient.coefficients, gradient.products), 0.0)
-    return float(of_weights / l2 + gain) / (2 * max(len(residual), 1))
+    return float(of_weights / l2 + gain) / (2 * (problem.size or 1.0))
 
 
 def _direction(gradient: Vector, pairs: list[_Pair]) -> Vector:
@@ -387,6 +397,12 @@ class LogisticRegression(LinearClassifier):
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod
+    def takes_weights(cls, settings: Settings) -> bool:
+        """Return True: the loss of each document is multiplied by its weight."""
+        del cls, settings
+        return True
+
+    @classmethod
     def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> None:
         """Return None: the smoothing is 1, as in Wang and Manning (2012)."""
 
@@ -403,7 +419,8 @@ class LogisticRegression(LinearClassifier):
     def bias(self) -> NDArray[np.float64]:
         """b_k, shape (n_classes,), moved by log π_k − log(D_k / D) for a class prior other than the one of the documents."""
         statistics = self.training.statistics
-        shares = np.maximum(statistics.class_documents, 1) / max(statistics.n_documents, 1)
+        documents = statistics.class_documents
+        shares = np.where(documents > 0, documents, 1) / (statistics.n_documents or 1)
         bias: NDArray[np.float64] = self.fitted_bias + (self.log_prior - np.log(shares))
         return bias
 
@@ -462,7 +479,7 @@ def _without(training: _Whole, part: Whole) -> _Whole:
     """Return the training with these documents only, by number."""
     chosen = np.zeros(len(training.documents), np.bool_)
     chosen[part] = True
-    statistics = Subsets(training.statistics, training.documents).part(chosen)
+    statistics = Subsets(training.statistics, training.documents).part(chosen).natural
     selected = training.selected_in(statistics)
     return _Whole(statistics, selected, training.smoothing, training.settings, training.documents.rows(part))
 
@@ -476,7 +493,8 @@ def _problem(training: _Whole) -> Problem:
     columns = (np.cumsum(selected) - 1).astype(np.int32)[matrix.terms]
     shape = matrix.n_documents, int(np.count_nonzero(selected))
     features = csr_array((matrix.counts.astype(np.float32), columns, matrix.offsets), shape=shape)
-    return Problem.of(features, _scales(statistics, selected, training.smoothing), training.documents.classes)
+    weights = None if statistics.weight_unit == 1 else training.documents.natural_weights(statistics.weight_unit)
+    return Problem.of(features, _scales(statistics, selected, training.smoothing), training.documents.classes, weights)
 
 
 def _scales(statistics: ClassStatistics, selected: NDArray[np.bool_], smoothing: float) -> Floats:
@@ -492,11 +510,13 @@ def _scales(statistics: ClassStatistics, selected: NDArray[np.bool_], smoothing:
 
 def _scored(model: LogisticRegression, documents: CountedDocuments) -> Unseen:
     scores, lengths = model.joint_log_likelihood(documents.matrix)
-    return Unseen(scores, lengths, documents.matrix.lengths - lengths, documents.classes)
+    weights = documents.natural_weights(model.training.statistics.weight_unit)
+    return Unseen(scores, lengths, documents.matrix.lengths - lengths, documents.classes, weights)
 
 
 def _log_loss(unseen: Unseen) -> float:
-    """Return the mean of −log p(truth | d), in nats, over documents whose class the model knows."""
+    """Return the weighted mean of −log p(truth | d), in nats, over documents whose class the model knows."""
     of_truth = unseen.scores[np.arange(unseen.classes.size), unseen.classes]
     losses = np.logaddexp.reduce(unseen.scores, axis=1) - of_truth
-    return float(losses[of_truth > -np.inf].mean())
+    known = of_truth > -np.inf
+    return float((losses[known] * unseen.weights[known]).mean() / unseen.weights[known].mean())

@@ -83,8 +83,9 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         if self.weighting != "counts":
             return super().leave_one_out(documents)
         scores, lengths, unknown = leave_one_out(self.language_models, documents)
-        for label in np.unique(documents.classes).tolist():
-            prior = class_prior_without(self.training.settings.class_prior, self.counts, label)
+        weights = documents.natural_weights(self.counts.weight_unit)
+        for label, weight in sorted(set(zip(documents.classes.tolist(), weights.tolist(), strict=True))):
+            prior = class_prior_without(self.training.settings.class_prior, self.counts, label, weight)
             with np.errstate(divide="ignore"):
-                scores[documents.classes == label] += np.log(prior)
-        return Unseen(scores, lengths, unknown, documents.classes)
+                scores[(documents.classes == label) & (weights == weight)] += np.log(prior)
+        return Unseen(scores, lengths, unknown, documents.classes, weights)

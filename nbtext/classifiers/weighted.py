@@ -57,6 +57,11 @@ class WeightedCountsClassifier(LinearClassifier):
         return settings.weighting in NEEDS_DOCUMENTS
 
     @classmethod
+    def takes_weights(cls, settings: Settings) -> bool:
+        """Return True if the sums are in the statistics, which are weighted exactly."""
+        return settings.weighting not in NEEDS_DOCUMENTS
+
+    @classmethod
     def counted(
         cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
     ) -> ClassStatistics:

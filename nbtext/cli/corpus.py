@@ -84,8 +84,8 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
 
 
 def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
-    """Return how documents are read: as the model's training documents were, but for what the options say; raise as `reading_like`."""
-    return reading_like(model.reading, paths, given(READING, options))
+    """Return how documents are read: as the model's training documents were, without weights, but for what the options say; raise as `reading_like`."""
+    return reading_like(model.reading, paths, given(READING, options)).unweighted
 
 
 def documents_for(
@@ -113,7 +113,7 @@ def leak_watch(model: TextClassifier, test: Sequence[str], options: Options, say
         return LeakWatch(model)
     if "-" in training and "-" in test:
         raise UsageError("standard input cannot be both the test and the training corpus")
-    documents = CommandCorpus(training, model.reading, say, options, labelled=True)
+    documents = CommandCorpus(training, model.reading.unweighted, say, options, labelled=True)
     watch = LeakWatch(model, documents.readable())
     documents.say_notices()
     return watch
@@ -145,7 +145,7 @@ def read_and_count(paths: Sequence[str], options: Options, say: Messages, column
 
 def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messages) -> None:
     """Warn of classes that cannot be in every fold."""
-    small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < n_folds]
+    small = [label for label, n in zip(statistics.classes, statistics.natural.class_documents.tolist(), strict=True) if n < n_folds]
     if small:
         say.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
 

@@ -66,8 +66,10 @@ class Source:
     labelled: bool
     """Whether classes are wanted."""
     columns: tuple[str, ...] = ()
-    """Further columns to read: first the attributes, which may be missing, then the others."""
+    """Further columns to read: first the attributes, which may be missing, then the weight and the others."""
     attributes: Attributes = NO_ATTRIBUTES
+    weight_column: str | None = None
+    """The column of weights, which follows the attributes, if they are to be read."""
     part: FilePart | None = None
     """The part of a file of lines to read, if not all of it."""
 

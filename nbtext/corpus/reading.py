@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.attributes import NO_TEXT, Attributes, without_separators
+from nbtext.attributes import NO_TEXT, WEIGHT_UNIT, Attributes, weight_in_units, with_weight, without_separators
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
 from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.corpus.directory import read_listed
@@ -132,7 +132,8 @@ def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Readi
 def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = ()) -> Source:
     """Return what the readers are given, from settings that are `resolved` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
-    columns = (*attributes.names, *columns)
+    weight_column = reading.weight_column if labelled and reading.weight_column != NO_TEXT else None
+    columns = (*attributes.names, *([] if weight_column is None else [weight_column]), *columns)
     file_format, layout = reading.format, FORMATS[reading.format]
     if not (layout.file_per_document or layout.mail or is_ascii_compatible(reading.encoding)):
         raise UsageError(f"lines and tables in {reading['encoding']} cannot be read", hint="make them UTF-8 first, as with iconv -t UTF-8")
@@ -141,7 +142,7 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
         raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
     if labelled and not layout.labelled:
         raise UsageError(f"--format {file_format} has no classes", hint="use dir, csv or tsv")
-    return Source(reading, notices, labelled, columns, attributes)
+    return Source(reading, notices, labelled, columns, attributes, weight_column)
 
 
 def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool]]:
@@ -171,11 +172,15 @@ def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool]]:
 
 
 def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
-    """Yield the documents with their text in UTF-8, attributes added; report what is wrong with one as its problem."""
+    """Yield the documents with their text in UTF-8, attributes and weight added; report what is wrong with one as its problem.
+
+    Documents of weight 0 are left out.
+    """
     text_of, limit = _decoder(source.reading), source.limit
-    attributes, n_attributes = source.attributes, len(source.attributes.names)
+    attributes, n_attributes, weight_column = source.attributes, len(source.attributes.names), source.weight_column
+    n_own = n_attributes + (weight_column is not None)
     for identity, label, body, found_problem, columns in documents:
-        problem, text = found_problem, b""
+        problem, text, units = found_problem, b"", WEIGHT_UNIT
         if problem is None:
             try:
                 if source.labelled and not label:
@@ -184,10 +189,14 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
                     raise too_large(limit)  # noqa: TRY301
                 text, transcoded = text_of(body)
                 text = attributes.document(text, columns[:n_attributes]) if n_attributes else without_separators(text)
+                if weight_column is not None:
+                    units = weight_in_units(weight_column, columns[n_attributes])
+                    text = with_weight(text, units)
                 source.notices.transcoded += transcoded
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, text = problem_of(raised), b""
-        yield Document(identity, label, text, problem, columns[n_attributes:])
+        if units:
+            yield Document(identity, label, text, problem, columns[n_own:])
 
 
 def shards(paths: Sequence[str], source: Source, size: int = BYTES) -> Iterator[Shard]:

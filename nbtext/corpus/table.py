@@ -176,7 +176,7 @@ def _has_header(reading: Reading, others: Sequence[str]) -> bool:
     """Return whether tables begin with a header line: as set, else if any column is given by name, even if it is not needed now."""
     if reading.header is not None:
         return bool(reading.header)
-    columns = (reading.label_column, reading.text_column, reading.id_column, *others)
+    columns = (reading.label_column, reading.text_column, reading.id_column, reading.weight_column, *others)
     return any(column not in (None, NO_TEXT) and not column.isdigit() for column in columns)
 
 

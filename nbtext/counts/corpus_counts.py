@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nbtext.attributes import WEIGHT_UNIT
 from nbtext.counts.documents import MOST_TERMS, CountedDocuments, DocumentSample
 from nbtext.counts.statistics import from_cells, sum_cells
 from nbtext.counts.vocabulary import is_category
@@ -150,14 +151,17 @@ def relabelled_documents(statistics: ClassStatistics, documents: CountedDocument
     classes, numbers = _numbered(labels)
     matrix = documents.matrix
     keys = pair(matrix.terms, np.repeat(numbers, matrix.entries))
-    keys, counts, holding = sum_cells(keys, matrix.counts.astype(np.int64), np.ones(keys.size, np.int64))
+    weights = documents.in_units(statistics.unit)
+    held = np.repeat(weights, matrix.entries)
+    keys, counts, holding = sum_cells(keys, matrix.counts * held, held)
     moments = statistics.moments
     if moments is not None and matrix.values is not None:
         moments = type(moments).of(matrix.values, numbers, len(classes))
-    class_documents = np.bincount(numbers, minlength=len(classes))
+    class_documents = np.zeros(len(classes), np.int64)
+    np.add.at(class_documents, numbers, weights)
     found, renumbering = from_cells(statistics.vocabulary, classes, class_documents, keys, counts, holding)
-    relabelled = CountedDocuments(matrix, numbers, documents.hashes).renumbered(renumbering)
-    return Recounted(replace(found, attributes=statistics.attributes, moments=moments), relabelled)
+    relabelled = replace(documents, classes=numbers).renumbered(renumbering)
+    return Recounted(replace(found, attributes=statistics.attributes, moments=moments, unit=statistics.unit), relabelled)
 
 
 def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -165,6 +169,18 @@ def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]
     classes = tuple(sorted(set(labels)))
     number = {label: place for place, label in enumerate(classes)}
     return classes, np.array([number[label] for label in labels], np.int64)
+
+
+def balancing_factors(statistics: ClassStatistics) -> NDArray[np.int64]:
+    """Return D / (K·D_k), by which all classes weigh the same, shape (n_classes,), in whole units of 1 / `WEIGHT_UNIT`, at least one.
+
+    K counts the classes with documents. Source: G. King, L. Zeng, Logistic regression in rare events data (2001).
+    """
+    documents = statistics.class_documents.astype(np.float64)
+    equal = documents.sum() / max(np.count_nonzero(documents), 1)
+    factors = np.divide(WEIGHT_UNIT * equal, documents, out=np.ones_like(documents), where=documents > 0)
+    whole: NDArray[np.int64] = np.maximum(np.rint(factors), 1).astype(np.int64)
+    return whole
 
 
 class Subsets:
@@ -176,7 +192,7 @@ class Subsets:
     """
 
     def __init__(self, statistics: ClassStatistics, documents: CountedDocuments) -> None:
-        self.statistics = statistics
+        self.statistics = statistics.exact or statistics
         self.documents = documents
         self._cells = cells_of_entries(statistics, documents)
 
@@ -196,11 +212,16 @@ class Subsets:
     def _of(self, rows: NDArray[np.int64], *, subtract: bool) -> ClassStatistics:
         whole, documents = self.statistics, self.documents
         entries = flat_indices(documents.matrix.offsets[rows], documents.matrix.entries[rows])
-        cells = self._cells[entries]
+        cells, counts = self._cells[entries], documents.matrix.counts[entries]
+        weights = held = None
+        if whole.unit != 1:
+            weights = documents.in_units(whole.unit)[rows]
+            held = np.repeat(weights, documents.matrix.entries[rows])
+            counts = counts * held
         sums = (
-            np.bincount(documents.classes[rows], minlength=whole.n_classes),
-            np.bincount(cells, documents.matrix.counts[entries], whole.cell_counts.size).astype(np.int64),
-            np.bincount(cells, minlength=whole.cell_counts.size),
+            np.bincount(documents.classes[rows], weights, whole.n_classes).astype(np.int64),
+            np.bincount(cells, counts, whole.cell_counts.size).astype(np.int64),
+            np.bincount(cells, held, whole.cell_counts.size).astype(np.int64),
         )
         of_whole = (whole.class_documents, whole.cell_counts, whole.cell_documents)
         class_documents, counts, holding = (total - sum_ for total, sum_ in zip(of_whole, sums, strict=True)) if subtract else sums
@@ -326,10 +347,11 @@ def missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, docum
     """
     sample = counts.sample
     expected = (documents.hashes < np.uint64(sample.bound)) & (documents.matrix.entries <= MOST_TERMS)
-    sampled = Counter(sample.documents.keys())
+    sampled, keys = Counter(sample.documents.keys()), documents.keys()
     number = {label: place for place, label in enumerate(counts.statistics.classes)}
     for row in np.flatnonzero(expected).tolist():
-        key = int(documents.hashes[row]), number.get(statistics.classes[documents.classes[row]], -1)
+        content, label, weight = keys[row]
+        key = content, number.get(statistics.classes[label], -1), weight
         if not sampled[key]:
             return row
         sampled[key] -= 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from nbtext.attributes import Attributes, parted
+from nbtext.attributes import WEIGHT_UNIT, Attributes, parted, split_weight
 from nbtext.counts.corpus_counts import CorpusCounts, bounded_sum
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
@@ -309,21 +309,29 @@ def _count(
     empty = True
     for block in remaining:
         empty = False
-        labels, texts = zip(*block, strict=True)
+        labels, given = zip(*block, strict=True)
+        texts, weights = split_weights(given)
         for label in set(labels):
             check_label(label)
         postings = counter.count(texts)
-        classes = builder.add(postings, labels)
-        collector.add(postings, classes, content_hashes(texts), builder.labels)
+        classes = builder.add(postings, labels, weights)
+        collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
         if inflected is not None:
             readable, _ = analysis.without_encoded_lines([parted(text)[0] for text in texts])
-            builder.add_cells(count_terms(inflected, readable, builder.vocabulary.find_pairs), classes)
+            builder.add_cells(count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
         if most is not None and len(builder.vocabulary) > most:
             break
     if empty:
         return None
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
     return builder.freeze()
+
+
+def split_weights(documents: Sequence[bytes]) -> tuple[Sequence[bytes], NDArray[np.int64] | None]:
+    """Return documents without their weights, and these, shape (n_docs,), in units of 1 / `WEIGHT_UNIT`; None if all are 1."""
+    parts = [split_weight(document) for document in documents]
+    weights = np.array([units for _, units in parts], np.int64)
+    return (documents, None) if np.all(weights == WEIGHT_UNIT) else ([document for document, _ in parts], weights)
 
 
 def _inflected(analysis: Analysis, vocabulary: TermIds) -> Analyzer:

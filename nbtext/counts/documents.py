@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.attributes import WEIGHT_UNIT
 from nbtext.counts.matrix import DocumentTermMatrix, stack
 
 if TYPE_CHECKING:
@@ -41,21 +42,42 @@ class CountedDocuments:
     """Class numbers, shape (n_docs,)."""
     hashes: NDArray[np.uint64]
     """64 bits of a digest of each text, shape (n_docs,)."""
+    weights: NDArray[np.int64] | None = None
+    """Weights in the units of the statistics, shape (n_docs,); None if all are 1."""
 
     def __len__(self) -> int:
         return len(self.classes)
 
-    def keys(self) -> list[tuple[int, int]]:
-        """Return hash and class number of each document, by which a sample is searched."""
-        return list(zip(self.hashes.tolist(), self.classes.tolist(), strict=True))
+    def keys(self) -> list[tuple[int, int, int]]:
+        """Return hash, class number and weight of each document, by which a sample is searched."""
+        return list(zip(self.hashes.tolist(), self.classes.tolist(), self.in_units(WEIGHT_UNIT).tolist(), strict=True))
+
+    def order(self) -> NDArray[np.int64]:
+        """Return the order of the documents by hash, class and weight, shape (n_docs,)."""
+        columns = (self.classes, self.hashes) if self.weights is None else (self.weights, self.classes, self.hashes)
+        return np.lexsort(columns)
 
     def rows(self, chosen: NDArray[np.int64]) -> CountedDocuments:
         """Return some of the documents, by number, in the order given."""
-        return CountedDocuments(self.matrix.rows(chosen), self.classes[chosen], self.hashes[chosen])
+        weights = None if self.weights is None else self.weights[chosen]
+        return CountedDocuments(self.matrix.rows(chosen), self.classes[chosen], self.hashes[chosen], weights)
+
+    def in_units(self, unit: int) -> NDArray[np.int64]:
+        """Return the weights in units of 1 / ``unit``, those of the statistics, shape (n_docs,)."""
+        return np.full(len(self), unit) if self.weights is None else self.weights
+
+    def natural_weights(self, unit: int) -> NDArray[np.float64]:
+        """Return the weights as numbers of documents, shape (n_docs,), given their unit."""
+        weights: NDArray[np.float64] = self.in_units(unit) / unit
+        return weights
+
+    def times(self, factors: NDArray[np.int64], unit: int) -> CountedDocuments:
+        """Return the documents, from statistics in units of 1 / ``unit``, weighed by a factor for each class, shape (n_classes,)."""
+        return replace(self, weights=self.in_units(unit) * factors[self.classes])
 
     def places(self, sample: CountedDocuments) -> NDArray[np.int64]:
         """Return the numbers of the documents in a `DocumentSample` of these, or in the beginning of one, shape (n_docs of the sample,)."""
-        order = np.lexsort((self.classes, self.hashes))
+        order = self.order()
         repeated = np.arange(len(sample)) - np.searchsorted(sample.hashes, sample.hashes)
         found: NDArray[np.int64] = order[np.searchsorted(self.hashes, sample.hashes, sorter=order) + repeated]
         return found
@@ -63,14 +85,16 @@ class CountedDocuments:
     def renumbered(self, numbers: Renumbering) -> CountedDocuments:
         """Return the same documents for statistics in which terms and classes have other numbers."""
         matrix = self.matrix._replace(terms=numbers.terms.astype(self.matrix.terms.dtype)[self.matrix.terms])
-        return CountedDocuments(matrix, numbers.classes[self.classes], self.hashes)
+        return replace(self, matrix=matrix, classes=numbers.classes[self.classes])
 
     @classmethod
     def joined(cls, parts: Sequence[CountedDocuments]) -> CountedDocuments:
         """Return the documents of all parts in order; the parts have the same vocabulary and classes."""
         classes = [np.empty(0, np.int64), *(part.classes for part in parts)]
         hashes = [np.empty(0, np.uint64), *(part.hashes for part in parts)]
-        return cls(stack([part.matrix for part in parts]), np.concatenate(classes), np.concatenate(hashes))
+        weighted = any(part.weights is not None for part in parts)
+        weights = np.concatenate([part.in_units(WEIGHT_UNIT) for part in parts]) if weighted else None
+        return cls(stack([part.matrix for part in parts]), np.concatenate(classes), np.concatenate(hashes), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +112,7 @@ class DocumentSample:
 
         At most ``size`` documents and `MOST_ENTRIES` entries; documents of more than `MOST_TERMS` terms are left out.
         """
-        order = np.lexsort((documents.classes, documents.hashes))
+        order = documents.order()
         entries = documents.matrix.entries
         order = order[(documents.hashes[order] <= np.uint64(bound)) & (entries[order] <= MOST_TERMS)]
         fitting = min(size, int(np.searchsorted(np.cumsum(entries[order]), MOST_ENTRIES, side="right")))
@@ -131,12 +155,20 @@ class DocumentCollector:
         self._parts: list[CountedDocuments] = []
         self._documents = self._entries = 0
 
-    def add(self, postings: Postings, classes: NDArray[np.int64], hashes: NDArray[np.uint64], labels: Sequence[str]) -> None:
-        """Keep documents; ``labels`` are the labels of all class numbers so far."""
+    def add(
+        self,
+        postings: Postings,
+        classes: NDArray[np.int64],
+        hashes: NDArray[np.uint64],
+        labels: Sequence[str],
+        weights: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Keep documents; ``labels`` are the labels of all class numbers so far, ``weights`` as `StatisticsBuilder.add` takes them."""
         if self._bound != LARGEST_HASH:
             chosen = hashes <= np.uint64(self._bound)
             postings, classes, hashes = postings.of_documents(chosen), classes[chosen], hashes[chosen]
-        part = CountedDocuments(postings.matrix(), classes, hashes)
+            weights = None if weights is None else weights[chosen]
+        part = CountedDocuments(postings.matrix(), classes, hashes, weights)
         narrow = part.matrix._replace(terms=part.matrix.terms.astype(np.int32), counts=part.matrix.counts.astype(np.int32))
         self._parts.append(replace(part, matrix=narrow))
         self._documents += len(part)
@@ -158,9 +190,9 @@ class DocumentCollector:
         rank = np.empty(len(labels), np.int64)
         rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
         joined = CountedDocuments.joined(self._parts)
-        ranked = CountedDocuments(joined.matrix, rank[joined.classes], joined.hashes)
+        ranked = replace(joined, classes=rank[joined.classes])
         sample = DocumentSample.of(ranked, self._size or 0, self._bound)
         self._bound = sample.bound
         unranked = np.argsort(rank)[sample.documents.classes]
-        self._parts = [CountedDocuments(sample.documents.matrix, unranked, sample.documents.hashes)]
+        self._parts = [replace(sample.documents, classes=unranked)]
         self._documents, self._entries = len(sample.documents), sample.documents.matrix.terms.size

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import NO_ATTRIBUTES
+from nbtext.attributes import NO_ATTRIBUTES, WEIGHT_UNIT
 from nbtext.counts.matrix import Postings, run_starts
 from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, category_term, is_category
 from nbtext.errors import UsageError
@@ -61,6 +61,10 @@ class ClassStatistics:
     """Attributes beside the texts; values of categorical ones are terms."""
     moments: Moments | None = None
     """Sums of the numbers beside the texts; None if there are no numbers."""
+    unit: int = 1
+    """All counts are in units of 1 / ``unit``, whole numbers still: more than 1 if documents have weights."""
+    exact: ClassStatistics | None = None
+    """The whole numbers that these counts are quotients of, as `natural` returns them."""
 
     @property
     def n_classes(self) -> int:
@@ -73,9 +77,37 @@ class ClassStatistics:
         return len(self.vocabulary)
 
     @property
-    def n_documents(self) -> int:
-        """D."""
-        return int(self.class_documents.sum())
+    def n_documents(self) -> float:
+        """D, an int; of weighted documents the sum of the weights."""
+        return whole_or_float(self.class_documents.sum())
+
+    @cached_property
+    def natural(self) -> ClassStatistics:
+        """The counts in documents and tokens: itself, or float64 quotients where documents have weights."""
+        if self.unit == 1:
+            return self
+        quotients: dict[str, Any] = {name: getattr(self, name) / self.unit for name in ("class_documents", "cell_counts", "cell_documents")}
+        return replace(self, **quotients, unit=1, exact=self)
+
+    @property
+    def weight_unit(self) -> int:
+        """The unit of the weights of single documents: that of the whole numbers."""
+        return (self.exact or self).unit
+
+    def times(self, factors: NDArray[np.int64], unit: int) -> ClassStatistics:
+        """Return the statistics with the documents of each class weighed by its factor, shape (n_classes,), in units of 1 / ``unit``."""
+        of_cells = factors[self.cell_classes]
+        return replace(
+            self,
+            class_documents=self.class_documents * factors,
+            cell_counts=self.cell_counts * of_cells,
+            cell_documents=self.cell_documents * of_cells,
+            unit=self.unit * unit,
+        )
+
+    def in_units(self, unit: int) -> ClassStatistics:
+        """Return the same statistics in units of 1 / ``unit``, a multiple of their own."""
+        return self if unit == self.unit else replace(self.times(np.full(self.n_classes, unit // self.unit), 1), unit=unit)
 
     @cached_property
     def class_tokens(self) -> NDArray[Any]:
@@ -98,10 +130,10 @@ class ClassStatistics:
         return self._over_classes(self.cell_documents)
 
     @property
-    def encoded_lines(self) -> int:
+    def encoded_lines(self) -> float:
         """Encoded lines dropped from the documents."""
         [term] = self.vocabulary.find([category_term(ENCODED_LINES, "")])
-        return 0 if term == UNKNOWN else int(self.term_counts[term])
+        return 0 if term == UNKNOWN else whole_or_float(self.term_counts[term])
 
     def tokens_of(self, selected: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
@@ -139,7 +171,7 @@ class ClassStatistics:
             self.classes == other.classes
             and self.vocabulary == other.vocabulary
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
-            and self.attributes == other.attributes
+            and (self.attributes, self.unit) == (other.attributes, other.unit)
             and (self.moments is None or other.moments is None or self.moments.equal(other.moments))
         )
 
@@ -163,6 +195,9 @@ class ClassStatistics:
         """
         if self.attributes != other.attributes:
             raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
+        unit = max(self.unit, other.unit)
+        if not self.unit == other.unit == unit:
+            return self.in_units(unit).combined(other.in_units(unit), sign)
         classes = tuple(sorted({*self.classes, *other.classes}))
         number = {label: new for new, label in enumerate(classes)}
         vocabulary, mine, theirs = self.vocabulary.union(other.vocabulary)
@@ -187,7 +222,8 @@ class ClassStatistics:
             first, second = (side.scattered(new, len(classes)) for side, new in zip((self.moments, other.moments), labels, strict=True))
             moments = first.plus(second) if sign > 0 else first.minus(second)
         statistics, numbers = from_cells(vocabulary, classes, documents, key[left], counts[left], cell_documents[left])
-        statistics = replace(statistics, attributes=self.attributes, moments=moments and moments.of_classes(np.flatnonzero(documents)))
+        moments = moments and moments.of_classes(np.flatnonzero(documents))
+        statistics = replace(statistics, attributes=self.attributes, moments=moments, unit=unit)
         return Combined(statistics, numbers.after(mine, labels[0]), numbers.after(theirs, labels[1]))
 
     def _over_classes(self, cells: NDArray[Any]) -> NDArray[Any]:
@@ -281,34 +317,51 @@ class StatisticsBuilder:
         self._cells = KeyTable(bits=18)
         self._counts = np.zeros(1 << 16, np.int64)
         self._documents = np.zeros(1 << 16, np.int64)
+        self._unit = 1
 
     @property
     def labels(self) -> list[str]:
         """Label of each class number so far."""
         return list(self._classes)
 
-    def add(self, postings: Postings, labels: Sequence[str]) -> NDArray[np.int64]:
-        """Count documents and return their class numbers; term ids are those of this builder's vocabulary."""
+    def add(self, postings: Postings, labels: Sequence[str], weights: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Count documents and return their class numbers; term ids are those of this builder's vocabulary.
+
+        ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1.
+        """
+        if weights is not None and self._unit == 1:
+            self._unit = WEIGHT_UNIT
+            for counts in (self._class_documents, self._counts, self._documents):
+                np.multiply(counts, WEIGHT_UNIT, out=counts)
         classes = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
         self._class_documents = _grown(self._class_documents, len(self._classes))
-        np.add.at(self._class_documents, classes, 1)
-        self.add_cells(postings, classes)
+        np.add.at(self._class_documents, classes, self._weighed(weights))
+        self.add_cells(postings, classes, weights)
         if postings.encoded_lines is not None and postings.encoded_lines.any():
             holding = np.flatnonzero(postings.encoded_lines)
             terms = np.full_like(holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0])
-            self.add_cells(Postings(terms, holding, postings.encoded_lines[holding], postings.unknown), classes)
+            self.add_cells(Postings(terms, holding, postings.encoded_lines[holding], postings.unknown), classes, weights)
         if self._moments is not None and postings.values is not None:
             self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
         return classes
 
-    def add_cells(self, postings: Postings, classes: NDArray[np.int64]) -> None:
-        """Count further terms of documents that were added, given the class numbers of these."""
+    def _weighed(self, weights: NDArray[np.int64] | None) -> NDArray[np.int64] | int:
+        return self._unit if weights is None else weights
+
+    def add_cells(self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> None:
+        """Count further terms of documents that were added, given the class numbers of these and their weights."""
         of_postings = classes.take(postings.documents)
         begins = run_starts(postings.terms, of_postings)
         cells = self._cells.intern(pair(postings.terms.take(begins), of_postings.take(begins)))
         self._counts, self._documents = _grown(self._counts, len(self._cells) + 1), _grown(self._documents, len(self._cells) + 1)
-        np.add.at(self._counts, cells, np.add.reduceat(postings.counts, begins))
-        np.add.at(self._documents, cells, np.diff(begins, append=of_postings.size))
+        if self._unit == 1:
+            counts, documents = postings.counts, np.diff(begins, append=of_postings.size)
+        else:
+            of_documents = np.full(classes.size, self._unit) if weights is None else weights
+            held = of_documents.take(postings.documents)
+            counts, documents = postings.counts * held, np.add.reduceat(held, begins)
+        np.add.at(self._counts, cells, np.add.reduceat(counts, begins))
+        np.add.at(self._documents, cells, documents)
 
     def freeze(self) -> CountedStatistics:
         """Return the statistics. The builder is then used up: its tables, as large as the statistics, are freed on the way."""
@@ -327,7 +380,13 @@ class StatisticsBuilder:
             vocabulary, classes, self._class_documents[first_order], keys[order], self._counts[cells], self._documents[cells]
         )
         moments = self._moments and self._moments.of_classes(first_order)
-        return CountedStatistics(replace(statistics, attributes=self._attributes, moments=moments), numbers.after(final_term, final_class))
+        statistics = replace(statistics, attributes=self._attributes, moments=moments, unit=self._unit)
+        return CountedStatistics(statistics, numbers.after(final_term, final_class))
+
+
+def whole_or_float(number: float) -> float:
+    """Return a count as a number of Python: an int if it is whole, as all are but sums of weights."""
+    return int(number) if number == int(number) else round(float(number), 6)
 
 
 def _grown(array: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
-from nbtext.model.training import classifier, learn, needs_documents, needs_sample
+from nbtext.model.training import classifier, learn, needs_documents, needs_sample, weighed_documents
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
@@ -257,9 +257,13 @@ def _scored(
     tested = np.arange(len(documents)) if test is None else test
     for rows in in_blocks(tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE)):
         block = documents.rows(rows)
-        scores, lengths = fitted.leave_one_out(block)[:2] if test is None else fitted.joint_log_likelihood(block.matrix)
+        if test is None:
+            scores, lengths = fitted.leave_one_out(weighed_documents(block, statistics, parameters))[:2]
+        else:
+            scores, lengths = fitted.joint_log_likelihood(block.matrix)
         log_posterior = learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
-        yield HeldOutBlock(rows, block.classes, log_posterior, statistics.class_documents[block.classes] > (test is None))
+        own = block.in_units(statistics.unit) if test is None else 0
+        yield HeldOutBlock(rows, block.classes, log_posterior, statistics.class_documents[block.classes] > own)
 
 
 @dataclass(frozen=True)

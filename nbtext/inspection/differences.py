@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.counts.matrix import in_blocks
+from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import displayed_term, is_category
 from nbtext.inspection.overview import attributes_overview
 from nbtext.inspection.terms import ClassSize, class_size
@@ -183,10 +184,10 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Change
 
 
 def _sizes(model: TextClassifier) -> dict[str, float]:
-    statistics, learnt = model.statistics, model.learnt
+    statistics, learnt = model.counts.statistics.natural, model.learnt
     return {
         "documents": statistics.n_documents,
-        "tokens": int(statistics.class_tokens.sum()),
+        "tokens": whole_or_float(statistics.class_tokens.sum()),
         "encoded_lines": statistics.encoded_lines,
         "terms": int(np.count_nonzero(~is_category(statistics.vocabulary))),
         "selected_terms": model.language_models.n_selected,

@@ -11,6 +11,7 @@ import numpy as np
 
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.counting import document_counter
+from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
@@ -266,9 +267,9 @@ class ClassOverview(ClassSize):
 class Overview:
     """Sizes, settings and classes of a model."""
 
-    documents: int
-    tokens: int
-    encoded_lines: int
+    documents: float
+    tokens: float
+    encoded_lines: float
     """Lines of encoded data that were dropped."""
     terms: int
     closed_vocabulary: bool
@@ -289,11 +290,12 @@ class Overview:
 
 def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
-    statistics, sample, calibration, judgement = model.statistics, model.counts.sample, model.learnt.calibration, model.learnt.judgement
+    statistics, sample = model.counts.statistics.natural, model.counts.sample
+    calibration, judgement = model.learnt.calibration, model.learnt.judgement
     top_terms, temperature = _top_terms(model, top), {"scale": calibration.scale, "exponent": calibration.exponent}
     return Overview(
         documents=statistics.n_documents,
-        tokens=int(statistics.class_tokens.sum()),
+        tokens=whole_or_float(statistics.class_tokens.sum()),
         encoded_lines=statistics.encoded_lines,
         terms=statistics.n_terms - int(np.count_nonzero(is_category(statistics.vocabulary))),
         closed_vocabulary=model.counts.is_closed,

@@ -10,6 +10,7 @@ import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
 from nbtext.counts.matrix import in_blocks
+from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
@@ -108,7 +109,7 @@ class TermInClass:
 
     count: float
     """m_jk."""
-    documents: int
+    documents: float
     """Documents of the class that hold the term."""
     probability: float | None
     """None for a term that training left out."""
@@ -172,8 +173,11 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
         if probabilities.intervals is not None:
             intervals = probabilities.intervals(terms)[0]
     ends = (pair if np.isfinite(pair).all() else None for pair in intervals.tolist())
-    columns = (statistics.counts_of(terms)[0].tolist(), statistics.documents_of(terms)[0].tolist(), probability, ends)
-    classes = {label: TermInClass(*values) for label, *values in zip(statistics.classes, *columns, strict=True)}
+    columns = (statistics.counts_of(terms)[0], statistics.documents_of(terms)[0], probability, ends)
+    classes = {
+        label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval)
+        for label, count, documents, value, interval in zip(statistics.classes, *columns, strict=True)
+    }
     return TermDetails(name, forms, known=True, selected=selected, classes=classes)
 
 
@@ -215,8 +219,8 @@ class ClassTerms(NamedTuple):
 class ClassSize:
     """The size of a class."""
 
-    documents: int
-    tokens: int
+    documents: float
+    tokens: float
     prior: float
 
 
@@ -236,10 +240,11 @@ class ClassDetails(ClassSize):
 MEASURES = ("probability", "lift", "mutual_information")
 
 
-def class_size(model: TextClassifier, number: int) -> tuple[int, int, float]:
+def class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
     """Return the documents, tokens and prior of a class."""
-    statistics = model.statistics
-    return int(statistics.class_documents[number]), int(statistics.class_tokens[number]), float(model.prior[number])
+    statistics = model.counts.statistics.natural
+    documents, tokens = (whole_or_float(counts[number]) for counts in (statistics.class_documents, statistics.class_tokens))
+    return documents, tokens, float(model.prior[number])
 
 
 def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dict[str, ClassDetails]:

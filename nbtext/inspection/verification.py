@@ -101,17 +101,18 @@ def _ngrams(model: TextClassifier) -> str:
 
 def _sample(model: TextClassifier) -> str:
     """Require that the documents of the sample are among those counted, and give the statistics if they are all documents."""
-    statistics, sample = model.statistics, model.counts.sample
+    statistics, sample = model.counts.statistics, model.counts.sample
     documents, matrix = sample.documents, sample.documents.matrix
-    by_class = np.bincount(documents.classes, minlength=statistics.n_classes)
+    weights = documents.in_units(statistics.unit)
+    by_class = np.bincount(documents.classes, weights, statistics.n_classes)
     _require((by_class <= statistics.class_documents).all(), "it holds more documents of a class than there are")
     place = _places(pair(statistics.cell_terms, statistics.cell_classes), pair(matrix.terms, np.repeat(documents.classes, matrix.entries)))
     _require((place >= 0).all(), "a document in it holds a term that its class does not")
-    counts, holding = np.zeros_like(statistics.cell_counts), np.bincount(place, minlength=statistics.cell_counts.size)
-    np.add.at(counts, place, matrix.counts)
+    held = np.repeat(weights, matrix.entries)
+    counts, holding = (np.bincount(place, amounts, statistics.cell_counts.size) for amounts in (matrix.counts * held, held))
     _require((counts <= statistics.cell_counts).all(), "its documents hold a term more often than their class does")
     _require((holding <= statistics.cell_documents).all(), "more documents in it hold a term than of their class do")
-    if sample.is_complete and len(documents) == statistics.n_documents:
+    if sample.is_complete and weights.sum() == statistics.class_documents.sum():
         elsewhere = is_category_of(statistics.vocabulary, FORMS) | is_category_of(statistics.vocabulary, ENCODED_LINES)
         _require(  # the sample keeps no inflections and no encoded lines
             ((counts == statistics.cell_counts) | elsewhere[statistics.cell_terms]).all(),
@@ -119,7 +120,7 @@ def _sample(model: TextClassifier) -> str:
         )
         return f"{quantity(len(documents), 'document')}, all there are; their counts are those of the classes"
     evicted = f", but for those of more than {MOST_TERMS:,} terms" if sample.is_complete else ""
-    return f"{len(documents):,} of {quantity(statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
+    return f"{len(documents):,} of {quantity(model.statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
 
 
 def _attributes(model: TextClassifier) -> str:

@@ -255,19 +255,19 @@ def left_out_tokens(
     """Return what `left_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
     left = without_themselves(statistics, selected, documents)
     matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
-    counts = (statistics.counts_in(matrix.terms, own) - matrix.counts).astype(np.float64)
+    counts = (statistics.counts_in(matrix.terms, own) - left.own).astype(np.float64)
     tokens = statistics.tokens_of(selected).astype(np.float64)
-    class_tokens = tokens[documents.classes] - left.lengths
+    class_tokens = np.round(tokens[documents.classes] - left.lengths, 6)
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
         counts, inverse = np.unique(counts, return_inverse=True)
-        weights = np.bincount(inverse, matrix.counts, counts.size).astype(np.float64)
+        weights = np.bincount(inverse, left.own, counts.size).astype(np.float64)
         base, base_sums = np.ones(counts.size), (n_terms - left.vanishing.entries).astype(np.float64)
     else:
         in_others = np.maximum(tokens.sum() - left.lengths, 1)
-        weights, base = matrix.counts.astype(np.float64), left.remaining / in_others[matrix.entry_documents]
+        weights, base = left.own.astype(np.float64), left.remaining / in_others[matrix.entry_documents]
         base_sums = np.ones(len(documents))
-    lengths = matrix.lengths.astype(np.float64)
+    lengths = np.bincount(matrix.entry_documents, left.own, len(documents)).astype(np.float64)
     some = lengths > 0
     return LeftOutTokens(counts, base, weights, class_tokens[some], base_sums[some], lengths[some], n_terms)
 
@@ -324,29 +324,38 @@ class WithoutThemselves(NamedTuple):
 
     matrix: DocumentTermMatrix
     """Their entries of selected terms that another document holds."""
-    remaining: NDArray[np.int64]
+    own: NDArray[Any]
+    """What each entry is in the counts of its class: occurrences, times the weight of the document, shape (n_entries,)."""
+    remaining: NDArray[Any]
     """Occurrences of each entry's term in all other documents, at least 1, shape (n_entries,)."""
     vanishing: DocumentTermMatrix
     """Their entries of selected terms that only this document holds."""
-    lengths: NDArray[np.int64]
-    """Tokens of selected terms, those that vanish included, shape (n_docs,)."""
+    lengths: NDArray[Any]
+    """What each document is in the tokens of its class, terms that vanish included, shape (n_docs,)."""
 
 
 def without_themselves(statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments) -> WithoutThemselves:
     """Return what is left of documents of the corpus when each is subtracted from its statistics."""
     matrix = documents.matrix.of_terms(selected)
-    lengths = matrix.lengths
-    remaining = statistics.term_counts[matrix.terms] - matrix.counts
-    return WithoutThemselves(matrix.of_entries(remaining > 0), remaining[remaining > 0], matrix.of_entries(remaining == 0), lengths)
+    own: NDArray[Any] = matrix.counts
+    lengths: NDArray[Any] = matrix.lengths
+    unit = statistics.weight_unit
+    if unit != 1:
+        weights = documents.in_units(unit)
+        own, lengths = own * weights[matrix.entry_documents] / unit, lengths * weights / unit
+    remaining = statistics.term_counts[matrix.terms] - own
+    others = remaining > 0
+    return WithoutThemselves(matrix.of_entries(others), own[others], remaining[others], matrix.of_entries(remaining == 0), lengths)
 
 
 def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOut:
     """Return the log-likelihoods of documents of the corpus, each under the models estimated from all others."""
     statistics = models.statistics
-    matrix, remaining, vanishing, selected_tokens = without_themselves(statistics, models.selected, documents)
+    matrix, in_class, remaining, vanishing, selected_tokens = without_themselves(statistics, models.selected, documents)
 
     class_tokens = np.tile(models.class_tokens, (len(documents), 1))
     class_tokens[np.arange(len(documents)), documents.classes] -= selected_tokens
+    class_tokens = np.round(class_tokens, 6)  # sums of weights are multiples of a millionth
     of_entry = matrix.entry_documents
     if models.prior_shape == "symmetric":
         added = models.pseudo_counts(matrix.terms)[0][:, 0]
@@ -370,7 +379,7 @@ def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOu
     own = documents.classes[of_entry]
     counts = statistics.counts_in(matrix.terms, own)
     with np.errstate(divide="ignore"):
-        change = matrix.counts * (np.log(counts - matrix.counts + added) - np.log(counts + added))
+        change = matrix.counts * (np.log(counts - in_class + added) - np.log(counts + added))
         scores[np.arange(len(documents)), documents.classes] += np.bincount(of_entry, change, minlength=len(documents))
         log_total = np.log(class_tokens + total[:, np.newaxis])
     lengths = matrix.lengths

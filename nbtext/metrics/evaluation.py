@@ -327,8 +327,15 @@ def prior_brier(prior: NDArray[np.float64], support: NDArray[np.float64]) -> flo
     return float((prior**2).sum() - 2 * (support[: prior.size] * prior).sum() / support.sum() + 1)
 
 
-def proper_scores(documents: Judged) -> dict[str, float]:
-    """Return means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents."""
+def proper_scores(documents: Judged, weights: NDArray[np.float64] | None = None) -> dict[str, float]:
+    """Return means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents.
+
+    With ``weights``, shape (n_docs,), these are weighted means.
+    """
+    if weights is not None:
+        gaps = np.bincount(bin_of(documents.confidence), weights * ((documents.rank == 0) - documents.confidence))
+        figures = {"log_loss": weights @ documents.log_loss, "brier": weights @ documents.brier, "ece": np.abs(gaps).sum()}
+        return {name: float(total / weights.sum()) for name, total in figures.items()}
     return {
         "log_loss": _mean(documents.log_loss),
         "brier": _mean(documents.brier),

@@ -129,7 +129,7 @@ def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     document from before could not be subtracted again. Raises `UsageError` if no term would be left.
     """
     require_additive(model.settings)
-    statistics = model.statistics
+    statistics = model.counts.statistics.natural
     documents = statistics.term_documents
     kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if statistics.n_terms and not kept.any():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category_of
 from nbtext.errors import listed, quantity
 from nbtext.settings import TRAINING
@@ -44,7 +45,7 @@ def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
     encoded = f", {quantity(statistics.encoded_lines, 'encoded line')} dropped" if statistics.encoded_lines else ""
     return (
         f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
-        f"{quantity(int(statistics.class_tokens.sum()), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
+        f"{quantity(whole_or_float(statistics.class_tokens.sum()), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
     )
 
 
@@ -58,6 +59,11 @@ def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt
             found.append(f"no document has a value of {', '.join(empty)}")
     elif not learnt.selected.any():
         found.append("the documents hold no terms; every answer will be the same")
+    if settings.class_weight is not None:
+        found.append(
+            "--class-weight balanced: probabilities are those of documents drawn from all classes alike, not as often as in training; "
+            "give --class-prior for other frequencies"
+        )
     if similar := similar_labels(statistics.classes):
         found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
     idle = [each.option for each in TRAINING if each.only_for not in (None, settings.classifier) and settings[each.name] != each.default]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import zip_longest
+from itertools import repeat, zip_longest
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from nbtext.attributes import without_separators
+from nbtext.attributes import WEIGHT_UNIT, weight_in_units, with_weight, without_separators
 from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
@@ -27,17 +27,38 @@ def path_names(paths: Paths) -> list[str]:
     return [fspath(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]
 
 
-def labelled_texts(texts: Iterable[Text], labels: Iterable[str], attributes: Attributes) -> Iterator[tuple[str, bytes]]:
-    """Yield labels with their documents; raises `UsageError` if there are more of one than of the other, or none."""
+def labelled_texts(
+    texts: Iterable[Text], labels: Iterable[str], attributes: Attributes, weights: Iterable[float] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield labels with their documents, and the weight of each inside it; documents of weight 0 are left out.
+
+    Raises `UsageError` if there are more of one than of the others, or none, and for a weight that is none.
+    """
     end = object()
     number = 0
+    of_documents = repeat(WEIGHT_UNIT) if weights is None else _in_units(weights)
     for label, text in zip_longest(labels, all_utf8(texts, attributes), fillvalue=end):
         if label is end or text is end:
             raise UsageError(f"there are {'fewer' if label is end else 'more'} labels than texts", hint="give each text one label")
+        units = next(of_documents, None)
+        if units is None:
+            raise UsageError("there are fewer weights than texts", hint="give each text one weight")
         number += 1
-        yield (str(label) if isinstance(label, str) else label), text  # type: ignore[misc] # a label of a numpy array is a str of its own kind
+        if units:
+            named = str(label) if isinstance(label, str) else label  # a label of a numpy array is a str of its own kind
+            yield named, with_weight(text, units)  # type: ignore[misc, arg-type]
     if not number:
         raise UsageError("there are no texts")
+    if weights is not None and next(of_documents, None) is not None:
+        raise UsageError("there are more weights than texts", hint="give each text one weight")
+
+
+def _in_units(weights: Iterable[float]) -> Iterator[int]:
+    for place, weight in enumerate(weights):
+        try:
+            yield weight_in_units("sample_weight", f"{float(weight):.6f}".rstrip("0") if isinstance(weight, (int, float)) else str(weight))
+        except DocumentError as problem:
+            raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
 
 
 def all_utf8(texts: Iterable[Text], attributes: Attributes) -> Iterator[bytes]:

@@ -128,7 +128,7 @@ class Updated(NamedTuple):
 
     model: TextClassifier
     """As it is in the file now."""
-    documents_before: int
+    documents_before: float
     had_ledger: bool
     """Whether there was a ledger that could be used."""
     learnt: LearntOnce | None

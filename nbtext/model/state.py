@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from nbtext import __version__, typicality
-from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, Attributes
+from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.calibration import Calibration
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts
@@ -24,7 +24,16 @@ from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.statistics import ClassStatistics
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.training import Judgement, Learnt, classifier, is_possible_smoothing, looked_up, own_pseudo_counts
+from nbtext.model.training import (
+    Judgement,
+    Learnt,
+    classifier,
+    is_possible_smoothing,
+    is_weighted,
+    looked_up,
+    own_pseudo_counts,
+    require_weights_taken,
+)
 from nbtext.ragged import offsets
 from nbtext.settings import NLTK_STEMMERS, Declared, Reading, Settings
 from nbtext.text.hashing import unpair
@@ -78,7 +87,16 @@ SETTINGS = frozenset({"training", "reading", "written_by", "sample_bound"}) | LE
 CLOSED = "closed_vocabulary"
 """A setting of pruned models only: true."""
 
-ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | {"stop_words"}
+UNIT = "unit"
+"""A setting of models of weighted documents only: `nbtext.attributes.WEIGHT_UNIT`."""
+
+WEIGHTS = "sample_weights"
+"""The array of the weights of the sample, in models of weighted documents only."""
+
+LEFT_OUT = frozenset({"class_weight", "weight_column"})
+"""Settings that stand in a model file only if they differ from the default."""
+
+ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | {"stop_words", WEIGHTS}
 """The arrays of a model file; an empty one is left out."""
 
 
@@ -109,12 +127,13 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Array]]:
     """Return settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it."""
     learnt, arrays = learnt_to_plain(state.learnt)
     settings = {
-        "training": dict(state.settings),
-        "reading": dict(state.settings.reading),
+        "training": _plain(state.settings),
+        "reading": _plain(state.settings.reading),
         "written_by": state.written_by,
         "sample_bound": state.counts.sample.bound,
         **learnt,
         **({CLOSED: True} if state.counts.is_closed else {}),
+        **({UNIT: state.counts.statistics.unit} if state.counts.statistics.unit != 1 else {}),
     }
     stop_words = np.frombuffer("\n".join(state.stop_list).encode(), np.uint8)
     return settings, {**counts_to_plain(state.counts), **arrays, "stop_words": stop_words}
@@ -124,7 +143,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     """Return the state that plain settings and arrays describe; raises `ModelError` unless training could have made it."""
     others = set(arrays) - ARRAYS
     require(
-        set(plain) - {CLOSED} == SETTINGS and all(name.startswith(FITTED) for name in others),
+        set(plain) - {CLOSED, UNIT} == SETTINGS and all(name.startswith(FITTED) for name in others),
         "it has not the parts of a model",
     )
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS | others}
@@ -134,13 +153,17 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     settings = replace(_declared(Settings, plain["training"]), reading=_declared(Reading, plain["reading"]))
     if type(bound) is not int or not 0 <= bound <= LARGEST_HASH:
         raise malformed("its sample has no bound")
-    counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading))
+    require(plain.get(UNIT, WEIGHT_UNIT) == WEIGHT_UNIT, "its counts have another unit")
+    unit = WEIGHT_UNIT if UNIT in plain else 1
+    counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit)
     if CLOSED in plain:
         require(plain[CLOSED] is True, "its vocabulary is neither open nor closed")
         counts = replace(counts, is_closed=True)
     stop_list = utf8(part["stop_words"]).split()
     try:
         class_prior(settings.class_prior, counts.statistics)
+        if is_weighted(counts, settings):
+            require_weights_taken(settings)
         learnt = learnt_from_plain(plain, part, settings, counts.statistics.n_terms, counts.statistics.n_classes)
         learnt = replace(learnt, own=own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list))))
         classifier(counts.statistics, learnt, settings)  # raises if what was fitted does not fit
@@ -148,6 +171,11 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
         raise malformed(str(problem)[:200]) from None
     require(longest_ngram(counts.statistics.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")
     return State(settings, stop_list, counts, learnt, written_by)
+
+
+def _plain(settings: Declared) -> dict[str, object]:
+    """Return the values by name, without those of `LEFT_OUT` that are not set."""
+    return {name: value for name, value in dict(settings).items() if name not in LEFT_OUT or value is not None}
 
 
 def _declared(kind: type[Kind], plain: object) -> Kind:
@@ -385,13 +413,14 @@ def counts_to_plain(counts: CorpusCounts) -> dict[str, Array]:
         "sample_entries": narrow(documents.matrix.entries),
         "sample_terms": narrow(documents.matrix.terms),
         "sample_counts": narrow(documents.matrix.counts),
+        **({} if documents.weights is None else {WEIGHTS: narrow(documents.weights)}),
         **values,
     }
 
 
-def counts_from_plain(part: Arrays, sample_size: int, sample_bound: int, attributes: Attributes) -> CorpusCounts:
-    """Return the counts that all of `COUNTS_ARRAYS` and `VALUES` describe."""
-    statistics = _statistics(part)
+def counts_from_plain(part: Arrays, sample_size: int, sample_bound: int, attributes: Attributes, unit: int) -> CorpusCounts:
+    """Return the counts that all of `COUNTS_ARRAYS`, `VALUES` and `WEIGHTS` describe."""
+    statistics = replace(_statistics(part), unit=unit)
     if attributes.numbers:
         statistics = replace(statistics, moments=moments_from_plain(part, statistics.class_documents, attributes))
     else:
@@ -404,7 +433,10 @@ def _sample(part: Arrays, statistics: ClassStatistics, size: int, bound: int) ->
     require(part["sample_hashes"].dtype.kind == "u", "its sample's hashes are not whole numbers")
     hashes, entries = part["sample_hashes"].astype(np.uint64), offsets(require_whole(part["sample_entries"]))
     classes, terms, counts = (require_whole(part[name]) for name in ("sample_classes", "sample_terms", "sample_counts"))
-    require(hashes.size == classes.size == entries.size - 1 <= min(size, statistics.n_documents), "its sample does not fit its size")
+    require(
+        hashes.size == classes.size == entries.size - 1 <= min(size, int(statistics.class_documents.sum())),
+        "its sample does not fit its size",
+    )
     require(entries[-1] == terms.size == counts.size <= MOST_ENTRIES, "its sample does not fit its terms")
     require(
         classes.max(initial=0) < statistics.n_classes and terms.max(initial=-1) < statistics.n_terms,
@@ -416,7 +448,10 @@ def _sample(part: Arrays, statistics: ClassStatistics, size: int, bound: int) ->
     matrix = DocumentTermMatrix(entries, terms, counts, np.zeros(classes.size, np.int64))
     if statistics.moments is not None:
         matrix = matrix._replace(values=sample_values_from_plain(part, classes.size, statistics.attributes))
-    return DocumentSample(CountedDocuments(matrix, classes, hashes), size, bound)
+    weights = require_whole(part[WEIGHTS]) if part[WEIGHTS].size else None
+    if weights is not None:
+        require(statistics.unit != 1 and weights.size == classes.size and weights.min() >= 1, "its sample has impossible weights")
+    return DocumentSample(CountedDocuments(matrix, classes, hashes, weights), size, bound)
 
 
 def _statistics(part: Arrays) -> ClassStatistics:

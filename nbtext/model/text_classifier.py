@@ -20,7 +20,7 @@ from nbtext.model.description import describe, warnings
 from nbtext.model.given_texts import all_utf8, labelled_texts, path_names
 from nbtext.model.scoring import ScoredTexts, answers_to
 from nbtext.model.state import State, from_plain, to_plain, versions
-from nbtext.model.training import classifier, language_models, learn, looked_up, needs_documents, require_additive
+from nbtext.model.training import classifier, language_models, learn, looked_up, needs_documents, require_additive, weighed_statistics
 from nbtext.settings import COUNTING, Reading, Settings
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
@@ -58,7 +58,7 @@ class Classes(list[str]):
         return list(self)
 
 
-MADE_OF_COUNTS = ("classifier", "language_models", "prior", "_counter")
+MADE_OF_COUNTS = ("statistics", "classifier", "language_models", "prior", "_counter")
 """Attributes of `TextClassifier` that are computed from settings, counts and what was learnt, on first use."""
 
 
@@ -114,6 +114,9 @@ class TextClassifier:
         For "gaussian": weight of a simpler covariance, from 0 to 1.
     class_prior : {"empirical", "uniform"}, str or mapping
         Class probabilities: shares of documents, equal, "smoothed:A" (A documents more in each class), or weights by label.
+    class_weight : {"balanced"} or None
+        "balanced" weighs documents so that all classes weigh the same: the class prior is then uniform, and probabilities are those of documents
+        drawn from all classes alike.
     calibration : {"auto", "length", "temperature", "isotonic", "none"}
         How scores become probabilities, learnt from held-out documents of the sample.
     sample : int
@@ -162,6 +165,7 @@ class TextClassifier:
         covariance_shape: str = "full",
         shrinkage: str | float = "auto",
         class_prior: str | Mapping[str, float] = "empirical",
+        class_weight: str | None = None,
         calibration: str = "auto",
         sample: int = 4096,
         categorical: str | None = None,
@@ -198,9 +202,13 @@ class TextClassifier:
         self._stop_list = None
         return self._replace(after, None, None)
 
-    def fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
-        """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forget what was learnt before."""
-        return self.fit_stream(labelled_texts(texts, labels, self._attributes))
+    def fit(self, texts: Iterable[Text], labels: Iterable[str], sample_weight: Iterable[float] | None = None) -> TextClassifier:
+        """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forget what was learnt before.
+
+        ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one of weight 0 not at all. Raises `UsageError` for a weight
+        that is no number from 0 with at most three decimals.
+        """
+        return self.fit_stream(labelled_texts(texts, labels, self._attributes, sample_weight))
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
@@ -293,19 +301,22 @@ class TextClassifier:
         yield from answers_to(score_corpus(self, corpus, jobs), self, rule, min_typicality=min_typicality, top_k=top_k)
         corpus.finish()
 
-    def partial_fit(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
-        """Learn from more texts; new classes and terms are welcome. The result is that of one `fit` with all of them.
+    def partial_fit(self, texts: Iterable[Text], labels: Iterable[str], sample_weight: Iterable[float] | None = None) -> TextClassifier:
+        """Learn from more texts, weighed as in `fit`; new classes and terms are welcome. The result is that of one `fit` with all of them.
 
         Raises `UsageError` for a classifier that needs all documents at once.
         """
         require_additive(self.settings)
-        more = count_corpus(labelled_texts(texts, labels, self._attributes), self.analysis)
+        more = count_corpus(labelled_texts(texts, labels, self._attributes, sample_weight), self.analysis)
         return self.learn(more if self._counts is None else self._counts + more)
 
-    def forget(self, texts: Iterable[Text], labels: Iterable[str]) -> TextClassifier:
-        """Subtract texts; the statistics are as if they had never been learnt. Raises `UsageError` if one was not, and then subtracts none."""
+    def forget(self, texts: Iterable[Text], labels: Iterable[str], sample_weight: Iterable[float] | None = None) -> TextClassifier:
+        """Subtract texts, with the weights that they were learnt with; the statistics are as if they had never been learnt.
+
+        Raises `UsageError` if one was not, and then subtracts none.
+        """
         require_additive(self.settings)
-        labelled = labelled_texts(texts, labels, self._attributes)
+        labelled = labelled_texts(texts, labels, self._attributes, sample_weight)
         return self.learn(forget_documents(self.counts, *count_documents(labelled, self.analysis)))
 
     def learn(self, counts: CorpusCounts, **changes: object) -> TextClassifier:
@@ -397,7 +408,7 @@ class TextClassifier:
 
     def describe(self) -> str:
         """Return the model in one line."""
-        return describe(self.statistics, self.learnt)
+        return describe(self.counts.statistics.natural, self.learnt)
 
     def warnings(self) -> list[str]:
         """Return what makes the model less useful than its user may think."""
@@ -420,10 +431,10 @@ class TextClassifier:
             raise UsageError("the model is not trained", hint="call fit or load first")
         return self._counts
 
-    @property
+    @cached_property
     def statistics(self) -> ClassStatistics:
-        """The counts by class. Raises `UsageError` before training."""
-        return self.counts.statistics
+        """The counts by class, documents and classes weighed as training weighs them. Raises `UsageError` before training."""
+        return weighed_statistics(self.counts.statistics, self.settings)
 
     @property
     def learnt(self) -> Learnt:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
+from nbtext.attributes import NO_TEXT, WEIGHT_UNIT, Attributes
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
+from nbtext.counts.corpus_counts import balancing_factors
 from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, quantity
@@ -160,6 +162,10 @@ def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments 
     The settings are as `looked_up` returns them. ``documents`` are all there are, for a classifier that needs
     them. Raises `UsageError` if the limits leave no term of those there are.
     """
+    if is_weighted(counts, settings):
+        require_weights_taken(settings)
+        documents = None if documents is None else weighed_documents(documents, counts.statistics, settings)
+        counts = weighed(counts, settings)
     learnt = terms_and_smoothing(counts, settings, documents)
     choose = _chooser(counts.statistics, learnt, settings)
     training = Training(
@@ -195,16 +201,17 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
     if not usable.any():
         return learnt
     scores, lengths, truth = unseen.scores[usable], unseen.lengths[usable], unseen.classes[usable]
+    weights = None if np.all(unseen.weights == 1) else unseen.weights[usable]
 
     def figures(calibration: Calibration, scores: NDArray[np.float64]) -> dict[str, float]:
         posterior = calibration.log_posterior(scores, lengths)
-        found = proper_scores(judge_documents(truth, posterior.argmax(axis=1), posterior))
+        found = proper_scores(judge_documents(truth, posterior.argmax(axis=1), posterior), weights)
         return {figure: float(f"{value:.6g}") for figure, value in found.items()}
 
     calibrated = []
     for variant in fitted.variants():
         on_log_scale = variant.log_scale(scores, lengths)
-        calibration = METHODS[method](on_log_scale, truth, lengths)
+        calibration = METHODS[method](on_log_scale, truth, lengths, weights)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
     judgement: Judgement = {"documents": len(truth), "before": figures(UNCALIBRATED, scores), "after": after}
@@ -225,6 +232,45 @@ def require_supported(settings: Settings) -> None:
         raise UsageError("--max-terms and --surface-forms exclude each other", hint="inflected words are without bound")
     if settings.max_terms is not None and chosen.needs_documents(settings):
         raise UsageError("--max-terms is for models of counts alone", hint=f"use --top or --min-df with --classifier {settings.classifier}")
+    if settings.class_weight is not None or settings.reading.weight_column not in (None, NO_TEXT):
+        require_weights_taken(settings)
+
+
+def require_weights_taken(settings: Settings) -> None:
+    """Raise `UsageError` if documents cannot have weights under these settings."""
+    if not classifier_class(settings.classifier).takes_weights(settings):
+        kind = f"--classifier {settings.classifier} --weighting {settings.weighting}"
+        raise UsageError(f"{kind} does not take weights of documents or classes", hint="multinomial, bernoulli, complement and logistic do")
+    if Attributes.of(settings.reading).names:
+        raise UsageError("documents with attributes cannot have weights", hint="leave out the attributes, or the weights")
+    if settings.max_terms is not None:
+        raise UsageError("--max-terms and weights of documents or classes exclude each other", hint="use --min-df")
+
+
+def is_weighted(counts: CorpusCounts, settings: Settings) -> bool:
+    """Return whether documents or classes have weights."""
+    return settings.class_weight is not None or counts.statistics.unit != 1
+
+
+def weighed(counts: CorpusCounts, settings: Settings) -> CorpusCounts:
+    """Return the counts, in documents and tokens, that everything is estimated from, with class weights if settings say so; weighed ones as they are."""
+    if counts.statistics.exact is not None:
+        return counts
+    documents = weighed_documents(counts.sample.documents, counts.statistics, settings)
+    sample = replace(counts.sample, documents=documents)
+    return replace(counts, statistics=weighed_statistics(counts.statistics, settings), sample=sample)
+
+
+def weighed_statistics(statistics: ClassStatistics, settings: Settings) -> ClassStatistics:
+    """Return the statistics of `weighed`; those that are weighed already as they are."""
+    if settings.class_weight is not None and statistics.exact is None:
+        statistics = statistics.times(balancing_factors(statistics), WEIGHT_UNIT)
+    return statistics.natural
+
+
+def weighed_documents(documents: CountedDocuments, statistics: ClassStatistics, settings: Settings) -> CountedDocuments:
+    """Return documents of these statistics, which are not weighed yet, with the weights that they have in those that are."""
+    return documents if settings.class_weight is None else documents.times(balancing_factors(statistics), statistics.unit)
 
 
 def needs_documents(settings: Settings) -> bool:
@@ -255,6 +301,7 @@ def calibration_method(settings: Settings) -> str:
 
 def terms_and_smoothing(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Learnt:
     """Choose terms and smoothing, before anything is fitted; raises as `learn` does."""
+    counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
     statistics = counts.statistics
     selected = _within_document_limits(statistics, settings.min_df, settings.max_df)
     smoothing, own = _smoothing(counts, selected, settings, documents), own_pseudo_counts(statistics, settings)
@@ -297,12 +344,13 @@ def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPse
 
 def language_models(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> LanguageModels:
     """Return the class language models."""
+    statistics = weighed_statistics(statistics, settings)
     return LanguageModels(statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
 
 
 def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Classifier:
     """Return the classifier; raise `ModelError` if its fitted arrays cannot be its own."""
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, own=learnt.own)
+    training = Training(weighed_statistics(statistics, settings), learnt.selected, learnt.smoothing, settings, own=learnt.own)
     return class_for(statistics, settings).restored(training, learnt.fitted)
 
 

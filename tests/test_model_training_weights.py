@@ -1,0 +1,269 @@
+"""Documents and classes that weigh: a document of weight 2 is two documents, and weights by class are weights by hand.
+
+Also tests `model/given_texts.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.attributes import NO_ATTRIBUTES
+from nbtext.counts.counting import count_documents
+from nbtext.errors import ModelError, UsageError
+from nbtext.evaluation.cross_validation import evaluate_leave_one_out
+from nbtext.model.given_texts import labelled_texts
+from nbtext.model.state import State, from_plain, to_plain
+from nbtext.model.training import looked_up
+from tests.budget import examples
+from tests.process import error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLAIN: dict[str, Any] = {"stop_words": "none", "stemmer": "none", "calibration": "none"}
+WORDS = ("ant", "bee", "cat", "dog", "eel", "fox")
+ASKED = ["ant bee", "cat cat fox", "dog", "unknown eel", ""]
+TAKING = ("multinomial", "bernoulli", "complement", "logistic")
+
+documents = st.lists(
+    st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), st.integers(0, 3)),
+    min_size=6,
+    max_size=16,
+).filter(lambda rows: len({label for label, _, weight in rows if weight}) > 1 and any(text for _, text, weight in rows if weight))
+
+
+def drawn(seed: int, n: int = 60) -> tuple[list[str], list[str], list[float]]:
+    draw = np.random.default_rng(seed)
+    labels = [str(label) for label in draw.choice(["x", "y", "z"], n, p=[0.6, 0.3, 0.1])]
+    texts = [" ".join(np.roll(WORDS, "xyz".index(label))[draw.zipf(1.7, 8) % len(WORDS)].tolist()) for label in labels]
+    return texts, labels, (draw.integers(1, 4000, n) / 1000).tolist()
+
+
+def content(model: TextClassifier) -> tuple[Any, dict[str, list[float]]]:
+    plain, arrays = to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, model.written_by))
+    return plain, {name: array.tolist() for name, array in arrays.items() if array.size}
+
+
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "complement"])
+@given(documents)
+@examples(15)
+def test_a_document_of_weight_two_is_two_documents_and_one_of_weight_zero_none(classifier: str, rows: list[tuple[str, str, int]]) -> None:
+    labels, texts, weights = zip(*rows, strict=True)
+    weighted = TextClassifier(classifier=classifier, **PLAIN).fit(texts, labels, weights)
+    repeated = [(label, text) for label, text, weight in rows for _ in range(weight)]
+    several = TextClassifier(classifier=classifier, **PLAIN).fit([text for _, text in repeated], [label for label, _ in repeated])
+    assert weighted.statistics == several.statistics
+    assert weighted.learnt.smoothing == several.learnt.smoothing
+    np.testing.assert_allclose(weighted.joint_log_likelihood(ASKED), several.joint_log_likelihood(ASKED), rtol=1e-12)
+
+
+@pytest.mark.parametrize("l2", [0.1, 3.0])
+def test_logistic_regression_multiplies_losses_by_weights(l2: float) -> None:
+    texts, labels, _ = drawn(1)
+    weights = [1, 2, 3] * 20
+    weighted = TextClassifier(classifier="logistic", l2=l2, **PLAIN).fit(texts, labels, weights)
+    repeated = [index for index, weight in enumerate(weights) for _ in range(weight)]
+    several = TextClassifier(classifier="logistic", l2=l2, **PLAIN).fit([texts[i] for i in repeated], [labels[i] for i in repeated])
+    np.testing.assert_allclose(weighted.predict_proba(ASKED), several.predict_proba(ASKED), atol=1e-3)
+
+
+def test_scores_are_those_of_scikit_learn() -> None:
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+
+    texts, labels, weights = drawn(2)
+    vectorizer = CountVectorizer().fit(texts)
+    x, asked = vectorizer.transform(texts), vectorizer.transform(ASKED)
+    for classifier, other in (("multinomial", MultinomialNB()), ("bernoulli", BernoulliNB()), ("complement", ComplementNB())):
+        ours = TextClassifier(classifier=classifier, smoothing=1, **PLAIN).fit(texts, labels, weights)
+        theirs = other.fit(x, labels, weights).predict_log_proba(asked)
+        np.testing.assert_allclose(ours.predict_log_proba(ASKED), theirs, rtol=1e-9, err_msg=classifier)
+
+
+@pytest.mark.parametrize("classifier", TAKING)
+def test_balanced_classes_are_weighted_by_hand(classifier: str) -> None:
+    texts, labels, _ = drawn(3)
+    numbers = {label: labels.count(label) for label in set(labels)}
+    by_hand = [round(len(labels) / (len(numbers) * numbers[label]), 3) for label in labels]
+    options = {"classifier": classifier, **PLAIN, "calibration": "auto"}
+    balanced = TextClassifier(class_weight="balanced", **options).fit(texts, labels)
+    weighted = TextClassifier(**options).fit(texts, labels, by_hand)
+    np.testing.assert_allclose(balanced.predict_proba(ASKED), weighted.predict_proba(ASKED), rtol=1e-9)
+    assert balanced.prior == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
+    assert any("drawn from all classes alike" in warning for warning in balanced.warnings())
+    assert balanced.describe().startswith("3 classes, 60 documents")
+
+
+@given(documents, documents)
+@examples(10)
+def test_weighted_documents_are_learnt_forgotten_and_merged_as_at_once(
+    first: list[tuple[str, str, int]], more: list[tuple[str, str, int]]
+) -> None:
+    def columns(rows: list[tuple[str, str, int]]) -> tuple[list[str], list[str], list[float]]:
+        return [text for _, text, _ in rows], [label for label, _, _ in rows], [weight * 0.501 for _, _, weight in rows]
+
+    for class_weight in (None, "balanced"):
+        options = {**PLAIN, "calibration": "auto", "class_weight": class_weight}
+        begun, whole = (TextClassifier(**options).fit(*columns(rows)) for rows in (first, first[::-1] + more))
+        updated = TextClassifier(**options).fit(*columns(first)).partial_fit(*columns(more))
+        assert content(updated) == content(whole)
+        assert content(updated.forget(*columns(more))) == content(begun)
+
+
+def test_a_document_is_forgotten_with_the_weight_that_it_was_learnt_with() -> None:
+    model = TextClassifier(**PLAIN).fit(["ant", "bee", "ant cat"], ["x", "y", "x"], [2, 1, 0.5])
+    with pytest.raises(UsageError, match="was never learnt as 'x'"):
+        model.forget(["ant"], ["x"])
+    model.forget(["ant"], ["x"], [2])
+    assert model.statistics.n_documents == 1.5
+
+
+def test_weights_of_one_change_no_byte() -> None:
+    texts, labels, _ = drawn(4)
+    plain, weighted = (TextClassifier().fit(texts, labels, weights) for weights in (None, [1.0] * 60))
+    assert content(plain) == content(weighted)
+    assert not {"unit", "sample_weights"} & {*content(plain)[0], *content(plain)[1]}
+    assert not any("weight_column" in part or "class_weight" in part for part in map(str, content(plain)[0].values()))
+
+
+@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"prior_shape": "background"}, {"class_prior": "smoothed:0.5"}])
+def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> None:
+    texts, labels, weights = drawn(5, 20)
+    settings = {"smoothing": 0.5, **PLAIN, **options}
+    model = TextClassifier(**settings).fit(texts, labels, weights)
+    counted = count_documents(labelled_texts(texts, labels, NO_ATTRIBUTES, weights), model.analysis)
+    found = evaluate_leave_one_out(*counted, looked_up(model.analysis))
+    log_loss = found.evaluation.judged.log_loss
+    if options.get("class_weight"):
+        assert np.isfinite(log_loss).all()  # the weights of classes stay those of all documents
+        return
+    for number in range(0, 20, 3):
+        others = [n for n in range(20) if n != number]
+        slow = TextClassifier(**settings).fit([texts[n] for n in others], [labels[n] for n in others], [weights[n] for n in others])
+        wanted = slow.predict_log_proba([texts[number]])[0, slow.classes_.index(labels[number])]
+        assert -log_loss[number] == pytest.approx(wanted, rel=1e-9)
+
+
+def test_calibration_weighs_the_documents_that_it_learns_from() -> None:
+    texts, labels, _ = drawn(6, 90)
+    rare = [3.0 if label == "z" else 1.0 for label in labels]
+    for calibration in ("length", "temperature"):
+        plain, weighted = (TextClassifier(calibration=calibration).fit(texts, labels, weights).learnt for weights in (None, rare))
+        assert weighted.calibration.scale != plain.calibration.scale
+        assert weighted.judgement is not None
+        assert weighted.judgement["after"]["log_loss"] <= weighted.judgement["before"]["log_loss"]
+
+
+@pytest.mark.parametrize("weights", [[-1, 1], ["heavy", 1], [float("nan"), 1], [1.0005, 1], [2e6, 1], [1], [1, 1, 1], [True, None]])
+def test_wrong_weights_are_refused(weights: list[Any]) -> None:
+    with pytest.raises(UsageError, match=r"texts\[0\]|texts\[1\]|weights than texts"):
+        TextClassifier().fit(["ant", "bee"], ["x", "y"], weights)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"classifier": "gaussian"},
+        {"classifier": "dirichlet-multinomial"},
+        {"weighting": "log"},
+        {"classifier": "complement", "weighting": "tfidf"},
+        {"max_terms": 5},
+        {"categorical": "colour"},
+    ],
+)
+def test_what_takes_no_weights_says_so(options: dict[str, Any]) -> None:
+    for class_weight, weights in (("balanced", None), (None, [2, 1, 1, 1])):
+        with pytest.raises(UsageError, match=r"weights of documents or classes|cannot have weights"):
+            TextClassifier(**options, class_weight=class_weight).fit(["ant bee", "bee", "cat", "cat dog"], ["x", "x", "y", "y"], weights)
+
+
+def test_a_damaged_unit_or_weight_is_refused() -> None:
+    model = TextClassifier().fit(["ant", "bee"], ["x", "y"], [2, 0.5])
+    plain, arrays = to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, model.written_by))
+    arrays = {name: array for name, array in arrays.items() if array.size}
+    assert from_plain(plain, arrays).counts.statistics == model.counts.statistics
+    for changed, other in (
+        ({**plain, "unit": 7}, arrays),
+        ({name: value for name, value in plain.items() if name != "unit"}, arrays),
+        (plain, {**arrays, "sample_weights": np.array([500, 0], np.uint16)}),
+        (plain, {**arrays, "sample_weights": np.array([500], np.uint16)}),
+    ):
+        with pytest.raises(ModelError, match="malformed"):
+            from_plain(changed, other)
+
+
+TABLE = """label,text,weight
+x,ant bee,2
+x,ant cat,0.5
+y,dog eel,1
+y,dog dog,0
+x,bee,1.2345
+y,fox,many
+y,fox eel,1.250
+"""
+COLUMNS = ("--label-column", "label", "--text-column", "text", "--weight-column", "weight")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "t.csv").write_text(TABLE)
+    header, *rows = (line.split(",") for line in TABLE.splitlines())
+    records = [dict(zip(header, row, strict=True)) for row in rows]
+    for record in records:
+        record["weight"] = float(record["weight"]) if record["weight"] != "many" else "many"  # type: ignore[assignment]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+@pytest.mark.parametrize("more", [(), ("--jobs", "2")])
+def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, ...]) -> None:
+    result = nbtext("train", name, *COLUMNS, *more, cwd=desk)
+    assert result.status == 1
+    problems = result.err.decode().splitlines()
+    assert [line.split(": ")[1] for line in problems] == [f"{name}:{5 + name.endswith('v')}", f"{name}:{6 + name.endswith('v')}"]
+    assert all("at 'weight' is not a number from 0 to 1,000,000 with at most three decimals" in line for line in problems)
+    model = TextClassifier.load(str(desk / "nbtext.joblib"))
+    by_hand = TextClassifier().fit(["ant bee", "ant cat", "dog eel", "fox eel"], ["x", "x", "y", "y"], [2, 0.5, 1, 1.25])
+    assert model.counts.statistics == by_hand.counts.statistics
+    assert model.learnt.smoothing == by_hand.learnt.smoothing
+
+
+def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_judged(desk: Path) -> None:
+    nbtext("train", "t.csv", *COLUMNS, cwd=desk)
+    (desk / "more.csv").write_text("label,text,weight\nx,bee bee,3\ny,eel,0.75\n")
+    before = (desk / "nbtext.joblib").read_bytes()
+    succeeded(nbtext("update", "more.csv", "--quiet", cwd=desk))
+    assert TextClassifier.load(str(desk / "nbtext.joblib")).statistics.n_documents == 8.5
+    succeeded(nbtext("forget", "more.csv", "--quiet", cwd=desk))
+    assert (desk / "nbtext.joblib").read_bytes() == before
+    (desk / "test.csv").write_text("label,text\nx,ant\ny,eel\n")
+    evaluation = json.loads(succeeded(nbtext("evaluate", "test.csv", "--output", "json", cwd=desk)).text)
+    assert evaluation["n"] == 2
+    verified = succeeded(nbtext("inspect", "--verify", cwd=desk)).text
+    assert "4 documents, all there are" in verified
+
+
+def test_formats_without_columns_and_classifiers_without_weights_are_wrong_usage(desk: Path) -> None:
+    (desk / "t.txt").write_text("__label__x ant\n")
+    assert "has no columns, such as weight" in error_line(
+        nbtext("train", "t.txt", "--format", "fasttext", "--weight-column", "weight", cwd=desk), 2
+    )
+    refused = nbtext("train", "t.csv", *COLUMNS, "--classifier", "gaussian", cwd=desk)
+    assert "--classifier gaussian --weighting counts does not take weights" in error_line(refused, 2)
+
+
+@pytest.mark.parametrize("classifier", TAKING)
+def test_cross_validation_takes_weights(desk: Path, classifier: str) -> None:
+    rows = "".join(f"{label},{text},{weight}\n" for text, label, weight in zip(*drawn(7, 30), strict=True))
+    (desk / "t.csv").write_text("label,text,weight\n" + rows)
+    options = ("--classifier", classifier, "--class-weight", "balanced", "--output", "json", "--folds", "3", "--quiet")
+    result = nbtext("cross-validate", "t.csv", *COLUMNS, *options, cwd=desk)
+    assert json.loads(succeeded(result).text)["n"] == 30
