@@ -1,19 +1,19 @@
 """`nbtext tune`: settings tried on a corpus, the best written as a model, as a process.
 
-Also tests `report/comparisons.py` and `evaluation/tuning.py`.
+Also tests `report/comparisons.py` and `evaluation/search.py`.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import signal
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.process import SERVICE_DESK, bash, corpus, error_line, nbtext, succeeded
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.process import HOUSE, SERVICE_DESK, TIME_LIMIT, bash, corpus, error_line, nbtext, start, succeeded, until
 
 DESK = SERVICE_DESK / "train"
 
@@ -111,6 +111,68 @@ def test_leave_one_out_is_that_of_cross_validate(tmp_path: Path) -> None:
         assert trial["accuracy"] == json.loads(judged.out)["accuracy"]
 
 
+def test_what_cannot_be_is_left_out_with_a_warning(pets: Path) -> None:
+    done = nbtext("tune", "pets", "--folds", "2", "--try", "min-df=1,9", "--try", "classifier=multinomial,nothing", cwd=pets)
+    assert done.status == 2  # a wrong value is no combination
+    done = nbtext("tune", "pets", "--folds", "2", "--try", "classifier=multinomial,bernoulli", "--try", "weighting=counts,log", cwd=pets)
+    assert done.status == 0
+    assert [note for note in done.notes if "left out: with classifier=bernoulli weighting=log" in note]
+
+
+def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) -> None:
+    said = tuned(tmp_path, "--tries", "6", "--folds", "3")
+    assert (said["for"], said["folds"], len(said["settings"])) == ("accuracy", 3, 6)
+    assert said["best"]["folds"] == 3
+    assert said["best"]["bytes"] == (tmp_path / "nbtext.joblib").stat().st_size
+    assert 0 < said["nested"] <= 1
+    assert not any("seconds" in setting for setting in said["settings"])
+    best = (tmp_path / "nbtext.joblib").read_bytes()
+    command = said["best"]["command"]
+    assert command.startswith("nbtext train ")
+    succeeded(bash(command.replace("nbtext train", "$NBTEXT train", 1), cwd=tmp_path))
+    assert (tmp_path / "nbtext.joblib").read_bytes() == best
+
+
+def test_so_many_tries_give_the_same_bytes_again(tmp_path: Path) -> None:
+    commands = [("tune", DESK, "--tries", "4", "--folds", "3", "-m", "m", *jobs) for jobs in ((), (), ("--jobs", "2"))]
+    found = [(succeeded(nbtext(*command, cwd=tmp_path)).text, (tmp_path / "m").read_bytes()) for command in commands]
+    assert found[0] == found[1] == found[2]
+    assert len([line for line in found[0][0].splitlines() if line.startswith("nbtext train ")]) == 4
+
+
+def test_within_a_long_time_all_are_tried_and_within_no_time_the_first(pets: Path) -> None:
+    said = json.loads(succeeded(nbtext("tune", "pets", "--within", "1h", "--updatable", "-o", "json", cwd=pets)).out)
+    assert len(said["settings"]) > 3
+    assert all("seconds" in setting for setting in said["settings"])
+    said = json.loads(succeeded(nbtext("tune", "pets", "--within", "0.001s", "-o", "json", cwd=pets)).out)
+    assert [setting["setting"] for setting in said["settings"]] == [{}]
+
+
+@pytest.mark.parametrize("goal", ["macro-f1", "log-loss"])
+def test_the_best_is_best_in_what_is_wanted(tmp_path: Path, goal: str) -> None:
+    said = tuned(tmp_path, "--for", goal, "--try", "smoothing=0.01,1,100", "--folds", "3")
+    values = [trial[goal.replace("-", "_")] for trial in said["settings"]]
+    assert values == sorted(values, reverse=goal == "macro-f1")
+
+
+def test_one_class_and_one_document(tmp_path: Path) -> None:
+    corpus(tmp_path, {"one.tsv": "a\tred apple\na\tgreen pear\na\tblue sky\n", "single.tsv": "a\tred apple\n"})
+    said = json.loads(nbtext("tune", "one.tsv", "--tries", "2", "-o", "json", cwd=tmp_path).out)
+    assert (said["best"]["accuracy"], said["folds"]) == (1.0, 3)
+    assert "only 1 document" in error_line(nbtext("tune", "single.tsv", "--tries", "2", cwd=tmp_path), 2)
+
+
+def test_interrupting_the_search_leaves_the_old_model(pets: Path) -> None:
+    old = (pets / "nbtext.joblib").read_bytes()
+    table = pets / "large.tsv"
+    table.write_text("".join(f"{'abc'[n % 3]}\tword{n % 97} word{n % 89} {'abc'[n % 3]}{n % 7} name{n}\n" for n in range(20_000)))
+    with start([sys.executable, "-m", "nbtext", "tune", "large.tsv", "--within", "1h", "--jobs", "2"], cwd=pets, env=HOUSE) as child:
+        until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, "a worker that judges settings")
+        child.send_signal(signal.SIGINT)
+        assert child.wait(TIME_LIMIT) == 128 + signal.SIGINT
+    assert (pets / "nbtext.joblib").read_bytes() == old
+
+
 def test_a_document_that_cannot_be_read_is_told_once(pets: Path) -> None:
     (pets / "pets/cats/0").write_bytes(b"x" * 2000)
     done = nbtext("tune", "pets", "--max-document-size", "1K", "--folds", "2", "--try", "ngrams=1,2", "-o", "json", cwd=pets)
@@ -157,7 +219,15 @@ def test_a_pipe_is_read_once_only(pets: Path) -> None:
         (["pets", "--by", "evidence", "--estimate", "ml"], 2, "without a prior there is no evidence"),
         (["pets", "--by", "leave-one-out", "--classifier", "bernoulli"], 2, "--classifier multinomial"),
         (["pets", "--by", "leave-one-out", "--try", "top=1,2"], 2, "selected from all documents"),
-        (["pets", "--folds", "2", "--try", "min-df=1,9"], 2, "with min-df=9: none of the"),
+        (["pets", "--folds", "2", "--try", "min-df=8,9"], 2, "with min-df=8: none of the"),
+        (["pets", "--within", "soon"], 2, "--within must be a time such as 60s, 5m or 1h, not 'soon'"),
+        (["pets", "--within", "-1s"], 2, "--within must be a time"),
+        (["pets", "--within", "60s", "--tries", "3"], 2, "--within and --tries exclude each other"),
+        (["pets", "--by", "evidence", "--within", "60s"], 2, "--within goes with --by cross-validation"),
+        (["pets", "--by", "aic", "--for", "log-loss"], 2, "--for goes with --by cross-validation or leave-one-out"),
+        (["pets", "--tries", "2", "--max-size", "much"], 2, "--max-size must be a number of bytes"),
+        (["pets", "--tries", "2", "--max-size", "1"], 2, "its model would have about"),
+        (["pets", "--updatable", "--classifier", "logistic"], 2, "cannot be changed exactly"),
         (["pets", "-m", "no/model"], 4, "no: the folder does not exist; make it first"),
         (["pets", "-m", "pets/cats/model"], 2, "would be read and overwritten"),
         (["nothere"], 4, "nothere: cannot read"),

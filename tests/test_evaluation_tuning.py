@@ -1,4 +1,4 @@
-"""Search: all combinations, each judged as it would be alone, and what a criterion cannot compare."""
+"""Figures of settings: those of cross-validation and of the model, who has lost, and what the choice itself costs."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.cli.tune import BY
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import UsageError
-from nbtext.evaluation.cross_validation import cross_validate, stratified_folds
-from nbtext.evaluation.tuning import MOST_SETTINGS, Division, Trial, best_first, combinations, judge_setting, require_comparable
+from nbtext.evaluation.tuning import FoldJudgement, Trial, best_first, figures_of, has_lost, judge_by_counts, nested_figure
 from nbtext.inspection.overview import criteria
-from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.outcomes import judge_documents
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.settings import TRAINING, Settings
+from nbtext.settings import Settings
 
 
 def drawn(n_documents: int = 90) -> tuple[list[str], list[str]]:
@@ -32,29 +30,16 @@ def counted(**parameters: Any) -> tuple[Subsets, Settings]:
     return Subsets(*count_documents(zip(labels, (text.encode() for text in texts), strict=True), Analysis(settings))), settings
 
 
-def test_combinations_are_all_of_them_the_last_fastest() -> None:
-    assert combinations({}) == [{}]
-    assert combinations({"a": [1, 2], "b": ["x", "y"]}) == [{"a": 1, "b": "x"}, {"a": 1, "b": "y"}, {"a": 2, "b": "x"}, {"a": 2, "b": "y"}]
-    assert len(combinations({"a": range(MOST_SETTINGS // 10), "b": range(10)})) == MOST_SETTINGS
-    with pytest.raises(UsageError, match="1,001 settings"):
-        combinations({"a": range(MOST_SETTINGS + 1)})
-    with pytest.raises(UsageError, match="100,000,000,000,000,000,000 settings"):
-        combinations({name: range(10) for name in "abcdefghijklmnopqrst"})
-
-
-def test_cross_validation_is_that_of_the_setting_alone() -> None:
-    subsets, parameters = counted(smoothing=0.3)
-    found = judge_setting("cross-validation", subsets, parameters, Division(5, 3))
-    folds = stratified_folds(subsets.documents.classes, 5, np.random.default_rng(3).spawn(1)[0])
-    summary = cross_validate(subsets, parameters, [folds]).summary(Bootstrap(0))
-    assert found == {
-        "accuracy": summary["accuracy"],
-        "macro_f1": summary["macro_f1"],
-        "log_loss": summary["log_loss"],
-        "accuracy_sd": summary["folds"]["accuracy"]["sd"],
-        "macro_f1_sd": summary["folds"]["macro_f1"]["sd"],
-    }
-    assert found != judge_setting("cross-validation", subsets, parameters, Division(5, 4))
+def judgement(random: np.random.Generator, n: int, sharpness: float, n_classes: int = 3) -> FoldJudgement:
+    """Answers of a made-up classifier; the last document's class had no others in training."""
+    truth = np.arange(n) % n_classes
+    scores = random.normal(size=(n, n_classes))
+    scores[np.arange(n), truth] += sharpness
+    log_posterior = scores - np.logaddexp.reduce(scores, axis=1)[:, np.newaxis]
+    known = np.ones(n, np.bool_)
+    known[-1] = False
+    log_posterior[-1, truth[-1]] = -np.inf
+    return FoldJudgement(judge_documents(truth, log_posterior.argmax(axis=1), log_posterior), known, 1.0, 0)
 
 
 def test_leave_one_out_is_a_refit_for_each_document() -> None:
@@ -64,7 +49,7 @@ def test_leave_one_out_is_a_refit_for_each_document() -> None:
         TextClassifier(**parameters).fit([*texts[:d], *texts[d + 1 :]], [*labels[:d], *labels[d + 1 :]]).predict([texts[d]]) == [labels[d]]
         for d in range(len(texts))
     )
-    assert judge_setting("leave-one-out", subsets, parameters, Division())["accuracy"] == pytest.approx(hits / len(texts))
+    assert judge_by_counts("leave-one-out", subsets, parameters)["accuracy"] == pytest.approx(hits / len(texts))
 
 
 @pytest.mark.parametrize("by", ["evidence", "aic", "bic"])
@@ -72,51 +57,80 @@ def test_leave_one_out_is_a_refit_for_each_document() -> None:
 def test_criteria_are_those_of_the_model(by: str, smoothing: object) -> None:
     subsets, parameters = counted(smoothing=smoothing)
     model = TextClassifier(**parameters).fit_counted(subsets.statistics, subsets.documents)
-    found = judge_setting(by, subsets, parameters, Division())
+    found = judge_by_counts(by, subsets, parameters)
     assert found == {by: getattr(criteria(model.language_models, parameters), by), "smoothing": model.learnt.smoothing}
-
-
-def test_most_or_least_is_best() -> None:
-    values: dict[str, list[float | None]] = {"a": [3.0, None, 5.0, 1.0], "accuracy": [0.5, 0.7, 0.7, 0.7], "macro_f1": [0.9, 0.2, 0.4, 0.4]}
-    trials = [Trial(n, {"evidence": values["a"][n], "bic": values["a"][n]}) for n in range(4)]
-    assert [trial.place for trial in best_first("evidence", trials)] == [2, 0, 3, 1]
-    assert [trial.place for trial in best_first("bic", trials[::-1])] == [3, 0, 2, 1]
-    judged = [Trial(n, {name: values[name][n] for name in ("accuracy", "macro_f1")}) for n in range(4)]
-    assert [trial.place for trial in best_first("leave-one-out", judged[::-1])] == [2, 3, 1, 0]
-
-
-@pytest.mark.parametrize("by", ["evidence", "aic", "bic"])
-@pytest.mark.parametrize(
-    "name",
-    sorted({parameter.name for parameter in TRAINING} - {"smoothing", "prior_shape", "estimate", "class_prior"}),
-)
-def test_criteria_of_counts_compare_no_other_counts(by: str, name: str) -> None:
-    with pytest.raises(UsageError, match=f"--by {by} cannot compare --{name.replace('_', '-')}: "):
-        require_comparable(by, [name], [Settings.of({})])
-
-
-@pytest.mark.parametrize("by", BY)
-def test_smoothing_and_prior_shape_compare_by_everything(by: str) -> None:
-    require_comparable(by, ["smoothing", "prior_shape", "estimate"], [Settings.of({"smoothing": 1}), Settings.of({})])
-
-
-@pytest.mark.parametrize(
-    ("by", "tried", "parameters", "message"),
-    [
-        ("evidence", [], {"classifier": "bernoulli"}, "--classifier multinomial"),
-        ("leave-one-out", [], {"classifier": "bernoulli"}, "--classifier multinomial"),
-        ("leave-one-out", ["top"], {}, "selected from all documents"),
-        ("evidence", ["class_prior"], {"class_prior": "empirical"}, "no evidence to compare"),
-    ],
-)
-def test_what_cannot_be_judged_is_told_before(by: str, tried: list[str], parameters: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        require_comparable(by, tried, [Settings.of(parameters)])
 
 
 @pytest.mark.parametrize("parameters", [{"estimate": "ml"}, {"smoothing": 0}])
 def test_without_a_prior_there_is_no_evidence(parameters: dict[str, object]) -> None:
     subsets, settings = counted(**parameters)
     with pytest.raises(UsageError, match="without a prior"):
-        judge_setting("evidence", subsets, settings, Division())
-    assert judge_setting("bic", subsets, settings, Division())["bic"] is not None
+        judge_by_counts("evidence", subsets, settings)
+    assert judge_by_counts("bic", subsets, settings)["bic"] is not None
+
+
+def test_most_or_least_is_best_and_more_folds_come_first() -> None:
+    values: dict[str, list[float | None]] = {"a": [3.0, None, 5.0, 1.0], "accuracy": [0.5, 0.7, 0.7, 0.7], "macro_f1": [0.9, 0.2, 0.4, 0.4]}
+    trials = [Trial(n, {"evidence": values["a"][n], "log_loss": values["a"][n]}) for n in range(4)]
+    assert [trial.candidate for trial in best_first("evidence", trials)] == [2, 0, 3, 1]
+    assert [trial.candidate for trial in best_first("log_loss", trials[::-1])] == [3, 0, 2, 1]
+    judged = [Trial(n, {name: values[name][n] for name in ("accuracy", "macro_f1")}, 5) for n in range(4)]
+    assert [trial.candidate for trial in best_first("accuracy", judged[::-1])] == [2, 3, 1, 0]
+    assert best_first("accuracy", [*judged, Trial(4, {"accuracy": 0.9}, 1)])[-1].candidate == 4
+
+
+def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class() -> None:
+    random = np.random.default_rng(0)
+    parts = [judgement(random, 20, 2.0) for _ in range(3)]
+    found = figures_of(parts, 3)
+    losses = np.concatenate([part.judged.log_loss[:-1] for part in parts])
+    right = np.concatenate([part.judged.answer == part.judged.truth for part in parts])
+    assert found["log_loss"] == pytest.approx(losses.mean())
+    assert found["accuracy"] == pytest.approx(right.mean())
+    assert found["accuracy_sd"] == pytest.approx(np.std([right[20 * k : 20 * (k + 1)].mean() for k in range(3)], ddof=1))
+
+
+@pytest.mark.parametrize("figure", ["accuracy", "macro_f1", "log_loss"])
+def test_a_setting_has_lost_if_it_is_worse_on_the_same_documents(figure: str) -> None:
+    random = np.random.default_rng(1)
+    good, bad = ([judgement(random, 300, sharpness) for _ in range(2)] for sharpness in (3.0, 1.0))
+    assert has_lost(figure, bad, good)
+    assert has_lost(figure, bad[:1], good)
+    assert not has_lost(figure, good, bad)
+    assert not has_lost(figure, good, good)
+    assert not has_lost(figure, bad, good, 1000.0)
+
+
+def test_losing_is_a_paired_test() -> None:
+    random = np.random.default_rng(2)
+    first, second = (judgement(random, 400, sharpness) for sharpness in (1.5, 1.3))
+    wrong = [part.judged.answer != part.judged.truth for part in (first, second)]
+    difference = wrong[1].astype(float) - wrong[0]
+    errors = difference.mean() / (difference.std() / np.sqrt(400))
+    assert has_lost("accuracy", [second], [first], errors - 0.01)
+    assert not has_lost("accuracy", [second], [first], errors + 0.01)
+
+
+@pytest.mark.parametrize("figure", ["accuracy", "macro_f1", "log_loss"])
+def test_the_choice_is_judged_on_the_fold_that_had_no_part_in_it(figure: str) -> None:
+    random = np.random.default_rng(3)
+    settings = [[judgement(random, 30, 1.0 + 0.02 * number) for _ in range(4)] for number in range(6)]
+    sign = -1 if figure == "log_loss" else 1
+    chosen = []
+    for fold in range(4):
+        others = [figures_of([part for k, part in enumerate(parts) if k != fold], 3)[figure] or 0.0 for parts in settings]
+        chosen.append(settings[int(np.argmax([sign * value for value in others]))][fold])
+    assert nested_figure(figure, settings, 3) == pytest.approx(figures_of(chosen, 3)[figure])
+
+
+def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
+    """Fifty classifiers of the same worth: the best figure is above it, the corrected one near it."""
+    random = np.random.default_rng(5)
+    gaps = []
+    for _ in range(5):
+        settings = [[judgement(random, 60, 1.0) for _ in range(5)] for _ in range(50)]
+        figures = [figures_of(parts, 3)["accuracy"] or 0.0 for parts in settings]
+        gaps.append((max(figures) - np.mean(figures), (nested_figure("accuracy", settings, 3) or 0.0) - np.mean(figures)))
+    best, corrected = np.mean(gaps, axis=0)
+    assert best > 0.04
+    assert abs(corrected) < 0.025

@@ -251,6 +251,18 @@ def given(table: Iterable[Parameter], options: Options) -> Options:
     }
 
 
+def typed(options: Options) -> list[str]:
+    """Return the parameters of input, reading and training that the user gave, as arguments of a command line."""
+    arguments: list[str] = []
+    for parameter in (*INPUT, *READING, *TRAINING):
+        value = options.get(parameter.name)
+        if parameter.metavar and value is not None:
+            arguments += [parameter.option, str(value)]
+        elif value or (value is False and parameter.name != "null"):
+            arguments.append(parameter.option if value else f"--no-{parameter.option[2:]}")
+    return arguments
+
+
 def from_file(name: str, value: object) -> object:
     """Return the value of a parameter of that name; for the path of a file, its numbers by name.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from nbtext.evaluation.search import SearchState
     from nbtext.model.corpus_flow import Progress
 
 WAIT = 1.0
@@ -71,33 +72,66 @@ class ProgressBar:
         text = f"{quantity(progress.documents, 'document')}, {progress.documents / seconds:,.0f} per second"
         if share:
             text += f", {_clock(seconds * (1 - share) / share)} left"
-        with contextlib.suppress(OSError):
-            sys.stderr.write(_ERASE + self._line(text, share))
-            sys.stderr.flush()
+        draw(self._console or console(), text, share)
 
     def _share(self, progress: Progress) -> float | None:
         """Return the share that is done, from 0 to 1; None if that is not known."""
         by_files = FORMATS[self._format].file_per_document
         if self._console is None:
-            from rich.console import Console
-
-            self._console = Console(stderr=True)
+            self._console = console()
             self._total = number_of_files(self._paths, self._format) if by_files else size_of_files(self._paths)
         if by_files:
             return progress.documents / self._total if self._total is not None and progress.documents <= self._total else None
         return min(progress.bytes / self._total, 1) if self._total else None
 
-    def _line(self, text: str, share: float | None) -> str:
-        from rich.console import Console
+
+class SearchBar:
+    """Shows how many settings `nbtext.evaluation.search.Search` has tried, the best so far, and the time left, and erases it in the end."""
+
+    def __init__(self, candidates: int, seconds: float | None) -> None:
+        self._candidates, self._limit = candidates, seconds
+        self._begin = time.monotonic()
+        self._console: Console | None = None
+
+    def __call__(self, state: SearchState) -> None:
+        """Show how far the search is."""
+        seconds = time.monotonic() - self._begin
+        if state.is_done:
+            clear_progress()
+            set_progress(None)
+        elif seconds > WAIT:
+            text = f"{state.tried} of {quantity(self._candidates, 'setting')} tried"
+            if state.best is not None:
+                text += f", best {state.best}"
+            if self._limit is not None:
+                text += f", {_clock(max(self._limit - seconds, 0))} left"
+            share = state.tried / self._candidates if self._limit is None else min(seconds / self._limit, 1)
+            self._console = self._console or console()
+            set_progress(erase)
+            draw(self._console, text, share)
+
+
+def console() -> Console:
+    """Return rich's view of the terminal."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def draw(console: Console, text: str, share: float | None) -> None:
+    """Draw over the last line: a text, after a bar if the share that is done is known and there is room."""
+    room = console.width - len(text) - 2
+    if share is None or room < _BAR // 2:
+        line = text[: max(console.width - 1, 0)]
+    else:
         from rich.progress_bar import ProgressBar
 
-        console = self._console or Console(stderr=True)
-        room = console.width - len(text) - 2
-        if share is None or room < _BAR // 2:
-            return text[: max(console.width - 1, 0)]
         with console.capture() as drawn:
             console.print(ProgressBar(total=1, completed=share, width=min(_BAR, room)), end="")
-        return f"{drawn.get()} {text}"
+        line = f"{drawn.get()} {text}"
+    with contextlib.suppress(OSError):
+        sys.stderr.write(_ERASE + line)
+        sys.stderr.flush()
 
 
 def erase() -> None:

@@ -1,58 +1,49 @@
-"""Judge every combination of some settings by one criterion, over a corpus that is counted once for all settings that count alike.
+"""Figures of settings that were judged on one corpus: by cross-validation, by leave-one-out, or by a criterion of the counts alone.
 
-The figure of the best setting is too good, because it is the largest of many on the same documents. Source: G. Cawley, N. Talbot, On
-over-fitting in model selection and subsequent selection bias in performance evaluation (2010).
+The figure of the best setting is too good, because it is the best of many on the same documents. So the choice is judged too: for each fold
+the setting that is best on the other folds is taken, and its answers in this fold count. Sources: S. Varma, R. Simon, Bias in error estimation
+when using cross-validation for model selection (2006); G. Cawley, N. Talbot, On over-fitting in model selection and subsequent selection bias
+in performance evaluation (2010).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.corpus_counts import CorpusCounts, Subsets
+from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
 from nbtext.errors import UsageError
-from nbtext.evaluation.cross_validation import cross_validate, evaluate_leave_one_out, stratified_folds
-from nbtext.inspection.overview import criteria, require_criteria
+from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS
+from nbtext.evaluation.cross_validation import HeldOutEvaluation, evaluate_leave_one_out, train_and_score
+from nbtext.inspection.overview import criteria
+from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.training import language_models, looked_up, require_supported, terms_and_smoothing
-from nbtext.settings import COUNTING, TRAINING, Settings
+from nbtext.metrics.outcomes import Outcomes, accuracy, confusion_cells, f1, join_judged, macro, outcomes
+from nbtext.model.training import language_models, terms_and_smoothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from nbtext.counts.counting import Analysis
-    from nbtext.model.corpus_flow import CountedCorpus
-    from nbtext.settings import Parameter
+    from numpy.typing import NDArray
 
-OF_THE_SAME_COUNTS = ("evidence", "aic", "bic")
-"""Criteria that compare settings over the same counts only."""
+    from nbtext.counts.corpus_counts import Subsets
+    from nbtext.metrics.outcomes import Judged
+    from nbtext.settings import Settings
 
-LEAST_IS_BEST = ("aic", "bic")
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+    Figures = Mapping[str, float | None]
 
-SHARING_COUNTS = ("smoothing", "prior_shape", "estimate", "class_prior")
-"""Parameters that change neither the counts nor what is counted."""
+GOALS = {"accuracy": "accuracy", "macro-f1": "macro_f1", "log-loss": "log_loss"}
+"""What the best setting is to be best in, and the name of the figure."""
 
-UNLIKE_TERMS = frozenset({"language", "stop_words", "stemmer", "encoded_lines", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"})
-"""Parameters that decide which terms there are."""
+LEAST_IS_BEST = ("aic", "bic", "log_loss")
 
-MOST_SETTINGS = 1000
-
-COUNTED_ALIKE = tuple(name for name in COUNTING if name != "sample")
-"""Settings that agree in these parameters have the same statistics and documents."""
-
-
-class Trial(NamedTuple):
-    """The figures of a setting."""
-
-    place: int
-    """Its number among all settings tried."""
-    figures: dict[str, float | None]
-    """By name; the criterion is among them."""
+LOST = 2.0
+"""Standard errors by which a setting is worse than the best when it has lost."""
 
 
 class Division(NamedTuple):
@@ -62,13 +53,159 @@ class Division(NamedTuple):
     seed: int = 0
 
 
+class FoldJudgement(NamedTuple):
+    """The answers of a setting in one fold, judged."""
+
+    judged: Judged
+    known: Mask
+    """Documents whose class had others in training, shape (n_docs,)."""
+    seconds: float
+    fitted_bytes: int
+    """Of the arrays that the classifier keeps beside the counts."""
+
+
+class Folding(NamedTuple):
+    """A corpus with its folds, and settings of which each can be judged on each fold, by this process or another."""
+
+    subsets: Subsets
+    folds: Sequence[tuple[Mask, Mask]]
+    """Documents of training and of the test, masks of shape (n_docs,)."""
+    settings: Mapping[int, Settings]
+    """By the number of the candidate."""
+    clock: Callable[[], float]
+
+
+class Task(NamedTuple):
+    """A candidate, by its number, to be judged on a fold."""
+
+    candidate: int
+    fold: int
+
+
+def judge_fold(folding: Folding, task: Task) -> FoldJudgement:
+    """Judge the documents of a fold by a model of the others; raise `UsageError` as training does."""
+    begin = folding.clock()
+    training, test = folding.folds[task.fold]
+    learnt, blocks = train_and_score(folding.subsets, folding.settings[task.candidate], training, test)
+    evaluation = HeldOutEvaluation(folding.subsets.statistics)
+    known = []
+    for block in blocks:
+        evaluation.add(block)
+        known.append(block.known)
+    fitted_bytes = sum(array.nbytes for array in learnt.fitted.values())
+    return FoldJudgement(evaluation.evaluation.judged, np.concatenate(known), folding.clock() - begin, fitted_bytes)
+
+
+def judge_by_counts(by: str, subsets: Subsets, settings: Settings) -> Figures:
+    """Return the figures of a setting over the whole corpus, for other criteria than cross-validation.
+
+    Raises `UsageError` as training does, or if the criterion is not defined.
+    """
+    if by not in OF_THE_SAME_COUNTS:
+        result = evaluate_leave_one_out(subsets.statistics, subsets.documents, settings).result(Bootstrap(0))
+        return {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": result.log_loss}
+    sample = DocumentSample.of(subsets.documents, settings.sample)
+    learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), settings)
+    figures = criteria(language_models(subsets.statistics, learnt, settings), settings)
+    if by == "evidence" and figures.evidence_of_classes is None:
+        raise UsageError("without a prior there is no evidence", hint="use a smoothing above 0 and no --estimate ml")
+    value = getattr(figures, by)
+    return {by: value if np.isfinite(value) else None, "smoothing": learnt.smoothing}
+
+
+def figures_of(parts: Sequence[FoldJudgement], n_classes: int) -> Figures:
+    """Return the figures pooled over folds, and the standard deviations of shares between folds.
+
+    The log loss is that of documents whose class had others in training; for a class without any, that of every model is infinite.
+    """
+    pooled, known = join_judged([part.judged for part in parts]), np.concatenate([part.known for part in parts])
+    result, each = known_result(pooled, n_classes), [known_result(part.judged, n_classes) for part in parts]
+    figures = {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": known_result(pooled.of(known), n_classes).log_loss}
+    if len(each) > 1:
+        figures |= {f"{name}_sd": float(np.std([getattr(fold, name) for fold in each], ddof=1)) for name in ("accuracy", "macro_f1")}
+    return figures
+
+
+def losses(figure: str, parts: Sequence[FoldJudgement]) -> Floats:
+    """Return the loss of each document, shape (n_docs,), whose mean is the figure's; for macro F1 mistakes, with equal weight for each class."""
+    judged, known = join_judged([part.judged for part in parts]), np.concatenate([part.known for part in parts])
+    if figure == "log_loss":
+        finite: Floats = np.where(known, judged.log_loss, 0.0)
+        return finite
+    mistakes: Floats = (judged.answer != judged.truth).astype(np.float64)
+    if figure == "accuracy":
+        return mistakes
+    support = np.bincount(judged.truth)
+    weighted: Floats = mistakes * judged.n / (np.count_nonzero(support) * support[judged.truth])
+    return weighted
+
+
+def has_lost(figure: str, parts: Sequence[FoldJudgement], best: Sequence[FoldJudgement], errors: float = LOST) -> bool:
+    """Return whether a setting is worse than another by so many standard errors of the difference, on the first folds, which both have."""
+    both = min(len(parts), len(best))
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        differences = losses(figure, parts[:both]) - losses(figure, best[:both])
+    return not differences.mean() <= errors * differences.std() / np.sqrt(differences.size)
+
+
+def nested_figure(figure: str, settings: Sequence[Sequence[FoldJudgement]], n_classes: int) -> float | None:
+    """Return the figure of choosing a setting by all folds but one and answering in that one, pooled over folds.
+
+    ``settings`` has the judgements of each setting in the same folds, two or more.
+    """
+    tables = [[outcomes(confusion_cells(part.judged), n_classes) for part in parts] for parts in settings]
+    columns = (np.array([[getattr(table, name) for table in row] for row in tables]) for name in Outcomes._fields)
+    others = Outcomes(*(column.sum(axis=1, keepdims=True) - column for column in columns))
+    if figure == "log_loss":
+        sums = np.array([[part.judged.log_loss[part.known].sum() for part in parts] for parts in settings])
+        worth = np.stack([-np.delete(sums, fold, axis=1).sum(axis=1) for fold in range(sums.shape[1])], axis=1)
+    else:
+        worth = accuracy(others) if figure == "accuracy" else macro(f1(others), others)
+    chosen = worth.argmax(axis=0).tolist()
+    return figures_of([settings[setting][fold] for fold, setting in enumerate(chosen)], n_classes)[figure]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate and its figures."""
+
+    candidate: int
+    """Its number."""
+    figures: Figures
+    """By name; the criterion is among them."""
+    folds: int = 0
+    """Folds on which it was judged, with cross-validation."""
+    seconds: float = 0.0
+    """All folds together."""
+    bytes: int = 0
+    """Size of the model file, estimated; 0 if it was not."""
+
+
+def best_first(figure: str, trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials sorted: those of more folds first, then by the figure (none is the worst), then by macro F1, then by number."""
+    sign = 1 if figure in LEAST_IS_BEST else -1
+
+    def order(trial: Trial) -> tuple[int, float, float, int]:
+        value = trial.figures[figure]
+        return (-trial.folds, np.inf if value is None else sign * value, -(trial.figures.get("macro_f1") or 0.0), trial.candidate)
+
+    return sorted(trials, key=order)
+
+
 @dataclass(frozen=True)
 class RankedTrial:
     """A setting, as its options are spelt, with its rank from 1 and its figures."""
 
     rank: int
     setting: Mapping[str, str]
-    figures: Mapping[str, float | None]
+    figures: Figures
+    command: str
+    """The command line that trains this model."""
+    folds: int = 0
+    seconds: float | None = None
+    """None where the result is not to depend on time."""
+    bytes: int = 0
+    """Size of the model file, that of the best exact, of the others estimated; 0 if it was not."""
 
 
 @dataclass(frozen=True)
@@ -76,201 +213,35 @@ class SearchResult:
     """The settings tried, best first; ``division`` is None for a criterion without folds, ``model`` the file of the best."""
 
     by: str
+    goal: str | None
+    """The figure by which they are ranked; None for a criterion of counts."""
     division: Division | None
     documents: int
     model: str
     trials: tuple[RankedTrial, ...]
+    nested: float | None = None
+    """The figure of the goal if the choice is judged too, by `nested_figure`."""
+    left_out: tuple[str, ...] = ()
+    """Settings that cannot be, and why."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON has it: figures beside the setting, and the best setting once more."""
-        settings = [{"rank": trial.rank, "setting": trial.setting, **trial.figures} for trial in self.trials]
+        settings = []
+        for trial in self.trials:
+            of_folds = {} if self.division is None else {"folds": trial.folds, "bytes": trial.bytes}
+            time = {} if trial.seconds is None else {"seconds": round(trial.seconds, 3)}
+            settings.append({
+                "rank": trial.rank, "setting": trial.setting, **trial.figures, **of_folds, **time, "command": trial.command,
+            })  # fmt: skip
         divided = {} if self.division is None else self.division._asdict()
-        return {"by": self.by, **divided, "documents": self.documents, "model": self.model, "best": settings[0], "settings": settings}
-
-
-def combinations(ranges: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of values, the last parameter changing fastest; raise `UsageError` if there are more than `MOST_SETTINGS`."""
-    number = int(np.prod([len(values) for values in ranges.values()], dtype=object)) if ranges else 1
-    if number > MOST_SETTINGS:
-        raise UsageError(f"these are {number:,} settings, more than {MOST_SETTINGS:,}", hint="try fewer values at once")
-    return [dict(zip(ranges, values, strict=True)) for values in product(*ranges.values())]
-
-
-def require_comparable(by: str, tried: Iterable[str], settings: Iterable[Settings]) -> None:
-    """Raise `UsageError` unless the criterion can compare settings that differ in the parameters ``tried``, and judge each of them.
-
-    Evidence, AIC and BIC measure how probable the counts are, so they do not compare settings with other counts. Leave-one-out uses terms that
-    were selected with the label of the left-out document, so selections look far better than they are.
-    """
-    tried = set(tried)
-    if by in OF_THE_SAME_COUNTS and (others := sorted(tried.difference(SHARING_COUNTS))):
-        other_terms = "settings with other terms have other counts, whose probabilities do not compare"
-        reason = other_terms if others[0] in UNLIKE_TERMS else f"it has no part in {by}"
-        raise UsageError(f"--by {by} cannot compare --{others[0].replace('_', '-')}: {reason}", hint="use --by cross-validation")
-    if by == "leave-one-out" and tried & {"top", "by"}:
-        raise UsageError(
-            "--by leave-one-out cannot compare --top or --by: terms are selected from all documents, those left out too",
-            hint="use --by cross-validation",
-        )
-    for parameters in settings:
-        require_supported(parameters)  # raises what training would raise
-        if by in OF_THE_SAME_COUNTS:
-            require_criteria(parameters)
-        if by == "leave-one-out" and (parameters["classifier"], parameters["weighting"]) != ("multinomial", "counts"):
-            raise UsageError(
-                "leave-one-out is exact for --classifier multinomial --weighting counts only", hint="use --by cross-validation"
-            )
-        if by == "evidence" and "class_prior" in tried and parameters["class_prior"] in ("empirical", "smoothed:0"):
-            raise UsageError(
-                f"--class-prior {parameters['class_prior']} is maximum likelihood, which has no evidence to compare",
-                hint="compare uniform, smoothed:A and files, or use --by bic",
-            )
-
-
-def judge_setting(by: str, subsets: Subsets, parameters: Settings, division: Division) -> dict[str, float | None]:
-    """Return the figures of one setting over the whole corpus; raise `UsageError` as training does, or if the figure is not defined."""
-    if by in OF_THE_SAME_COUNTS:
-        return _of_counts(by, subsets, parameters)
-    spread = {}
-    if by == "leave-one-out":
-        result = evaluate_leave_one_out(subsets.statistics, subsets.documents, parameters).result(Bootstrap(0))
-    else:
-        folds = stratified_folds(subsets.documents.classes, division.folds, np.random.default_rng(division.seed).spawn(1)[0])
-        validation = cross_validate(subsets, parameters, [folds])
-        result, of_folds = validation.result(Bootstrap(0)), validation.folds_result()
-        spread = {"accuracy_sd": of_folds.accuracy.sd, "macro_f1_sd": of_folds.macro_f1.sd}
-    return {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": result.log_loss, **spread}
-
-
-def _of_counts(by: str, subsets: Subsets, parameters: Settings) -> dict[str, float | None]:
-    sample = DocumentSample.of(subsets.documents, parameters["sample"])
-    learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), parameters)
-    figures = criteria(language_models(subsets.statistics, learnt, parameters), parameters)
-    if by == "evidence" and figures.evidence_of_classes is None:
-        raise UsageError("without a prior there is no evidence", hint="use a smoothing above 0 and no --estimate ml")
-    value = getattr(figures, by)
-    return {by: value if np.isfinite(value) else None, "smoothing": learnt.smoothing}
-
-
-def best_first(by: str, trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials sorted by their criterion, of equal ones that with more macro F1, then the first; those without a figure last."""
-    name, sign = (by, 1 if by in LEAST_IS_BEST else -1) if by in OF_THE_SAME_COUNTS else ("accuracy", -1)
-
-    def order(trial: Trial) -> tuple[float, float, int]:
-        value = trial.figures[name]
-        return (np.inf if value is None else sign * value, -(trial.figures.get("macro_f1") or 0.0), trial.place)
-
-    return sorted(trials, key=order)
-
-
-class Setting(NamedTuple):
-    """One combination of the values tried."""
-
-    texts: dict[str, str | None]
-    """As given, by name of the parameter; None for a default that is nothing."""
-    settings: Settings
-
-    def spelt(self) -> dict[str, str]:
-        """Return the values tried as on the command line, by the names there."""
-        return {name.replace("_", "-"): "none" if text is None else text for name, text in self.texts.items()}
-
-    def texts_of_counting(self) -> dict[str, str | None]:
-        """Return those of the texts that decide how documents are counted."""
-        return {name: text for name, text in self.texts.items() if name in COUNTED_ALIKE}
-
-
-def settings_to_try(tries: Sequence[str], base: Mapping[str, Any], value_of: Callable[[str, str], object]) -> list[Setting]:
-    """Return all combinations of ``tries``, such as ``smoothing=0.1,1``, each checked, with the parameters of ``base`` beside.
-
-    ``value_of`` returns the value that a text means for a parameter. Raises `UsageError` for a parameter that there is not, that is set and tried, or
-    that has a wrong value.
-    """
-    by_name = {parameter.name: parameter for parameter in TRAINING}
-    ranges: dict[str, list[str | None]] = {}
-    for text in tries:
-        name, equals, values = text.partition("=")
-        parameter = by_name.get(name.removeprefix("--").replace("-", "_"))
-        if parameter is None or not equals:
-            names = ", ".join(known.option[2:] for known in TRAINING)
-            raise UsageError(f"--try knows no {text!r}", hint=f"give NAME=A,B with one of {names}")
-        if parameter.name in ranges:
-            raise UsageError(f"--try {parameter.option[2:]} is given twice", hint="put all its values into one")
-        if parameter.name in base:
-            raise UsageError(f"{parameter.option} and --try {parameter.option[2:]} exclude each other")
-        ranges[parameter.name] = list(dict.fromkeys(_text(parameter, value) for value in values.split(",")))
-
-    def value(name: str, text: str | None) -> object:
-        parameter = by_name[name]
-        return parameter.checked(parameter.default if text is None else value_of(name, text))
-
-    checked = {(name, text): value(name, text) for name, texts in ranges.items() for text in texts}
-    return [
-        Setting(texts, Settings.of({**base, **{name: checked[name, text] for name, text in texts.items()}}))
-        for texts in combinations(ranges)
-    ]
-
-
-def _text(parameter: Parameter, value: str) -> str | None:
-    return None if value == "none" and parameter.default is None else value
-
-
-class AnalysedCorpus(Protocol):
-    """A corpus as counts, and how it was counted."""
-
-    @property
-    def corpus(self) -> CountedCorpus:
-        """The counts."""
-
-    @property
-    def analysis(self) -> Analysis:
-        """The settings by which it was counted, with those of reading."""
-
-
-C = TypeVar("C", bound=AnalysedCorpus)
-
-
-def search(
-    settings: Sequence[Setting], paths: Sequence[str], count: Callable[[Setting], C], by: str, division: Division
-) -> tuple[list[Trial], C]:
-    """Judge settings over the corpus of some paths; return the trials, best first, and the corpus as the best setting counts it.
-
-    ``count`` reads and counts the corpus; it is called once for all settings that count alike. Raises `UsageError` for paths that cannot be read
-    as often as that, and as training does.
-    """
-    alike: dict[tuple[Any, ...], list[int]] = {}
-    for place, setting in enumerate(settings):
-        alike.setdefault(tuple(setting.settings[name] for name in COUNTED_ALIKE), []).append(place)
-    _require_rereadable(paths, len(alike))
-    trials: list[Trial] = []
-    of_best: C | None = None
-    for places in alike.values():
-        counted = count(settings[places[0]])
-        subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
-        for place in places:
-            tried = replace(settings[place].settings, reading=counted.analysis.settings.reading)
-            trials.append(_trial(place, settings[place], looked_up(replace(counted.analysis, settings=tried)), subsets, by, division))
-        trials = best_first(by, trials)
-        if trials[0].place in places:
-            of_best = counted
-    if of_best is None:
-        raise ValueError("there are no settings")
-    return trials, of_best
-
-
-def _trial(place: int, setting: Setting, settings: Settings, subsets: Subsets, by: str, division: Division) -> Trial:
-    """Judge one setting; an error names it."""
-    try:
-        return Trial(place, judge_setting(by, subsets, settings, division))
-    except UsageError as problem:
-        if setting.texts and problem.where is None:
-            problem.where = "with " + " ".join(f"{name}={text}" for name, text in setting.spelt().items())
-        raise
-
-
-def _require_rereadable(paths: Sequence[str], times: int) -> None:
-    """Raise `UsageError` for standard input or a pipe that would have to be read several times."""
-    if times > 1:
-        for path in paths:
-            if path == "-" or Path(path).is_fifo():
-                name = "standard input" if path == "-" else path
-                raise UsageError(f"{name} can be read once, and these settings count it {times:,} times", hint="put it into a file")
+        return {
+            "by": self.by,
+            **({} if self.goal is None else {"for": self.goal}),
+            **divided,
+            "documents": self.documents,
+            "model": self.model,
+            "nested": self.nested,
+            "best": settings[0],
+            "settings": settings,
+            "left_out": list(self.left_out),
+        }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import quantity
 from nbtext.report.forms import excel_safe, grid, json_line, listing, show, visible_on_terminal, write_records
-from nbtext.report.numbers import bounds, figure, rounded, six_digits
+from nbtext.report.numbers import bounds, figure, in_units, rounded, six_digits
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -120,19 +120,46 @@ TRIAL_FIGURES = {
 
 
 def print_trials(result: SearchResult) -> None:
-    """Print the settings tried, best first, and the model that was written."""
+    """Print the settings tried, best first, the model that was written, and the command line that trains each."""
     division, best = result.division, result.trials[0]
     folds = "" if division is None else f", {quantity(division.folds, 'fold')}, seed {division.seed}"
     lines = {
-        "by": f"{result.by}{folds}",
+        "by": f"{result.by}{folds}{'' if result.goal is None else f', for {result.goal}'}",
         "documents": f"{result.documents:,}",
         "model": f"{result.model}, trained on all documents with the first setting",
     }
+    if result.goal is not None and result.nested is not None:
+        lines["corrected"] = f"{result.goal} {result.nested:.4f}, if each fold is answered by the setting that is best on the others"
+    elif result.goal is not None and len(result.trials) > 1:
+        lines["corrected"] = f"no: {result.goal} of the first setting is optimistic, since it was chosen by it"
     figures = [name for name in TRIAL_FIGURES if name in best.figures]
-    titles = (TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best.figures else "") for name in figures)
-    rows = ((f"{trial.rank:,}", *trial.setting.values(), *(_trial_figure(trial, name) for name in figures)) for trial in result.trials)
-    first = 1 + len(best.setting)
-    show(listing(lines), grid(None, ["", *best.setting, *titles], rows, numeric=[0, *range(first, first + len(figures))]))
+    titles = [TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best.figures else "") for name in figures]
+    is_grid = all(trial.setting.keys() == best.setting.keys() for trial in result.trials)
+    columns = ["", *(best.setting if is_grid else ("options",)), *titles]
+    numeric = [0, *range(len(columns) - len(titles), len(columns))]
+    rows = [
+        [
+            f"{trial.rank:,}",
+            *(trial.setting.values() if is_grid else (" ".join(f"--{name} {value}" for name, value in trial.setting.items()),)),
+            *(_trial_figure(trial, name) for name in figures),
+        ]
+        for trial in result.trials
+    ]
+    further = [("size", [in_units(trial.bytes) for trial in result.trials])] if best.folds else []
+    if len({trial.folds for trial in result.trials}) > 1:
+        further.insert(0, ("folds", [f"{trial.folds:,}" for trial in result.trials]))
+    if best.seconds is not None:
+        further.insert(0, ("seconds", [f"{trial.seconds:.1f}" for trial in result.trials]))
+    for title, cells in further:
+        numeric.append(len(columns))
+        columns.append(title)
+        for row, cell in zip(rows, cells, strict=True):
+            row.append(cell)
+    show(
+        listing(lines),
+        grid(None, columns, rows, numeric=numeric),
+        "".join(f"{visible_on_terminal(trial.command)}\n" for trial in result.trials),
+    )
 
 
 def _trial_figure(trial: RankedTrial, name: str) -> str:

@@ -1,0 +1,246 @@
+"""Settings to be tried: combinations of values that the user names, or a portfolio of settings that are known to be good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nbtext.counts.counting import require_words
+from nbtext.errors import UsageError
+from nbtext.inspection.overview import require_criteria
+from nbtext.model.training import require_additive, require_supported
+from nbtext.settings import COUNTING, TRAINING, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from nbtext.settings import Parameter, Reading
+
+BIGRAMS = {"ngrams": "2", "min_df": "2", "stop_words": "none"}
+CHARACTERS = {"char_ngrams": "2-5", "min_df": "2", "stop_words": "none"}
+ALL_WORDS = {"stop_words": "none"}
+TFIDF_COMPLEMENT = {"classifier": "complement", "weighting": "tfidf"}
+
+PORTFOLIO: tuple[Mapping[str, str], ...] = (
+    {},
+    {"weighting": "binary"},
+    {"classifier": "bernoulli"},
+    {"classifier": "dirichlet-multinomial"},
+    {"weighting": "log", "min_df": "2"},
+    TFIDF_COMPLEMENT,
+    {"classifier": "logistic"},
+    {**BIGRAMS, "weighting": "binary"},
+    {**BIGRAMS, "classifier": "dirichlet-multinomial"},
+    {**BIGRAMS, **TFIDF_COMPLEMENT},
+    {**BIGRAMS, "classifier": "logistic"},
+    {**ALL_WORDS, "weighting": "binary"},
+    {**ALL_WORDS, "classifier": "bernoulli"},
+    {**ALL_WORDS, "classifier": "logistic"},
+    {**CHARACTERS, "weighting": "binary"},
+    {**CHARACTERS, **TFIDF_COMPLEMENT},
+    {**CHARACTERS, "classifier": "logistic"},
+)
+"""Options of training by name: those of one analysis stand together, cheap analyses and cheap classifiers first.
+
+Each has been the best of all on one of the corpora in docs/models.md, or on one of their parts, or is nearly as good and much cheaper.
+"""
+
+RELATIVE_COST = {"multinomial": 1, "bernoulli": 3, "dirichlet-multinomial": 3, "complement": 4, "gaussian": 20, "logistic": 20}
+"""Least time to train and judge a model, in that of multinomial naive Bayes on counts; it predicts the first of a kind."""
+
+WEIGHTING_COST = {"log": 3, "tfidf": 3}
+
+UNKNOWN_COST = 10
+
+MOST_SETTINGS = 1000
+
+OF_THE_SAME_COUNTS = ("evidence", "aic", "bic")
+"""Criteria that compare settings over the same counts only."""
+
+SHARING_COUNTS = ("smoothing", "prior_shape", "estimate", "class_prior")
+"""Parameters that change neither the counts nor what is counted."""
+
+UNLIKE_TERMS = frozenset({"language", "stop_words", "stemmer", "encoded_lines", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"})
+"""Parameters that decide which terms there are."""
+
+COUNTED_ALIKE = tuple(name for name in COUNTING if name != "sample")
+"""Settings that agree in these parameters have the same statistics and documents."""
+
+
+class Candidate(NamedTuple):
+    """Settings to be judged."""
+
+    texts: dict[str, str | None]
+    """What is tried, as on the command line, by name of the parameter; None for a default that is nothing."""
+    settings: Settings
+
+    def spelt(self) -> dict[str, str]:
+        """Return what is tried as on the command line, by the names there."""
+        return {name.replace("_", "-"): "none" if text is None else text for name, text in self.texts.items()}
+
+    def arguments(self) -> list[str]:
+        """Return what is tried as arguments of a command line."""
+        return [part for name, text in self.texts.items() if text is not None for part in (f"--{name.replace('_', '-')}", text)]
+
+    def texts_of_counting(self) -> dict[str, str | None]:
+        """Return those of the texts that decide how documents are counted."""
+        return {name: text for name, text in self.texts.items() if name in COUNTED_ALIKE}
+
+    def analysis(self) -> tuple[Any, ...]:
+        """Return what decides the statistics and documents of the corpus."""
+        return tuple(self.settings[name] for name in COUNTED_ALIKE)
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Classifier and weighting."""
+        return self.settings.classifier, self.settings.weighting
+
+    @property
+    def relative_cost(self) -> float:
+        """Time to train and judge a model beside that of others over the same counts."""
+        return RELATIVE_COST.get(self.settings.classifier, UNKNOWN_COST) * WEIGHTING_COST.get(self.settings.weighting, 1)
+
+    @property
+    def expansion(self) -> float:
+        """Terms of a document in about as many as single words: what longer documents are made of by n-grams."""
+        return float(self.settings.ngrams**1.5) + (0 if self.settings.char_ngrams is None else 14)
+
+    def require_possible(self, by: str, reading: Reading) -> None:
+        """Raise `UsageError` if these settings cannot be judged by a criterion; the corpus may still show another reason."""
+        require_supported(self.settings)
+        require_words(replace(self.settings, reading=reading))
+        if by in OF_THE_SAME_COUNTS:
+            require_criteria(self.settings)
+        if by == "leave-one-out" and self.kind != ("multinomial", "counts"):
+            raise UsageError(
+                "leave-one-out is exact for --classifier multinomial --weighting counts only", hint="use --by cross-validation"
+            )
+
+
+class Values:
+    """The values of options of training: checked beside those of ``base``, which hold for all candidates.
+
+    ``value_of`` returns the value that a text means for a parameter.
+    """
+
+    def __init__(self, base: Mapping[str, Any], value_of: Callable[[str, str], object]) -> None:
+        self.base = base
+        self._value_of = value_of
+        self._parameters = {parameter.name: parameter for parameter in TRAINING}
+        self._checked: dict[tuple[str, str | None], object] = {}
+
+    def parameter(self, name: str) -> Parameter | None:
+        """Return the parameter with the name of an option, if there is one."""
+        return self._parameters.get(name.removeprefix("--").replace("-", "_"))
+
+    def candidate(self, texts: Mapping[str, str | None]) -> Candidate:
+        """Return the candidate of these texts by parameter; raise `UsageError` for a wrong value."""
+        for key in texts.items():
+            if key not in self._checked:
+                name, text = key
+                parameter = self._parameters[name]
+                self._checked[key] = parameter.checked(parameter.default if text is None else self._value_of(name, text))
+        return Candidate(dict(texts), Settings.of({**self.base, **{key[0]: self._checked[key] for key in texts.items()}}))
+
+
+def portfolio(values: Values) -> list[Candidate]:
+    """Return the candidates of `PORTFOLIO`, without those that are equal to one before; what the user gave holds for all."""
+    candidates: list[Candidate] = []
+    for row in PORTFOLIO:
+        candidate = values.candidate({name: text for name, text in row.items() if name not in values.base})
+        if all(candidate.settings != before.settings for before in candidates):
+            candidates.append(candidate)
+    return candidates
+
+
+def combinations(tries: Sequence[str], values: Values) -> list[Candidate]:
+    """Return all combinations of ``tries``, such as ``smoothing=0.1,1``, each checked; the last parameter changes fastest.
+
+    Raises `UsageError` for a parameter that there is not, that is set and tried, or that has a wrong value, and for more than `MOST_SETTINGS`.
+    """
+    ranges: dict[str, list[str | None]] = {}
+    for given in tries:
+        name, equals, texts = given.partition("=")
+        parameter = values.parameter(name)
+        if parameter is None or not equals:
+            names = ", ".join(known.option[2:] for known in TRAINING)
+            raise UsageError(f"--try knows no {given!r}", hint=f"give NAME=A,B with one of {names}")
+        if parameter.name in ranges:
+            raise UsageError(f"--try {parameter.option[2:]} is given twice", hint="put all its values into one")
+        if parameter.name in values.base:
+            raise UsageError(f"{parameter.option} and --try {parameter.option[2:]} exclude each other")
+        is_nothing = parameter.default is None
+        ranges[parameter.name] = list(dict.fromkeys(None if text == "none" and is_nothing else text for text in texts.split(",")))
+    number = int(np.prod([len(texts) for texts in ranges.values()], dtype=object)) if ranges else 1
+    if number > MOST_SETTINGS:
+        raise UsageError(f"these are {number:,} settings, more than {MOST_SETTINGS:,}", hint="try fewer values at once")
+    return [values.candidate(dict(zip(ranges, texts, strict=True))) for texts in product(*ranges.values())]
+
+
+class Impossible(NamedTuple):
+    """A candidate that cannot be judged, and why."""
+
+    candidate: Candidate
+    problem: UsageError
+
+    def named(self) -> UsageError:
+        """Return the problem with the values that have it."""
+        if self.candidate.texts and self.problem.where is None:
+            self.problem.where = "with " + " ".join(f"{name}={text}" for name, text in self.candidate.spelt().items())
+        return self.problem
+
+
+def possible(
+    candidates: Iterable[Candidate], by: str, reading: Reading, *, updatable: bool = False
+) -> tuple[list[Candidate], list[Impossible]]:
+    """Return the candidates that can be judged, with ``updatable`` those alone that are updated exactly, and those left out.
+
+    Raises `UsageError` if none is left.
+    """
+    left: list[Candidate] = []
+    out: list[Impossible] = []
+    for candidate in candidates:
+        try:
+            candidate.require_possible(by, reading)
+            if updatable:
+                require_additive(candidate.settings)
+            left.append(candidate)
+        except UsageError as problem:
+            out.append(Impossible(candidate, problem))
+    if not left:
+        raise out[0].named()
+    return left, out
+
+
+def require_comparable(by: str, candidates: Sequence[Candidate]) -> None:
+    """Raise `UsageError` unless the criterion can compare the candidates.
+
+    Evidence, AIC and BIC measure how probable the counts are, so they do not compare settings with other counts. Leave-one-out uses terms that
+    were selected with the label of the left-out document, so selections look far better than they are.
+    """
+    tried = tried_parameters(candidates)
+    if by in OF_THE_SAME_COUNTS and (others := sorted(tried.difference(SHARING_COUNTS))):
+        other_terms = "settings with other terms have other counts, whose probabilities do not compare"
+        reason = other_terms if others[0] in UNLIKE_TERMS else f"it has no part in {by}"
+        raise UsageError(f"--by {by} cannot compare --{others[0].replace('_', '-')}: {reason}", hint="use --by cross-validation")
+    if by == "leave-one-out" and tried & {"top", "by"}:
+        raise UsageError(
+            "--by leave-one-out cannot compare --top or --by: terms are selected from all documents, those left out too",
+            hint="use --by cross-validation",
+        )
+    if by == "evidence" and "class_prior" in tried:
+        for candidate in candidates:
+            if candidate.settings.class_prior in ("empirical", "smoothed:0"):
+                raise UsageError(
+                    f"--class-prior {candidate.settings.class_prior} is maximum likelihood, which has no evidence to compare",
+                    hint="compare uniform, smoothed:A and files, or use --by bic",
+                )
+
+
+def tried_parameters(candidates: Sequence[Candidate]) -> set[str]:
+    """Return the names of the parameters in which the candidates differ."""
+    names = {name for candidate in candidates for name in candidate.texts}
+    return {name for name in names if len({candidate.texts.get(name) for candidate in candidates}) > 1}
