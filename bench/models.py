@@ -30,6 +30,7 @@ MODELS = {
     "dirichlet-multinomial": ("--classifier", "dirichlet-multinomial"),
     "gaussian": ("--classifier", "gaussian"),
     "logistic": ("--classifier", "logistic"),
+    "average": ("--classifier", "average"),
     "logistic, bigrams, all words": (
         "--classifier", "logistic", "--min-df", "2", "--ngrams", "2", "--stop-words", "none", "--stemmer", "none",
     ),

@@ -297,12 +297,26 @@ CLASSIFIERS = {
     "dirichlet-multinomial": "DirichletMultinomialNaiveBayes",
     "gaussian": "GaussianDiscriminantAnalysis",
     "logistic": "LogisticRegression",
+    "average": "PooledClassifier",
 }
 """Name to class; the module is `nbtext/classifiers/NAME.py`, with underscores for hyphens."""
 
 WEIGHTINGS = ("counts", "binary", "log", "tfidf")
 
+AVERAGE = "average"
+"""The classifier that is made of others."""
+
 CALIBRATIONS = ("length", "temperature", "isotonic")
+
+
+def members(value: object) -> str:
+    """Check for two or more different classifiers with commas between them, each with a colon and its weighting if that is not counts."""
+    parts = names(value).split(",") if isinstance(value, str) and value else []
+    found = {part.removesuffix(":counts"): None for part in parts}
+    possible = {f"{name}{weighting and ':'}{weighting}" for name in CLASSIFIERS if name != AVERAGE for weighting in ("", *WEIGHTINGS)}
+    if len(found) < max(len(parts), 2) or not possible.issuperset(found):
+        raise ValueError("two or more different classifiers with commas between them, such as multinomial:log,logistic")
+    return ",".join(found)
 
 
 @dataclass(frozen=True)
@@ -533,6 +547,11 @@ class Settings(Declared):
         "total).",
     )
     estimate: str = declared("mean", "NAME", one_of("mean", "map", "ml"), "Estimate of term probabilities: mean of the posterior, map (its mode), or ml (maximum likelihood).")
+    members: str = declared(
+        "multinomial:log,logistic", "LIST", members,
+        "Only for average: the models that are combined, with commas between them, each with a colon and its weighting if that is not counts.",
+        only_for=AVERAGE,
+    )
     l2: str | float = declared(
         "auto", "auto|A", one_of("auto", otherwise=number(float, 1e-6, 1e9, ""), wanted="a number from 1e-6"),
         "Only for logistic: A/2 times the sum of squared weights is added to the negative log-likelihood of the documents (A is 1/C elsewhere); auto "
@@ -579,6 +598,14 @@ class Settings(Declared):
     sample: int = declared(4096, "N", number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"), "How many training documents the model keeps as term counts, to be calibrated from; 0 for none.")
 
     reading: Reading = Reading()
+
+    @property
+    def models(self) -> tuple[Settings, ...]:
+        """The settings of each member of an average; of any other classifier these settings."""
+        if self.classifier != AVERAGE:
+            return (self,)
+        named = (member.partition(":") for member in self.members.split(","))
+        return tuple(replace(self, classifier=name, weighting=weighting or "counts") for name, _, weighting in named)
 # fmt: on
 
 

@@ -32,6 +32,8 @@ ADDITIVE: list[dict[str, Any]] = [
     {"classifier": "dirichlet-multinomial", "smoothing": 0.3},
     {"classifier": "logistic", "l2": 0.1},
     {"calibration": "isotonic"},
+    {"classifier": "average"},
+    {"classifier": "average", "members": "dirichlet-multinomial,complement:tfidf,bernoulli", "ngrams": 2},
 ]
 """Parameters of models whose scores are sums over terms."""
 

@@ -50,7 +50,7 @@ def test_terms_of_the_textbooks_document() -> None:
     found = term_contributions(of.classifier, counted(of, ASKED), np.array([YES]), np.array([NO]))
     assert found is not None
     assert by_term(of, *found) == pytest.approx({"chinese": 3 * CHINESE, "japan": RARE, "tokyo": RARE})
-    prior = bias(of.classifier)
+    prior = bias(of.classifier, counted(of, ASKED))
     assert prior is not None
     assert prior == pytest.approx([log(1 / 4), log(3 / 4)])
     joint = of.joint_log_likelihood([ASKED])[0]
@@ -84,7 +84,7 @@ def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatc
         found = term_contributions(of.classifier, counted(of, *texts), answers, rivals)
         assert found is not None
         matrix, nats = found
-        prior, joint = bias(of.classifier), of.joint_log_likelihood(texts)
+        prior, joint = bias(of.classifier, counted(of, "")), of.joint_log_likelihood(texts)
         assert prior is not None
         sums = np.bincount(matrix.entry_documents, nats, len(texts)) + prior[answers] - prior[rivals]
         rows = np.arange(len(texts))
@@ -110,7 +110,7 @@ def test_where_scores_are_no_sums_over_terms_none_has_a_part() -> None:
     of = model(**GAUSSIAN)
     matrix = counted(of, "the cat purrs")
     assert term_contributions(of.classifier, matrix, np.array([0]), np.array([1])) is None
-    assert (bias(of.classifier), class_contributions(of.classifier, matrix)) == (None, None)
+    assert (bias(of.classifier, matrix), class_contributions(of.classifier, matrix)) == (None, None)
     assert ruling_out(of.classifier, matrix.terms, 3).tolist() == [-1, -1, -1]
     assert class_contributions(model(classifier="complement", weighting="tfidf").classifier, counted(model(), "cat purrs")) is None
 

@@ -183,6 +183,22 @@ class Boundary(NamedTuple):
     """w_k0, shape (n_classes,), in nats."""
 
 
+HELD_OUT = 5
+"""One document in so many is held out by `split`."""
+
+
+def sorted_by_content(documents: CountedDocuments) -> CountedDocuments:
+    """Sort documents by class and content, so that nothing depends on the order in which they came."""
+    return documents.rows(np.lexsort((documents.hashes, documents.classes)))
+
+
+def split(documents: CountedDocuments) -> tuple[Whole, Whole]:
+    """Return the numbers of documents `sorted_by_content` to fit to, and of every fifth, which is random because a class is in the order of hashes."""
+    numbers = np.arange(len(documents))
+    is_out = numbers % HELD_OUT == HELD_OUT // 2
+    return numbers[~is_out], numbers[is_out]
+
+
 HELD_OUT_FOLDS = 10
 HELD_OUT_FOLDS_OF_DOCUMENTS = 5
 """Fewer folds if each costs a pass over all documents."""
@@ -326,6 +342,10 @@ class Classifier(ABC):
         """Return the linear boundaries between classes in features that are not terms; None if there are none."""
         return None
 
+    def member_weights(self) -> dict[str, tuple[float, float]]:
+        """Return scale c and exponent β of the weight c · n^β of each member of an average, by its name; empty for other classifiers."""
+        return {}
+
     def polya_models(self) -> PolyaModels | None:
         """Return the Pólya distributions of the classes; None if the tokens of a document are independent draws."""
         return None
@@ -353,24 +373,29 @@ class Classifier(ABC):
         folds = np.arange(len(sample)) % n_folds  # the sample is in the order of hashes, so this is random
         subsets = Subsets(training.statistics, sample)
         places = None if documents is None else documents.places(sample)
-        weights = sample.natural_weights(training.statistics.weight_unit)
         parts = []
         for fold in range(min(n_folds, len(sample))):
             rows = np.flatnonzero(folds == fold)
-            statistics = subsets.without(rows).natural
-            if not leaves_a_class(training.settings.class_prior, statistics):
-                impossible = np.full((rows.size, statistics.n_classes), -np.inf)
-                parts.append(Unseen(impossible, np.zeros_like(rows), sample.matrix.lengths[rows], sample.classes[rows], weights[rows]))
-                continue
             rest = None
             if documents is not None and places is not None:
                 rest = documents.rows(np.delete(np.arange(len(documents)), places[rows]))
-            selected = training.selected_in(statistics)
-            others = replace(training, statistics=statistics, selected=selected, documents=rest, sample=None)
-            matrix = sample.rows(rows).matrix
-            scores, lengths = self.estimate_again(others).joint_log_likelihood(matrix)
-            parts.append(Unseen(scores, lengths, matrix.tokens - lengths, sample.classes[rows], weights[rows]))
+            parts.append(self.left_out(training, sample.rows(rows), subsets.without(rows).natural, rest))
         return Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def left_out(
+        self, training: Training, left_out: CountedDocuments, statistics: ClassStatistics, rest: CountedDocuments | None
+    ) -> Unseen:
+        """Score documents by a model of the others, given by their statistics and, for a classifier that needs them, the documents themselves.
+
+        Where the others leave no class possible, all scores are −inf.
+        """
+        matrix, weights = left_out.matrix, left_out.natural_weights(training.statistics.weight_unit)
+        if not leaves_a_class(training.settings.class_prior, statistics):
+            impossible = np.full((matrix.n_documents, statistics.n_classes), -np.inf)
+            return Unseen(impossible, np.zeros(matrix.n_documents, np.int64), matrix.lengths, left_out.classes, weights)
+        others = replace(training, statistics=statistics, selected=training.selected_in(statistics), documents=rest, sample=None)
+        scores, lengths = self.estimate_again(others).joint_log_likelihood(matrix)
+        return Unseen(scores, lengths, matrix.tokens - lengths, left_out.classes, weights)
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Score documents that the model was estimated from, each by the model of all others, exactly; raise `UsageError` if it cannot."""
@@ -405,6 +430,10 @@ class AdditiveClassifier(Classifier):
     @abstractmethod
     def bias(self) -> Floats:
         """The part of the scores that is the same for every document, shape (n_classes,), in nats: for most the log class prior."""
+
+    def biases(self, matrix: DocumentTermMatrix) -> Floats:
+        """Return what documents of known terms get beside their terms, shape (n_docs, n_classes), in nats: by default `bias`."""
+        return np.tile(self.bias, (matrix.n_documents, 1))
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return the features of documents, made of the counts of known terms: by default the counts."""

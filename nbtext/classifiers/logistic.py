@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, Training, Unseen
+from nbtext.classifiers.base import LinearClassifier, Training, Unseen, sorted_by_content, split
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.counts.weighting import weighted
@@ -72,9 +72,6 @@ STRENGTH = 1.0
 """The l2 of ``auto`` if fewer than `LEAST_HELD_OUT` documents, of classes with other documents, can be held out."""
 
 LEAST_HELD_OUT = 10
-
-HELD_OUT = 5
-"""One document in so many is held out."""
 
 CHEAP = 40_000_000
 """Numbers that an iteration may touch, at most, for the fit to go on until probabilities have settled: about 20 ms."""
@@ -327,7 +324,7 @@ class LogisticRegression(LinearClassifier):
         """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing."""
         whole, l2 = _in_order(training), training.settings.l2
         precision = _precision(whole)
-        part, held_out = _split(whole.documents)
+        part, held_out = split(whole.documents)
         classes = whole.documents.classes
         if isinstance(l2, str) and np.isin(classes[held_out], classes[part]).sum() < LEAST_HELD_OUT:
             l2 = STRENGTH
@@ -372,10 +369,19 @@ class LogisticRegression(LinearClassifier):
         if self.held_out is not None:
             return self.held_out
         whole = _in_order(training)
-        part, held_out = _split(whole.documents)
+        part, held_out = split(whole.documents)
         others = _without(whole, part)
         model, _ = self._fitted(others, _problem(others), self.outcome.l2, _precision(whole))
         return _scored(model, whole.documents.rows(held_out))
+
+    def left_out(
+        self, training: Training, left_out: CountedDocuments, statistics: ClassStatistics, rest: CountedDocuments | None
+    ) -> Unseen:
+        """Return the documents held out to choose l2, if these are meant; else as every classifier."""
+        documents = training.documents
+        if documents is not None and self.held_out is not None and np.array_equal(documents.hashes[split(documents)[1]], left_out.hashes):
+            return self.held_out
+        return super().left_out(training, left_out, statistics, rest)
 
     def arrays(self) -> dict[str, Floats]:
         """Return weights, biases and the outcome of the fit."""
@@ -456,8 +462,9 @@ def _in_order(training: Training) -> _Whole:
     documents = training.documents
     if documents is None:
         raise ValueError("--classifier logistic needs the documents")
-    rows = documents.rows(np.lexsort((documents.hashes, documents.classes)))
-    return _Whole(training.statistics, training.selected, training.smoothing, training.settings, rows, choose=training.choose)
+    return _Whole(
+        training.statistics, training.selected, training.smoothing, training.settings, sorted_by_content(documents), choose=training.choose
+    )
 
 
 def _precision(training: _Whole) -> float:
@@ -466,13 +473,6 @@ def _precision(training: _Whole) -> float:
     a_class = 2 * features + 5 * CORRECTIONS * len(training.documents)  # G once, five passes over each pair
     touched = a_class * training.statistics.n_classes
     return SETTLED if touched <= CHEAP else EXCESS
-
-
-def _split(documents: CountedDocuments) -> tuple[Whole, Whole]:
-    """Return the numbers of documents to fit to and of those held out: every fifth, which is random because a class is in the order of hashes."""
-    numbers = np.arange(len(documents))
-    is_out = numbers % HELD_OUT == HELD_OUT // 2
-    return numbers[~is_out], numbers[is_out]
 
 
 def _without(training: _Whole, part: Whole) -> _Whole:

@@ -39,7 +39,7 @@ def command(model_path: str, top: int, output: str | None, **options: Any) -> in
     """Print what a model holds: classes, documents, tokens, vocabulary, settings, and the terms that speak most for each class.
 
     --criteria, --term, --class, --similarity and --perplexity show something else in its place; the JSON object has it beside the rest.
-    Probabilities of terms are those that the classifier scores by. complement, gaussian and logistic have none of a class, and show those of
+    Probabilities of terms are those that the classifier scores by. complement, gaussian, logistic and average have none of a class, and show those of
     the language models. Credible intervals hold a probability with 95 % of its posterior. --class shows the most probable terms, those most above their probability
     in the whole corpus (lift), and those that tell most about the class (mutual information). --similarity is the Jensen-Shannon divergence of the
     language models. Options from --format on say how the documents of --perplexity are read, if otherwise than those of training. --verify checks the file instead: its length and checksum, what it means, and that its counts, its sample

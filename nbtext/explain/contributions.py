@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-def bias(classifier: Classifier) -> Floats | None:
-    """Return what every document gets whatever its terms, shape (n_classes,), in nats; None if scores are no sums over terms.
+def bias(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
+    """Return what the document that ``matrix`` holds alone gets beside its terms, shape (n_classes,), in nats; None if scores are no sums over terms.
 
     The log class prior; with Bernoulli also what the absence of every term adds. What is the same in every class is left out.
     """
-    return None if classifier.additive is None else classifier.additive.bias
+    additive = classifier.additive
+    return None if additive is None else additive.biases(matrix.of_terms(additive.known()))[0]
 
 
 def term_contributions(
@@ -105,7 +106,7 @@ def word_contributions(
     ``matrix`` holds the document alone; the words have shape (n_words,). Where scores are no sums over terms, a word has what is lost without it.
     """
     classifier = model.classifier.of_texts
-    found, prior = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])), bias(classifier)
+    found, prior = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])), bias(classifier, matrix)
     if found is not None and prior is not None:
         return shared_out(located, *found), float(difference(prior[pair[0]], prior[pair[1]])), True
     with np.errstate(divide="ignore"):

@@ -142,7 +142,7 @@ class ChangedDocument:
         self._changed_counts = cache(self._counts_changed_by)
         counter = document_counter(model.analysis, model.statistics.vocabulary)
         self.matrix = counter.count([self.rewritten(())]).matrix()
-        self.scores, self.log_prior = model.score_counts(self.matrix).scores[0], bias(model.classifier.of_texts)
+        self.scores, self.log_prior = model.score_counts(self.matrix).scores[0], bias(model.classifier.of_texts, self.matrix)
         possible = np.ones(self.scores.size, np.bool_) if self.log_prior is None else self.log_prior > -np.inf
         possible[wanted] = False
         self.rivals = np.flatnonzero(possible)

@@ -249,6 +249,14 @@ class ClassBoundary:
 
 
 @dataclass(frozen=True)
+class MemberWeight:
+    """The weight of a member of an average: scale · n^exponent for a document of n known tokens."""
+
+    scale: float
+    exponent: float
+
+
+@dataclass(frozen=True)
 class SampleOverview:
     """The training documents that a model keeps."""
 
@@ -279,6 +287,8 @@ class Overview:
     terms_with_own_smoothing: int
     calibration: CalibrationOverview | None
     boundary: dict[str, ClassBoundary] | None
+    members: dict[str, MemberWeight]
+    """Of an average, by name; else empty."""
     attributes: AttributeOverviews
     sample: SampleOverview
     training: Mapping[str, Any]
@@ -305,6 +315,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         terms_with_own_smoothing=len(model.learnt.own),
         calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
         boundary=_boundary(model),
+        members={name: MemberWeight(*weight) for name, weight in model.classifier.of_texts.member_weights().items()},
         attributes=attributes_overview(model),
         sample=SampleOverview(len(sample.documents), sample.is_complete),
         training=dict(model.settings),

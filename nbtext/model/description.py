@@ -66,7 +66,8 @@ def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt
         )
     if similar := similar_labels(statistics.classes):
         found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
-    idle = [each.option for each in TRAINING if each.only_for not in (None, settings.classifier) and settings[each.name] != each.default]
+    users = {None, settings.classifier, *(each.classifier for each in settings.models)}
+    idle = [each.option for each in TRAINING if each.only_for not in users and settings[each.name] != each.default]
     if idle:
         found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
     return [*found, *classifier.warnings()]

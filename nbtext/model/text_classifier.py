@@ -67,7 +67,7 @@ class TextClassifier:
 
     Parameters
     ----------
-    classifier : {"multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic"}
+    classifier : {"multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic", "average"}
         Kind of model.
     language : str
         Language of stop words and stemmer, such as "english".
@@ -102,6 +102,8 @@ class TextClassifier:
         Dirichlet prior: the same for all terms, or in proportion to the whole corpus.
     estimate : {"mean", "map", "ml"}
         Estimate of term probabilities: mean or mode of the posterior, or maximum likelihood.
+    members : str
+        For "average": the models that are combined, such as "multinomial:log,logistic"; after a colon a weighting other than counts.
     l2 : {"auto"} or float
         For "logistic": ``l2 / 2`` times the sum of squared weights is added to the loss, in nats.
     latent : int
@@ -159,6 +161,7 @@ class TextClassifier:
         smoothing: str | float | Mapping[str, float] = "auto",
         prior_shape: str = "symmetric",
         estimate: str = "mean",
+        members: str = "multinomial:log,logistic",
         l2: str | float = "auto",
         latent: int = 100,
         covariance: str = "shared",

@@ -21,7 +21,7 @@ from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
-from nbtext.settings import ALL_OTHERS, GivenSmoothing
+from nbtext.settings import ALL_OTHERS, AVERAGE, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
 from nbtext.text.words import words
@@ -220,6 +220,17 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
 
 def require_supported(settings: Settings) -> None:
     """Raise `UsageError` if the classifier does not take the weighting, the shape of the prior, a class prior or a bound of its terms."""
+    for each in (settings, *settings.models):
+        _require_taken(each)
+    if settings.max_terms is not None and settings.surface_forms:
+        raise UsageError("--max-terms and --surface-forms exclude each other", hint="inflected words are without bound")
+    if settings.max_terms is not None and classifier_class(settings.classifier).needs_documents(settings):
+        raise UsageError("--max-terms is for models of counts alone", hint=f"use --top or --min-df with --classifier {settings.classifier}")
+    if settings.class_weight is not None or settings.reading.weight_column not in (None, NO_TEXT):
+        require_weights_taken(settings)
+
+
+def _require_taken(settings: Settings) -> None:
     chosen = classifier_class(settings.classifier)
     for name, taken in (("weighting", chosen.WEIGHTINGS), ("prior_shape", chosen.PRIOR_SHAPES)):
         if settings[name] not in taken:
@@ -228,19 +239,14 @@ def require_supported(settings: Settings) -> None:
     if not chosen.HAS_CLASS_PRIOR and settings.class_prior not in ("empirical", "uniform"):
         message = f"--classifier {settings.classifier} has no class prior, so --class-prior would change nothing"
         raise UsageError(message, hint="leave it out, or take another classifier")
-    if settings.max_terms is not None and settings.surface_forms:
-        raise UsageError("--max-terms and --surface-forms exclude each other", hint="inflected words are without bound")
-    if settings.max_terms is not None and chosen.needs_documents(settings):
-        raise UsageError("--max-terms is for models of counts alone", hint=f"use --top or --min-df with --classifier {settings.classifier}")
-    if settings.class_weight is not None or settings.reading.weight_column not in (None, NO_TEXT):
-        require_weights_taken(settings)
 
 
 def require_weights_taken(settings: Settings) -> None:
     """Raise `UsageError` if documents cannot have weights under these settings."""
     if not classifier_class(settings.classifier).takes_weights(settings):
-        kind = f"--classifier {settings.classifier} --weighting {settings.weighting}"
-        raise UsageError(f"{kind} does not take weights of documents or classes", hint="multinomial, bernoulli, complement and logistic do")
+        raise UsageError(
+            f"{_kind(settings)} does not take weights of documents or classes", hint="multinomial, bernoulli, complement and logistic do"
+        )
     if Attributes.of(settings.reading).names:
         raise UsageError("documents with attributes cannot have weights", hint="leave out the attributes, or the weights")
     if settings.max_terms is not None:
@@ -282,8 +288,12 @@ def needs_documents(settings: Settings) -> bool:
 def require_additive(settings: Settings) -> None:
     """Raise `UsageError` for a classifier that needs all documents at once, and so cannot be changed through its counts."""
     if needs_documents(settings):
-        kind = f"--classifier {settings.classifier} --weighting {settings.weighting}"
-        raise UsageError(f"a model of {kind} cannot be changed exactly", hint="train it again on all documents")
+        raise UsageError(f"a model of {_kind(settings)} cannot be changed exactly", hint="train it again on all documents")
+
+
+def _kind(settings: Settings) -> str:
+    part = f"--members {settings.members}" if settings.classifier == AVERAGE else f"--weighting {settings.weighting}"
+    return f"--classifier {settings.classifier} {part}"
 
 
 def needs_sample(settings: Settings) -> bool:

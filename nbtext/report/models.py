@@ -121,6 +121,7 @@ def print_overview(overview: Overview) -> None:
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
         "smoothing": _smoothing(overview, per_term=per_term),
         **boundary,
+        **_members(overview),
         "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
         "stop words": f"{overview.stop_words:,}",
@@ -156,6 +157,12 @@ def _smoothing(overview: Overview, *, per_term: bool) -> str:
 
 def _own(n_terms: int) -> str:
     return f"{quantity(n_terms, 'term')} {'has its' if n_terms == 1 else 'have their'} own"
+
+
+def _members(overview: Overview) -> dict[str, str]:
+    """Return a line on the weights of the members of an average."""
+    weights = [f"{name} {weight.scale:.4g} · n^{weight.exponent:.4g}" for name, weight in overview.members.items()]
+    return {"weights": f"{', '.join(weights)}, n the document's known tokens"} if weights else {}
 
 
 def _calibration(calibration: CalibrationOverview | None, power: str, colon: str) -> str:

@@ -1,0 +1,317 @@
+"""Average: the calibrated posteriors of two or more classifiers, combined by a weighted geometric mean.
+
+p(C_k | d) ∝ Π_m p_m(C_k | d)^w_m, the logarithmic opinion pool (C. Genest, J. Zidek, Combining probability distributions, 1986; with weights
+that are learnt, G. Hinton, Training products of experts by minimizing contrastive divergence, 2002). Each p_m is calibrated by a temperature
+that depends on the length n of the document, T_m = a_m n^b_m, as in `nbtext.calibration`; so what a member's normalisation divides by is the
+same in every class, and only u_m = w_m / T_m matters: the scores are s_k(d) = Σ_m u_m(n_d) s_mk(d), s_mk those of the members. u_m = c_m n^β_m is
+fitted for all members at once, to documents that each was scored without: by the least Σ_d −log softmax(s(d))_truth + ½|θ − θ_0|², θ being log c_m
+at the middle length and β_m; θ_0 is 1 / M for each of the M members and no part of the length. All members count alike and are in one file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from nbtext.classifiers.base import HELD_OUT_FOLDS, AdditiveClassifier, Classifier, Unseen, classifier_class, sorted_by_content, split
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.errors import ModelError, UsageError
+from nbtext.settings import MOST_PSEUDO_COUNT
+from nbtext.text.hashing import pair
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.classifiers.base import TermProbabilities, Training
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+MOST_STEPS = 50
+"""Newton steps; eight are usual."""
+
+LEAST_GAIN = 1e-9
+"""Nats over all documents, twice the gain of a Newton step that is not worth taking."""
+
+LARGEST_LOG = 30.0
+"""Bound of log u at any length, up or down, and of its change in one step."""
+
+MOST_SCORES = 1 << 21
+"""Most scores of a member, documents by classes, that weights are fitted to: 16 MiB."""
+
+POOL, SMOOTHING = "pool", "smoothing"
+"""Arrays in the model file: c and β, and the pseudo-counts of the members."""
+
+
+class Pool(NamedTuple):
+    """The weights of the members: u_m(n) = scale_m · n^exponent_m in a document of n tokens that count."""
+
+    scale: Floats
+    """c_m, shape (n_members,)."""
+    exponent: Floats
+    """β_m, shape (n_members,)."""
+
+    @classmethod
+    def equal(cls, n_members: int) -> Pool:
+        """Return equal weights that sum to 1 at any length."""
+        return cls(np.full(n_members, 1 / n_members), np.zeros(n_members))
+
+    def weights(self, lengths: Whole) -> Floats:
+        """Return u, shape (n_docs, n_members), log u within ±`LARGEST_LOG`; equal weights for a document without tokens that count."""
+        logs = np.log(self.scale) + self.exponent * np.log(np.maximum(lengths, 1))[:, np.newaxis]
+        found: Floats = np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))
+        return np.where((lengths > 0)[:, np.newaxis], found, 1 / self.scale.size)
+
+
+def fitted_pool(scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -> Pool:
+    """Return the weights under which documents are most probable in their own class.
+
+    ``scores`` have the shape (n_docs, n_members, n_classes), in nats, ``truth`` are classes, ``lengths`` tokens that count, and ``weights`` those of
+    the documents, shape (n_docs,). By Newton steps with the positive part of the second derivative, halved until the loss falls.
+    """
+    n_members, log_lengths = scores.shape[1], np.log(np.maximum(lengths, 1))
+    if not truth.size:
+        return Pool.equal(n_members)
+    centre = np.average(log_lengths, weights=weights)
+    design = np.stack((np.ones(truth.size), log_lengths - centre), axis=1)
+    beyond = scores - scores.max(axis=2, keepdims=True)  # the same for every class, so it changes no posterior
+    middle = np.array([[-np.log(n_members), 0.0]] * n_members)
+    parameters = middle
+    loss, gradient, curvature = _loss(parameters, middle, beyond, truth, weights, design)
+    for _ in range(MOST_STEPS):
+        step = np.linalg.solve(curvature, gradient)
+        if step @ gradient < LEAST_GAIN:
+            break
+        step = step.reshape(parameters.shape) * min(1.0, LARGEST_LOG / float(np.abs(step).max()))
+        while (new := _loss(parameters - step, middle, beyond, truth, weights, design))[0] > loss:
+            step /= 2
+        parameters = parameters - step
+        loss, gradient, curvature = new
+    pairs = [(float(f"{np.exp(log - exponent * centre):.9g}"), float(f"{exponent:.9g}")) for log, exponent in parameters.tolist()]
+    return Pool(*np.array(pairs).T)
+
+
+def _loss(
+    parameters: Floats, middle: Floats, scores: Floats, truth: Whole, documents: Floats, design: Floats
+) -> tuple[float, Floats, Floats]:
+    """Return the loss, its gradient, shape (2 n_members,), and the positive part of its second derivative; ``documents`` are their weights."""
+    weights = np.exp(np.clip(design @ parameters.T, -LARGEST_LOG, LARGEST_LOG))
+    parts = weights[:, :, np.newaxis] * scores
+    pooled = parts.sum(axis=1)
+    pooled -= pooled.max(axis=1, keepdims=True)
+    posterior = np.exp(pooled)
+    total = posterior.sum(axis=1)
+    posterior /= total[:, np.newaxis]
+    rows, distance = np.arange(truth.size), (parameters - middle).ravel()
+    loss = float((documents * (np.log(total) - pooled[rows, truth])).sum() + distance @ distance / 2)
+    parts = np.where(posterior[:, np.newaxis] > 0, parts, 0.0)  # avoid 0 · −inf
+    mean = (posterior[:, np.newaxis] * parts).sum(axis=2)
+    covariance = np.einsum("dk,dmk,dnk->dmn", posterior, parts, parts) - mean[:, :, np.newaxis] * mean[:, np.newaxis]
+    heavy = documents[:, np.newaxis] * design
+    gradient = np.einsum("dm,di->mi", mean - parts[rows, :, truth], heavy).ravel() + distance
+    curvature = np.einsum("dmn,di,dj->minj", covariance, heavy, design).reshape(distance.size, distance.size)
+    return loss, gradient, curvature + np.eye(distance.size)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledClassifier(AdditiveClassifier):
+    """Classifiers over the same terms, and the weights of their scores."""
+
+    LEARNS_FROM_SAMPLE: ClassVar[bool] = True
+    PRIOR_SHAPES: ClassVar[tuple[str, ...]] = ("symmetric",)
+    TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = False
+
+    members: tuple[Classifier, ...]
+    pool: Pool
+    held_out: Unseen | None = None
+    """The documents that the weights were fitted to, each scored without it; None if there were none."""
+
+    @classmethod
+    def needs_documents(cls, settings: Settings) -> bool:
+        """Return True if a member does."""
+        return any(classifier_class(each.classifier).needs_documents(each) for each in settings.models)
+
+    @classmethod
+    def takes_weights(cls, settings: Settings) -> bool:
+        """Return True if all members do."""
+        return all(classifier_class(each.classifier).takes_weights(each) for each in settings.models)
+
+    @classmethod
+    def smoothing(
+        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
+    ) -> float:
+        """Return the pseudo-count of the first member, which its language models have too."""
+        first = settings.models[0]
+        return classifier_class(first.classifier).smoothing(statistics, selected, first, documents)
+
+    @classmethod
+    def estimate(cls, training: Training) -> Self:
+        """Estimate the members, then the weights, from documents left out of them.
+
+        These are every fifth document, or if all members follow from counts all documents of the sample, by folds. Raise `UsageError` if a member cannot
+        be estimated, or has numeric attributes among its features.
+        """
+        documents = sorted_by_content(training.documents) if training.documents is not None else training.sample
+        if training.documents is not None:
+            training = replace(training, documents=documents)
+        trainings = _trainings(training, _member_smoothing(training))
+        members = tuple(classifier_class(each.settings.classifier).estimate(each) for each in trainings)
+        model = cls(training, members, Pool.equal(len(members)))
+        if training.statistics.attributes.names and any(member.TAKES_NUMBERS for member in members):
+            raise UsageError("--classifier average takes no attributes with a member gaussian", hint="leave that member out")
+        return model if documents is None or not len(documents) else model._with_weights(documents)
+
+    def _with_weights(self, documents: CountedDocuments) -> Self:
+        """Return the model with weights fitted to these documents, by folds of them."""
+        training, by_folds = self.training, self.training.documents is None
+        folds = [np.arange(len(documents))[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)] if by_folds else [split(documents)[1]]
+        most, subsets = max(MOST_SCORES // training.statistics.n_classes, 1), Subsets(training.statistics, documents)
+        parts = []
+        for rows in folds:
+            if not rows.size:
+                continue
+            rest = None if by_folds else documents.rows(np.delete(np.arange(len(documents)), rows))
+            left_out, statistics = documents.rows(rows), subsets.without(rows).natural
+            unseen = [member.left_out(member.training, left_out, statistics, rest) for member in self.members]
+            parts.append([np.stack([each.scores[:most] for each in unseen], axis=1), *(column[:most] for column in unseen[0][1:])])
+        if not parts:
+            return self
+        scores, lengths, unknown, classes, weights = (np.concatenate(column)[:most] for column in zip(*parts, strict=True))
+        usable = np.isfinite(scores[np.arange(classes.size), :, classes]).all(axis=1)  # not where the class went with its only document
+        pool = fitted_pool(scores[usable], classes[usable], lengths[usable], weights[usable])
+        return replace(self, pool=pool, held_out=Unseen(_pooled(scores, pool.weights(lengths)), lengths, unknown, classes, weights))
+
+    def estimate_again(self, training: Training) -> Self:
+        """Return the model of fewer documents with the same weights."""
+        trainings = _trainings(training, [member.training.smoothing for member in self.members])
+        members = tuple(member.estimate_again(each) for member, each in zip(self.members, trainings, strict=True))
+        return replace(self, training=training, members=members, held_out=None)
+
+    def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
+        """Score the documents that the weights were fitted to, or if there were none the sample, by folds."""
+        return super().unseen(training, sample) if self.held_out is None else self.held_out
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the weights, the pseudo-counts of the members, and the arrays of each member with its place before their names."""
+        smoothing = np.array([member.training.smoothing for member in self.members])
+        of_members = {f"{place}_{name}": array for place, member in enumerate(self.members) for name, array in member.arrays().items()}
+        return {POOL: np.concatenate(self.pool), SMOOTHING: smoothing, **of_members}
+
+    @classmethod
+    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
+        n_members, given = len(training.settings.models), training.settings.smoothing
+        pool, smoothing = (arrays.get(name, np.empty(0)).astype(np.float64) for name in (POOL, SMOOTHING))
+        of_members: list[dict[str, NDArray[Any]]] = [{} for _ in range(n_members)]
+        for name, array in arrays.items():
+            place, underscore, own = name.partition("_")
+            if underscore and place in map(str, range(n_members)):
+                of_members[int(place)][own] = array
+            elif name not in (POOL, SMOOTHING):
+                raise ModelError("the model is malformed: its classifier keeps what no member does")
+        if pool.shape != (2 * n_members,) or not np.all(pool[:n_members] > 0) or not np.isfinite(pool).all():
+            raise ModelError("the model is malformed: its weights do not fit its members")
+        possible = smoothing.min(initial=0) >= 0 and smoothing.max(initial=0) <= MOST_PSEUDO_COUNT
+        if smoothing.shape != (n_members,) or not possible or (not isinstance(given, str) and np.any(smoothing != training.smoothing)):
+            raise ModelError("the model is malformed: the smoothing of its members is impossible")
+        trainings = _trainings(training, smoothing.tolist())
+        members = [classifier_class(each.settings.classifier).restored(each, own) for each, own in zip(trainings, of_members, strict=True)]
+        return cls(training, tuple(members), Pool(pool[:n_members], pool[n_members:]))
+
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+        """Return Σ_m u_m s_mk of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,)."""
+        scored = [member.joint_log_likelihood(matrix) for member in self.members]
+        lengths = scored[0][1]
+        weights = self.pool.weights(lengths)
+        return _pooled(np.stack([scores for scores, _ in scored], axis=1), weights), lengths
+
+    @property
+    def additive(self) -> AdditiveClassifier | None:
+        """The classifier itself if the scores of all members are sums over terms, else None."""
+        return self if all(member.additive is not None for member in self.members) else None
+
+    @property
+    def _additive_members(self) -> list[AdditiveClassifier]:
+        return [member.additive for member in self.members if member.additive is not None]
+
+    @property
+    def bias(self) -> Floats:
+        """The scores of a document without terms that count, shape (n_classes,): the mean of the members' biases."""
+        mean: Floats = np.mean([member.bias for member in self._additive_members], axis=0)
+        return mean
+
+    def biases(self, matrix: DocumentTermMatrix) -> Floats:
+        """Return Σ_m u_m times the bias of each member, shape (n_docs, n_classes), in nats."""
+        of_members = np.stack([member.bias for member in self._additive_members])
+        return _pooled(of_members[np.newaxis], self.pool.weights(matrix.lengths))
+
+    def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
+        """Return for each entry the features of the members, then their weights in its document: ``counts`` of shape (n_entries, 2 n_members)."""
+        keys, columns = pair(matrix.entry_documents, matrix.terms), []
+        for member in self._additive_members:
+            found, column = member.features(matrix), np.zeros(keys.size)
+            column[np.isin(keys, pair(found.entry_documents, found.terms))] = found.counts  # a term of weight 0 is left out
+            columns.append(column)
+        weights = self.pool.weights(matrix.lengths)[matrix.entry_documents]
+        return matrix._replace(counts=np.column_stack((*columns, weights)))
+
+    def term_scores(self, terms: Whole, amounts: NDArray[Any]) -> Floats:
+        """Return what terms with these `features` add to the scores, shape (n, n_classes), in nats; ``amounts`` of shape (n,) are those of all members."""
+        if amounts.ndim == 1:
+            amounts = np.column_stack([amounts] * len(self.members) + [np.ones(amounts.size)] * len(self.members))
+        total = np.zeros((terms.size, self.training.statistics.n_classes))
+        for place, member in enumerate(self._additive_members):
+            here = np.flatnonzero(amounts[:, place] > 0)
+            total[here] += amounts[here, len(self.members) + place, np.newaxis] * member.term_scores(terms[here], amounts[here, place])
+        return total
+
+    def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
+        """Return Σ_m u_m times what the feature of each entry adds to the member's score of its answer less that of its rival."""
+        total = np.zeros(features.terms.size)
+        for place, member in enumerate(self._additive_members):
+            has = features.counts[:, place] > 0
+            own = features.of_entries(has)
+            weights = own.counts[:, len(self.members) + place]
+            total[has] += weights * member.advantages(own._replace(counts=own.counts[:, place]), answers[has], rivals[has])
+        return total
+
+    def member_weights(self) -> dict[str, tuple[float, float]]:
+        """Return scale and exponent of the weight of each member, by its name as in ``--members``."""
+        return dict(zip(self.training.settings.members.split(","), zip(*(part.tolist() for part in self.pool), strict=True), strict=True))
+
+    def distributions(self) -> tuple[TermProbabilities, ...]:
+        """Return those of the members."""
+        return tuple(found for member in self.members for found in member.distributions())
+
+    def warnings(self) -> list[str]:
+        """Return those of the members."""
+        return [warning for member in self.members for warning in member.warnings()]
+
+
+def _pooled(scores: Floats, weights: Floats) -> Floats:
+    """Return Σ_m u_m s_mk, shape (n_docs, n_classes), from scores of shape (n_docs, n_members, n_classes) and u, shape (n_docs, n_members)."""
+    pooled: Floats = (weights[:, :, np.newaxis] * scores).sum(axis=1)
+    return pooled
+
+
+def _member_smoothing(training: Training) -> list[float]:
+    """Return the pseudo-count of each member: the given one, or what each chooses for itself."""
+    settings, smoothing = training.settings, training.smoothing
+    if settings.estimate == "ml" or not isinstance(settings.smoothing, str):
+        return [smoothing] * len(settings.models)
+    counted = training.statistics, training.selected
+    return [smoothing, *(classifier_class(each.classifier).smoothing(*counted, each, training.documents) for each in settings.models[1:])]
+
+
+def _trainings(training: Training, smoothing: Sequence[float]) -> list[Training]:
+    """Return what each member is estimated from."""
+    models = zip(training.settings.models, smoothing, strict=True)
+    return [replace(training, settings=settings, smoothing=pseudo_count) for settings, pseudo_count in models]

@@ -1,0 +1,214 @@
+"""The weighted geometric mean of posteriors, against plain numpy and scipy, and the weights against those of calibration."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.calibration import by_length
+from nbtext.classifiers.average import Pool, PooledClassifier, fitted_pool
+from nbtext.decision import log_posterior
+from nbtext.errors import UsageError
+from nbtext.inspection.overview import overview
+from nbtext.report.models import print_overview
+from nbtext.settings import Settings
+from tests.budget import examples
+from tests.explaining import TEXTS, model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+ADDITIVE = "multinomial,dirichlet-multinomial"
+
+
+def pooled_by_hand(of: TextClassifier, texts: list[str]) -> Floats:
+    """The scores Σ_m c_m n^β_m s_m of an average, from members that were trained by themselves."""
+    average = of.classifier
+    assert isinstance(average, PooledClassifier)
+    total: Floats = np.zeros((len(texts), len(of.classes_)))
+    lengths = of.score_block([text.encode() for text in texts]).lengths
+    for settings, scale, exponent in zip(of.settings.models, *average.pool, strict=True):
+        alone = model(classifier=settings.classifier, weighting=settings.weighting, calibration="none")
+        weights = np.where(lengths > 0, scale * np.maximum(lengths, 1.0) ** exponent, 1 / len(average.members))
+        total += weights[:, np.newaxis] * alone.joint_log_likelihood(texts)
+    return total
+
+
+def test_the_geometric_mean_of_two_posteriors() -> None:
+    """Of (.9, .1) and (.6, .4) with weights of a half: √.54 to √.04, the formula of Genest and Zidek (1986) by hand."""
+    scores = np.log(np.array([[[0.9, 0.1], [0.6, 0.4]]]))
+    weights = Pool.equal(2).weights(np.array([7]))
+    posterior = np.exp(log_posterior((weights[:, :, np.newaxis] * scores).sum(axis=1)))
+    assert weights.tolist() == [[0.5, 0.5]]
+    assert posterior[0] == pytest.approx([sqrt(0.54) / (sqrt(0.54) + 0.2), 0.2 / (sqrt(0.54) + 0.2)])
+    assert posterior[0, 0] == pytest.approx(0.7861, abs=1e-4)
+
+
+@pytest.mark.parametrize("members", ["multinomial:log,logistic", ADDITIVE, "bernoulli,complement:tfidf,multinomial"])
+def test_scores_are_weighted_sums_of_those_of_the_members(members: str) -> None:
+    of = model(classifier="average", members=members)
+    texts = ["the red cat purrs", "dogs bark, fish swim", "cat", "unheard", "", "cat dog fish water postman sofa red white"]
+    np.testing.assert_allclose(of.joint_log_likelihood(texts), pooled_by_hand(of, texts), rtol=1e-5, atol=1e-5)
+
+
+def drawn(seed: int, n_members: int = 2) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Scores of members that know something of the truth, the more the later the member, the true classes, lengths, and weights of documents."""
+    random = np.random.default_rng(seed)
+    truth, lengths = random.integers(0, 3, 120), random.integers(0, 60, 120)
+    scores = random.normal(size=(120, n_members, 3)) * (1 + lengths / 10)[:, np.newaxis, np.newaxis]
+    scores[np.arange(120), :, truth] += np.arange(n_members) * (1 + lengths / 20)[:, np.newaxis]
+    return scores, truth, lengths, random.integers(1, 4, 120).astype(np.float64)
+
+
+@examples(5)
+@given(st.integers(0, 1000), st.integers(2, 3))
+def test_weights_are_the_best_that_scipy_finds(seed: int, n_members: int) -> None:
+    from scipy.optimize import minimize
+    from scipy.special import logsumexp
+
+    scores, truth, lengths, heavy = drawn(seed, n_members)
+    x = np.log(np.maximum(lengths, 1))
+    centre = (heavy * x).sum() / heavy.sum()
+
+    def loss(parameters: Floats) -> float:
+        logs, exponents = parameters.reshape(2, n_members)
+        weights = np.exp(logs + np.outer(x - centre, exponents))
+        pooled = (weights[:, :, np.newaxis] * scores).sum(axis=1)
+        penalty = ((logs + log(n_members)) ** 2).sum() + (exponents**2).sum()
+        return float(heavy @ (logsumexp(pooled, axis=1) - pooled[np.arange(truth.size), truth]) + penalty / 2)
+
+    pool = fitted_pool(scores, truth, lengths, heavy)
+    found = np.concatenate((np.log(pool.scale) + pool.exponent * centre, pool.exponent))
+    start = np.concatenate((np.full(n_members, -log(n_members)), np.zeros(n_members)))
+    best = min(minimize(loss, begin, tol=1e-6).fun for begin in (start, found))
+    assert loss(found) == pytest.approx(best, abs=1e-4)
+    assert np.all(pool.scale > 0)
+
+
+@examples(15)
+@given(st.integers(0, 1000))
+def test_the_weight_of_one_member_is_one_over_its_temperature(seed: int) -> None:
+    scores, truth, lengths, heavy = drawn(seed)
+    calibration, pool = by_length(scores[:, 1], truth, lengths, heavy), fitted_pool(scores[:, 1:], truth, lengths, heavy)
+    n = np.array([5, 20, 50])
+    assert pool.weights(n)[:, 0] == pytest.approx(1 / calibration.temperature(n), rel=3e-3)
+
+
+def test_a_member_that_knows_nothing_has_little_weight() -> None:
+    weights = fitted_pool(*drawn(3)).weights(np.array([20]))[0]
+    assert weights[0] < weights[1] / 4
+
+
+def test_without_documents_weights_are_equal() -> None:
+    pool = fitted_pool(np.empty((0, 3, 2)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    assert (pool.scale.tolist(), pool.exponent.tolist()) == ([1 / 3] * 3, [0] * 3)
+    of = model(classifier="average", members="multinomial,complement,bernoulli", sample=0)
+    assert isinstance(of.classifier, PooledClassifier)
+    assert of.classifier.pool.scale.tolist() == [1 / len(of.classifier.members)] * len(of.classifier.members)
+
+
+def test_members_that_follow_from_counts_are_updated_forgotten_and_merged() -> None:
+    labelled = [(label, text) for label, texts in TEXTS.items() for text in texts]
+    options: dict[str, Any] = {"classifier": "average", "members": ADDITIVE}
+
+    def fitted(documents: list[tuple[str, str]]) -> TextClassifier:
+        return TextClassifier(**options).fit([text for _, text in documents], [label for label, _ in documents])
+
+    def same(one: TextClassifier, other: TextClassifier) -> bool:
+        return bool(np.array_equal(one.predict_log_proba(["the red cat", ""]), other.predict_log_proba(["the red cat", ""])))
+
+    whole = fitted(labelled)
+    updated = fitted(labelled[:6]).partial_fit([text for _, text in labelled[6:]], [label for label, _ in labelled[6:]])
+    assert same(updated, whole)
+    updated.forget([text for _, text in labelled[6:]], [label for label, _ in labelled[6:]])
+    assert same(updated, fitted(labelled[:6]))
+
+
+@pytest.mark.parametrize(
+    ("members", "wanted"),
+    [
+        ("multinomial:log, LOGISTIC", "multinomial:log,logistic"),
+        ("multinomial:counts,bernoulli", "multinomial,bernoulli"),
+        ("multinomial,multinomial:log", "multinomial,multinomial:log"),
+    ],
+)
+def test_members_are_named_in_one_way(members: str, wanted: str) -> None:
+    settings = Settings(classifier="average", members=members)
+    assert settings.members == wanted
+    assert [f"{each.classifier}:{each.weighting}".removesuffix(":counts") for each in settings.models] == wanted.split(",")
+
+
+@pytest.mark.parametrize(
+    "members", ["multinomial", "multinomial,multinomial:counts", "average,logistic", "multinomial,svm", "multinomial:x,logistic", ""]
+)
+def test_what_names_no_members_is_refused(members: str) -> None:
+    with pytest.raises(UsageError, match="--members must be two or more different classifiers"):
+        Settings(members=members)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"members": "multinomial,bernoulli:tfidf"}, "--classifier bernoulli does not take --weighting tfidf"),
+        (
+            {"members": "multinomial,complement", "class_prior": {"cats": 1, "dogs": 1, "fish": 2}},
+            "--classifier complement has no class prior",
+        ),
+        ({"smoothing": {"*": 1.0, "cat": 2.0}}, "--classifier average does not take pseudo-counts by term"),
+        ({"smoothing": "leave-one-out"}, "--smoothing leave-one-out is for"),
+        ({"estimate": "ml"}, "--classifier logistic needs smoothed counts"),
+        ({"weighting": "log"}, "--classifier average does not take --weighting log"),
+        ({"members": "multinomial,dirichlet-multinomial", "class_weight": "balanced"}, "does not take weights of documents or classes"),
+    ],
+    ids=str,
+)
+def test_what_a_member_cannot_do_is_refused(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        model(classifier="average", **options)
+
+
+def test_attributes_add_to_the_pool_unless_a_member_takes_them_as_features() -> None:
+    rows = [
+        {"text": "cat purrs", "legs": 4.5},
+        {"text": "cat sleeps", "legs": 4},
+        {"text": "fish swim", "legs": 0},
+        {"text": "fish", "legs": 1},
+    ]
+    labels = ["cats", "cats", "fish", "fish"]
+    of = TextClassifier(classifier="average", numeric="legs").fit(rows, labels)
+    assert of.predict([{"text": "", "legs": 4}, {"text": "", "legs": 0.5}]) == ["cats", "fish"]
+    with pytest.raises(UsageError, match="no attributes with a member gaussian"):
+        TextClassifier(classifier="average", members="multinomial,gaussian", numeric="legs").fit(rows, labels)
+
+
+@pytest.mark.parametrize("members", ["multinomial,bernoulli", "multinomial,logistic"])
+def test_a_document_of_weight_two_is_two_documents(members: str) -> None:
+    texts, labels = [text for texts in TEXTS.values() for text in texts], [label for label, texts in TEXTS.items() for _ in texts]
+    options: dict[str, Any] = {"classifier": "average", "members": members, "sample": 0, "calibration": "none", "l2": 1, "smoothing": 0.5}
+    weighed = TextClassifier(**options).fit(texts, labels, sample_weight=[2.0] * len(texts))
+    twice = TextClassifier(**options).fit(texts * 2, labels * 2)
+    if members.endswith("bernoulli"):  # without a sample the weights of the members are equal
+        np.testing.assert_allclose(weighed.joint_log_likelihood(texts), twice.joint_log_likelihood(texts), atol=1e-9)
+    assert weighed.predict(texts) == twice.predict(texts)
+
+
+def test_inspect_shows_the_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    of = model(classifier="average")
+    found = overview(of, 0)
+    assert isinstance(of.classifier, PooledClassifier)
+    assert [(name, weight.scale, weight.exponent) for name, weight in found.members.items()] == [
+        (name, *weight)
+        for name, weight in zip(("multinomial:log", "logistic"), zip(*np.array(of.classifier.pool).tolist(), strict=True), strict=True)
+    ]
+    print_overview(found)
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("weights")]
+    assert f"multinomial:log {found.members['multinomial:log'].scale:.4g} · n^" in line
+    assert overview(model(), 0).members == {}
