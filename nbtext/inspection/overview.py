@@ -47,7 +47,7 @@ class Criteria:
     log_likelihood: float
     """At maximum likelihood, as all below."""
     parameters: int
-    tokens: int
+    tokens: float
     aic: float
     bic: float
 

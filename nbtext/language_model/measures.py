@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Fit(NamedTuple):
     log_likelihood: float
     parameters: int
     """|θ|, free parameters."""
-    tokens: int
+    tokens: float
 
     @property
     def aic(self) -> float:
@@ -199,7 +200,7 @@ def maximum_likelihood_fit(models: LanguageModels, kind: object, prior: Floats) 
     documents, free = statistics.class_documents.astype(np.float64), isinstance(kind, str) and kind != "uniform"
     of_labels = _log_likelihood(documents, documents / documents.sum() if free else prior)
     parameters = statistics.n_classes * max(models.n_selected - 1, 0) + (statistics.n_classes - 1) * free
-    return Fit(of_terms + of_labels, parameters, int(counts.sum()))
+    return Fit(of_terms + of_labels, parameters, whole_or_float(counts.sum()))
 
 
 def _log_likelihood(counts: Floats, probabilities: Floats) -> float:
