@@ -1,4 +1,4 @@
-"""`nbtext doctor`: check the installation and the model."""
+"""`nbtext doctor`: check the installation and the model, or look at a corpus."""
 
 from __future__ import annotations
 
@@ -8,18 +8,31 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import DEFAULT_MODEL, messages, messages_options, model_option, output_option
+from nbtext.cli.options import (
+    DEFAULT_MODEL,
+    corpus_argument,
+    given,
+    messages,
+    messages_options,
+    model_option,
+    output_option,
+    reading_options,
+)
 from nbtext.errors import NbtextError
 
 
 @click.command("doctor", short_help="Look whether everything works here.")
+@corpus_argument
 @model_option
 @output_option("table", "json", help_text="Default: table.")
 @messages_options
-def command(model_path: str, output: str | None, **options: Any) -> int:
+@reading_options
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
     """Look whether nbtext can do its work here, and say for each problem in a line what to do.
 
-    Looked at are versions, locale and encodings, optional parts, the model file, its folder and its lock, and how fast words are counted. Nothing
+    With CORPUS, look at that corpus alone, as training would read it: its format, documents, classes and encoding.
+
+    Else looked at are versions, locale and encodings, optional parts, the model file, its folder and its lock, and how fast words are counted. Nothing
     is changed.
 
     The exit status is that of the first problem that commands would meet: 3 for the model, 4 for its folder, 5 for its lock. It is 0 if there are
@@ -29,10 +42,11 @@ def command(model_path: str, output: str | None, **options: Any) -> int:
     Example:
       nbtext doctor
       nbtext doctor --model nbtext.joblib --output json
+      nbtext doctor messages.csv --label-column topic --text-column body
     """
     messages(options)
     try:
-        return _examine(model_path, output)
+        return _look_at(corpus, options, output) if corpus else _examine(model_path, output)
     except ModuleNotFoundError as missing:
         name = (missing.name or str(missing)).partition(".")[0]
         raise NbtextError(f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs") from None
@@ -49,4 +63,14 @@ def _examine(model_path: str, output: str | None) -> int:
     if problem is not None:
         sys.stdout.flush()  # the message of the error comes below
         raise problem
+    return 0
+
+
+def _look_at(corpus: tuple[str, ...], options: Any, output: str | None) -> int:
+    from nbtext.inspection.corpora import corpus_findings, look_at_corpus
+    from nbtext.report.models import print_corpus_overview
+    from nbtext.settings import READING, Reading
+
+    overview = look_at_corpus(corpus, Reading.of(given(READING, options)))
+    print_corpus_overview(overview, list(corpus_findings(overview)), output)
     return 0

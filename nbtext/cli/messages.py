@@ -55,9 +55,14 @@ class Messages:
     failed: int = 0
     _shown: int = field(default=0, repr=False)
 
+    @property
+    def shows_notices(self) -> bool:
+        """Whether `notice` says anything."""
+        return not self.quiet and (self.verbose or standard_error_is_terminal())
+
     def notice(self, text: str) -> None:
         """Say something that needs no action."""
-        if not self.quiet and (self.verbose or standard_error_is_terminal()):
+        if self.shows_notices:
             say(text, level="notice")
 
     def warn(self, text: str) -> None:

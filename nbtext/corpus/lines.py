@@ -134,7 +134,8 @@ def jsonl(path: str, source: Source) -> Iterator[Document]:
         if not line or line.isspace():
             return None
         record, transcoded = parsed_record(line, reading.encoding)
-        source.notices.transcoded += transcoded
+        if transcoded:
+            source.notices.add_transcoded(line)
         if reading.id_column is not None:
             name = _scalar(record, reading.id_column) or name
         try:

@@ -192,7 +192,8 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
                 if weight_column is not None:
                     units = weight_in_units(weight_column, columns[n_attributes])
                     text = with_weight(text, units)
-                source.notices.transcoded += transcoded
+                if transcoded:
+                    source.notices.add_transcoded(body)
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, text = problem_of(raised), b""
         if units:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nbtext.evaluation.gathering import Provenance
+    from nbtext.inspection.corpora import CorpusOverview
     from nbtext.inspection.generation import Generated
     from nbtext.inspection.health import Finding
     from nbtext.inspection.overview import (
@@ -254,13 +255,31 @@ def print_checks(checks: Sequence[Check], output: str | None) -> None:
 def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None], status: int, output: str | None) -> None:
     """Print the result of `nbtext.inspection.health.health`; with ``output`` ``json`` one object, with versions and the exit status."""
     if output == "json":
-        checks = [{"check": found.check, "result": found.result, "detail": found.detail, "fix": found.fix} for found in findings]
-        sys.stdout.write(json_line({"exit_status": status, "versions": versions, "checks": checks}))
+        sys.stdout.write(json_line({"exit_status": status, "versions": versions, "checks": _checks(findings)}))
     else:
-        rows = []
-        for found in findings:
-            rows += [(found.check, found.result, found.detail), *([("", "", f"→ {found.fix}")] if found.fix else [])]
-        show(grid(None, ("looked at", "result", "what was found"), rows))
+        _show_findings(findings)
+
+
+def print_corpus_overview(overview: CorpusOverview, findings: Sequence[Finding], output: str | None) -> None:
+    """Print what there is to say of a corpus; with ``output`` ``json`` one object, with the figures too."""
+    if output == "json":
+        likely = overview.likely_encoding and overview.likely_encoding._asdict()
+        unreadable = [{"id": identity, "error": why} for identity, why in overview.first_unreadable]
+        record = {**vars(overview), "likely_encoding": likely, "first_unreadable": unreadable}
+        sys.stdout.write(json_line({"corpus": record, "checks": _checks(findings)}))
+    else:
+        _show_findings(findings)
+
+
+def _checks(findings: Sequence[Finding]) -> list[dict[str, str | None]]:
+    return [{"check": found.check, "result": found.result, "detail": found.detail, "fix": found.fix} for found in findings]
+
+
+def _show_findings(findings: Sequence[Finding]) -> None:
+    rows: list[tuple[str, str, str]] = []
+    for found in findings:
+        rows += [(found.check, found.result, found.detail), *([("", "", f"→ {found.fix}")] if found.fix else [])]
+    show(grid(None, ("looked at", "result", "what was found"), rows))
 
 
 def write_generated(documents: Iterable[Generated], output: str) -> None:

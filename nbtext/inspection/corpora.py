@@ -1,0 +1,127 @@
+"""Look at a corpus before training: what it is read as, its classes, lengths and encodings, and what is unusual in it."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.corpus.document import Notices
+from nbtext.corpus.encodings import likely_encoding
+from nbtext.corpus.reading import read_corpus, resolved
+from nbtext.errors import quantity
+from nbtext.inspection.health import PASSED, WARNING, Finding
+from nbtext.settings import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nbtext.corpus.encodings import LikelyEncoding
+    from nbtext.settings import Reading
+
+NAMED = 10
+"""Classes and documents that are named; the others are counted."""
+
+MANY_CLASSES = 0.5
+"""Classes for each document from which the labels are probably not classes."""
+
+
+@dataclass(frozen=True)
+class CorpusOverview:
+    """A corpus as a command would read it."""
+
+    format: str
+    kind: str
+    """``text``, ``html`` or ``mail``."""
+    class_sizes: dict[str, int]
+    """Documents of each class that could be read, the largest class first; empty for a format without classes."""
+    documents: int
+    """Documents that could be read."""
+    empty: int
+    """Those without a byte of text."""
+    median_bytes: int
+    """Bytes of text, in UTF-8."""
+    most_bytes: int
+    unreadable: int
+    first_unreadable: tuple[tuple[str, str], ...]
+    """Name of a document, and why it could not be read."""
+    not_utf8: int
+    """Documents that were not valid UTF-8 and were read as Windows-1252."""
+    likely_encoding: LikelyEncoding | None
+    """What these are probably written in, if not in Windows-1252."""
+
+
+def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
+    """Read a corpus; raise `PathError` or `UsageError` if training could not read it."""
+    labelled = FORMATS[resolved(reading, paths, labelled=True).format].labelled
+    reading = resolved(reading, paths, labelled=labelled)
+    notices = Notices()
+    classes, sizes = Counter[str](), array("q")
+    unreadable = 0
+    named: list[tuple[str, str]] = []
+    for document in read_corpus(paths, reading, notices, labelled=labelled):
+        if document.problem is not None:
+            unreadable += 1
+            named += [(document.id, document.problem.message)][: NAMED - len(named)]
+            continue
+        sizes.append(len(document.text))
+        if document.label is not None:
+            classes[document.label] += 1
+    lengths = np.array(sizes)
+    return CorpusOverview(
+        format=reading.format,
+        kind=reading.document,
+        class_sizes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
+        documents=lengths.size,
+        empty=int((lengths == 0).sum()),
+        median_bytes=int(np.median(lengths)) if lengths.size else 0,
+        most_bytes=int(lengths.max(initial=0)),
+        unreadable=unreadable,
+        first_unreadable=tuple(named),
+        not_utf8=notices.transcoded,
+        likely_encoding=likely_encoding(notices.sample) if notices.transcoded else None,
+    )
+
+
+def corpus_findings(corpus: CorpusOverview) -> Iterator[Finding]:
+    """Yield what there is to say of a corpus, a line for each thing looked at, with what to do if it is unusual."""
+    yield Finding("format", PASSED, f"{corpus.format}, each document {corpus.kind}")
+    lengths = f"{quantity(corpus.documents, 'document')}, bytes of text: median {corpus.median_bytes:,}, most {corpus.most_bytes:,}"
+    yield Finding("documents", PASSED if corpus.documents else WARNING, lengths)
+    if corpus.empty:
+        yield Finding("documents", WARNING, f"without text: {quantity(corpus.empty, 'document')}", "see --text-column and --document")
+    if corpus.unreadable:
+        identity, why = corpus.first_unreadable[0]
+        yield Finding(
+            "documents", WARNING, f"could not be read: {quantity(corpus.unreadable, 'document')}; first {identity}: {why}", "see --on-error"
+        )
+    yield from _classes(corpus)
+    if not corpus.not_utf8:
+        yield Finding("encoding", PASSED, "all valid in their encoding")
+    else:
+        detail = f"not valid UTF-8 and read as Windows-1252: {quantity(corpus.not_utf8, 'document')}"
+        likely = corpus.likely_encoding
+        if likely is None:
+            yield Finding("encoding", PASSED, detail)
+        else:
+            yield Finding(
+                "encoding", WARNING, f"{detail}; they look like {likely.encoding} ({likely.language})", f"try --encoding {likely.encoding}"
+            )
+
+
+def _classes(corpus: CorpusOverview) -> Iterator[Finding]:
+    sizes = corpus.class_sizes
+    if not sizes:
+        return
+    shown = ", ".join(f"{label} {size:,}" for label, size in list(sizes.items())[:NAMED])
+    more = f" and {len(sizes) - NAMED:,} others" if len(sizes) > NAMED else ""
+    detail = f"{quantity(len(sizes), 'class')}: {shown}{more}"
+    if len(sizes) > max(2, MANY_CLASSES * corpus.documents):
+        yield Finding("classes", WARNING, f"{detail}; nearly every document is a class of its own", "see --label-column and --text-column")
+    elif len(sizes) == 1:
+        yield Finding("classes", WARNING, detail, "a classifier needs two classes")
+    else:
+        yield Finding("classes", PASSED, detail)

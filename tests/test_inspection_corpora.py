@@ -1,0 +1,73 @@
+"""`nbtext doctor CORPUS`: what a corpus looks like before training."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from nbtext.corpus.encodings import LikelyEncoding
+from nbtext.inspection.corpora import corpus_findings, look_at_corpus
+from nbtext.settings import Reading
+from tests.languages import OTHERS
+from tests.process import PETS, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def look(path: Path, **given: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return the figures, and what was looked at with a result that is not ok."""
+    overview = look_at_corpus([str(path)], Reading.of(given))
+    return vars(overview), [(found.check, found.detail) for found in corpus_findings(overview) if found.result != "ok"]
+
+
+def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/a/1": "x" * 10, "c/a/2": "x" * 20, "c/b/1": "é" * 20})
+    figures, warnings = look(tmp_path / "c")
+    assert warnings == []
+    assert figures == {
+        "format": "dir", "kind": "text", "class_sizes": {"a": 2, "b": 1}, "documents": 3, "empty": 0, "median_bytes": 20, "most_bytes": 40,
+        "unreadable": 0, "first_unreadable": (), "not_utf8": 0, "likely_encoding": None,
+    }  # fmt: skip
+
+
+def test_what_is_unusual_is_a_warning(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c.tsv": b"text\tlabel\n" + b"".join(b"text %d\ta\n" % number for number in range(20)) + b"alone\nempty\t\n"})
+    figures, warnings = look(tmp_path / "c.tsv")
+    assert (figures["documents"], figures["empty"], figures["unreadable"], len(figures["class_sizes"])) == (22, 1, 1, 22)
+    assert [check for check, _ in warnings] == ["documents", "documents", "classes"]
+    assert "without text: 1 document" in warnings[0][1]
+    assert warnings[1][1] == f"could not be read: 1 document; first {tmp_path}/c.tsv:22: expected 2 columns, found 1"
+    assert "22 classes: alone" not in warnings[2][1]
+    assert warnings[2][1].endswith("and 12 others; nearly every document is a class of its own")
+    assert look(tmp_path / "c.tsv", label_column="label", text_column="text")[1][-1][0] == "classes"
+
+
+def test_texts_without_classes(tmp_path: Path) -> None:
+    corpus(tmp_path, {"texts": "one\ntwo\n"})
+    figures, warnings = look(tmp_path / "texts", format="lines")
+    assert (figures["documents"], figures["class_sizes"], warnings) == (2, {}, [])
+
+
+def test_an_encoding_that_is_likely_wrong(tmp_path: Path) -> None:
+    corpus(
+        tmp_path, {"c.jsonl": b"".join(b'{"label": "%d", "text": "%b"}\n' % (n % 2, OTHERS["polish"].encode("cp1250")) for n in range(4))}
+    )
+    figures, warnings = look(tmp_path / "c.jsonl")
+    assert figures["likely_encoding"] == LikelyEncoding("windows-1250", "Polish")
+    assert warnings == [("encoding", "not valid UTF-8 and read as Windows-1252: 4 documents; they look like windows-1250 (Polish)")]
+    assert look(tmp_path / "c.jsonl", encoding="windows-1250")[1] == []
+
+
+def test_the_command(pets: Path) -> None:
+    corpus(pets, {"pets/dogs/bad": b"\0"})
+    table = succeeded(nbtext("doctor", "pets", cwd=pets)).text
+    assert "2 classes: cats 2, dogs 2" in table
+    assert "could not be read: 1 document; first pets/dogs/bad: binary, not text (control bytes, the first at 0)" in table
+    assert "Python" not in table
+    record = json.loads(succeeded(nbtext("doctor", "pets", "-o", "json", cwd=pets)).out)
+    assert record["corpus"]["class_sizes"] == {"cats": 2, "dogs": 2}
+    assert record["corpus"]["first_unreadable"] == [{"id": "pets/dogs/bad", "error": "binary, not text (control bytes, the first at 0)"}]
+    assert {check["check"] for check in record["checks"]} == {"format", "documents", "classes", "encoding"}
+    assert "cannot read" in error_line(nbtext("doctor", "missing", cwd=pets), 4)
+    assert len(PETS) == 4
