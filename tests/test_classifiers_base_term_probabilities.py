@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbtext.language_model.dirichlet import beta_intervals
 from tests.textbook import model_of_china
 
 
@@ -38,9 +39,11 @@ def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str)
     assert selected.size == 4
     assert found.probability(selected).sum(axis=0) == pytest.approx(np.ones(2))
     assert found.absence is None
-    assert (found.intervals is None) == (weighting in ("log", "tfidf"))
-    if found.intervals is not None:
-        intervals = found.intervals(selected)
+    assert (found.posteriors is None) == (weighting in ("log", "tfidf"))
+    if found.posteriors is not None:
+        a, b = found.posteriors(selected)
+        assert a / (a + b) == pytest.approx(found.probability(selected))
+        intervals = beta_intervals(a, b)
         assert intervals.shape == (4, 2, 2)
         assert np.all((intervals[..., 0] < found.probability(selected)) & (found.probability(selected) < intervals[..., 1]))
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import beta
 
 from nbtext import __version__
-from tests.process import corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:
@@ -54,9 +54,30 @@ def test_evidence_aic_and_bic(service_desk_model: Path) -> None:
         assert any(label in line and f"{value:,.2f}" in line for line in text.split("\n"))
 
 
+def test_the_model_is_compared_with_others_of_its_counts(service_desk_model: Path, tmp_path: Path) -> None:
+    said = json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "--criteria", "-o", "json")).out)
+    models = said["models"]
+    assert [each["log_evidence"] for each in models] == sorted((each["log_evidence"] for each in models), reverse=True)
+    assert sum(each["probability"] for each in models) == pytest.approx(1)
+    assert models[0]["smoothing"] == said["smoothing"]
+    assert models[0]["log_evidence"] == pytest.approx(said["criteria"]["evidence"])
+    [pooled] = [each for each in models if each["language_models"] == "one for all classes"]
+    for each in models[1:]:
+        assert each["log_bayes_factor"] == pytest.approx(models[0]["log_evidence"] - each["log_evidence"])
+        assert each["evidence_for_best"] == "very strong"
+        if each is not pooled:
+            succeeded(nbtext("train", SERVICE_DESK / "train", "--smoothing", str(each["smoothing"]), cwd=tmp_path))
+            alone = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=tmp_path)).out)
+            assert each["log_evidence"] == pytest.approx(alone["criteria"]["evidence"])
+    text = succeeded(nbtext("inspect", "-m", service_desk_model, "--criteria")).text
+    assert "models of the same counts, equally probable before" in text
+
+
 def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path) -> None:
     succeeded(nbtext("train", "pets", "--estimate", "ml", "--class-prior", "uniform", cwd=pets))
-    found = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=pets)).out)["criteria"]
+    said = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=pets)).out)
+    found = said["criteria"]
+    assert "models" not in said
     assert (found["evidence"], found["evidence_of_classes"]) == (None, None)
     assert found["evidence_of_labels"] == pytest.approx(4 * math.log(1 / 2))
     assert "not defined: there is no prior" in succeeded(nbtext("inspect", "--criteria", cwd=pets)).text
@@ -106,11 +127,17 @@ def test_what_the_model_knows_of_words(pets: Path) -> None:
     assert (dogs["count"], dogs["documents"]) == (2, 2)
     assert dogs["probability"] == pytest.approx(2.5 / (tokens + 0.5 * n_terms))
     assert dogs["interval"] == pytest.approx(beta.ppf([0.025, 0.975], 2.5, tokens - 2 + 0.5 * (n_terms - 1)))
+    assert dogs["posterior"] == pytest.approx([2.5, tokens - 2 + 0.5 * (n_terms - 1)])
     assert barking["terms"][0]["classes"]["cats"]["count"] == 0
     assert the["terms"] == []
     assert unicorns["terms"] == [{"term": "unicorn", "forms": {}, "known": False, "selected": False, "classes": {}}]
     text = succeeded(nbtext(*arguments, cwd=pets)).text
     assert f"{dogs['probability']:.3g}   {dogs['interval'][0]:.3g} to {dogs['interval'][1]:.3g}" in text
+    head, first, second = text[text.index("posterior density of φ from 0 to ") :].splitlines()[:3]
+    assert head.endswith(f"from 0 to {1.25 * dogs['interval'][1]:.3g}, each class on its own scale")
+    assert (first.split()[0], second.split()[0]) == ("dogs", "cats")
+    assert max(map(len, (first, second))) <= 80
+    assert first.index("█") > second.index("█")  # the class that uses the term has its mode further to the right
     assert "none: it is a stop word" in text
     assert "no training document holds it" in text
 
@@ -170,6 +197,8 @@ def test_words_that_are_several_terms_and_terms_that_do_not_count(pets: Path) ->
     left_out = next(term for term in terms if term["known"] and not term["selected"])
     assert [(of["probability"], of["interval"]) for of in left_out["classes"].values()] == [(None, None)] * 2
     assert "left out of the model" in succeeded(nbtext("inspect", "--term", "the dog barks", cwd=pets)).text
+    succeeded(nbtext("train", "pets", "--estimate", "ml", cwd=pets))
+    assert "density" not in succeeded(nbtext("inspect", "--term", "dog", cwd=pets)).text
 
 
 def test_features_by_their_names(tmp_path: Path) -> None:

@@ -89,6 +89,8 @@ def test_evidence_finds_what_auto_finds(tmp_path: Path) -> None:
     assert said["best"]["setting"]["smoothing"] == "auto"
     evidence = [trial["evidence"] for trial in said["settings"]]
     assert evidence == sorted(evidence, reverse=True)
+    assert sum(trial["probability"] for trial in said["settings"]) == pytest.approx(1)
+    assert [trial["log_bayes_factor"] for trial in said["settings"]] == pytest.approx([evidence[0] - each for each in evidence])
     for trial in said["settings"]:
         succeeded(nbtext("train", DESK, "--smoothing", trial["setting"]["smoothing"], cwd=tmp_path))
         shown = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=tmp_path)).out)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, dirichlet
 
-from nbtext.language_model.dirichlet import credible_intervals
+from nbtext.language_model.dirichlet import beta_posteriors, beta_shares, credible_intervals
 from tests.building import language_models, statistics_from_table
 
 TABLE = np.array([[7, 0], [2, 5], [0, 3], [1, 40]])
@@ -24,6 +24,16 @@ def test_it_is_scipys_beta(shape: str, estimate: str) -> None:
             a = TABLE[j, k] + 0.5 * share + (estimate == "map")
             rest = TABLE[:, k].sum() + 0.5 * (4 if shape == "symmetric" else 1) + 4 * (estimate == "map") - a
             assert found[j, k] == pytest.approx(beta.ppf([0.025, 0.975], a, rest), rel=1e-8)
+
+
+def test_steps_of_the_posterior_are_those_of_scipys_beta() -> None:
+    a, b = beta_posteriors(language_models(STATISTICS, 0.5), np.arange(4))
+    assert a == pytest.approx(TABLE + 0.5)
+    assert a + b == pytest.approx(np.tile(TABLE.sum(axis=0) + 4 * 0.5, (4, 1)))
+    edges = np.linspace(0, 1, 41)
+    shares = beta_shares(float(a[1, 0]), float(b[1, 0]), edges)
+    assert shares == pytest.approx(np.diff(beta.cdf(edges, 2.5, 9.5)))
+    assert shares.sum() == pytest.approx(1)
 
 
 def test_it_holds_as_much_of_the_posterior_as_it_says() -> None:

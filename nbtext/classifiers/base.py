@@ -18,7 +18,7 @@ from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.errors import ModelError, UsageError
-from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, credible_intervals
+from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
 from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
 from nbtext.settings import CLASSIFIERS
 
@@ -118,8 +118,8 @@ class TermProbabilities:
     """Returns those of selected terms, shape (n, n_classes)."""
     counts: Callable[[Whole], NDArray[Any]]
     """Returns the counts that they are estimated from, shape (n, n_classes)."""
-    intervals: Callable[[Whole], Floats] | None = None
-    """Returns credible intervals, shape (n, n_classes, 2), nan where there is none; None if the counts are not whole."""
+    posteriors: Callable[[Whole], tuple[Floats, Floats]] | None = None
+    """Returns a and b of the posterior Beta(a, b), both of shape (n, n_classes), nan where there is none; None if the counts are not whole."""
     absence: Callable[[Whole], Floats] | None = None
     """Returns 1 less each probability, if every term has a distribution of its own."""
 
@@ -127,8 +127,8 @@ class TermProbabilities:
     def of_models(cls, models: LanguageModels, meaning: str = OF_TOKENS) -> TermProbabilities:
         """Return those of language models."""
         whole = models.statistics.cell_counts.dtype.kind != "f"
-        intervals = partial(credible_intervals, models) if whole else None
-        return cls("φ", meaning, models.selected, models.probability, models.statistics.counts_of, intervals)
+        posteriors = partial(beta_posteriors, models) if whole else None
+        return cls("φ", meaning, models.selected, models.probability, models.statistics.counts_of, posteriors)
 
 
 @dataclass(frozen=True, eq=False)

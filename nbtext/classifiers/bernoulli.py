@@ -115,18 +115,20 @@ class BernoulliNaiveBayes(LinearClassifier):
         """Return 1 − θ_jk, shape (n, n_classes); above 0 under any smoothing, because it is not computed from θ_jk."""
         return self._estimate(self.training.statistics.class_documents - self._holding(terms), terms)
 
+    def posteriors(self, terms: Whole) -> tuple[Floats, Floats]:
+        """Return n_1 + a and n_0 + b of the posterior Beta of θ_jk, both of shape (n, n_classes); nan under maximum likelihood."""
+        holding, settings = self._holding(terms), self.training.settings
+        added = np.nan if settings.estimate == "ml" else self._pseudo_counts(terms) + (settings.estimate == "map")
+        return holding + added, self.training.statistics.class_documents - holding + added
+
     def credible_intervals(self, terms: Whole) -> Floats:
         """Return the credible intervals of θ_jk, shape (n, n_classes, 2), as quantiles of Beta(n_1 + a, n_0 + b); nan under maximum likelihood."""
-        holding, settings = self._holding(terms), self.training.settings
-        if settings.estimate == "ml":
-            return np.full((*holding.shape, 2), np.nan)
-        added = self._pseudo_counts(terms) + (settings.estimate == "map")
-        return beta_intervals(holding + added, self.training.statistics.class_documents - holding + added)
+        return beta_intervals(*self.posteriors(terms))
 
     def term_probabilities(self) -> TermProbabilities:
         """Return θ_jk."""
         meaning, counts = "that a document of the class holds the term", self.training.statistics.documents_of
-        return TermProbabilities("θ", meaning, self.known(), self.probability, counts, self.credible_intervals, self.absence)
+        return TermProbabilities("θ", meaning, self.known(), self.probability, counts, self.posteriors, self.absence)
 
     def _pseudo_counts(self, terms: Whole) -> Floats:
         return self.training.own.of(terms, self.training.smoothing)[:, np.newaxis]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--top", type=option.WholeNumber(min=0), default=8, show_default=True, metavar="N", help="How many terms of each class to show."
 )
-@click.option("--criteria", is_flag=True, help="Show evidence, AIC and BIC: how well the model fits its counts, at a price for freedom.")
+@click.option("--criteria", is_flag=True, help="Show evidence, AIC and BIC, and how probable the model is beside others of its counts.")
 @click.option(
     "--term", "words", multiple=True, metavar="WORD",
     help="Show what the model knows of a word, or of a term as the model prints it, such as un*: how often and how probably each class uses it. "
@@ -39,6 +39,8 @@ def command(model_path: str, top: int, output: str | None, **options: Any) -> in
     """Print what a model holds: classes, documents, tokens, vocabulary, settings, and the terms that speak most for each class.
 
     --criteria, --term, --class, --similarity and --perplexity show something else in its place; the JSON object has it beside the rest.
+    --criteria also compares the model with other pseudo-counts, and with one language model for all classes, by p(m | counts) and Bayes factors, in
+    the words of Kass and Raftery (1995).
     Probabilities of terms are those that the classifier scores by. complement, gaussian, logistic and average have none of a class, and show those of
     the language models. Credible intervals hold a probability with 95 % of its posterior. --class shows the most probable terms, those most above their probability
     in the whole corpus (lift), and those that tell most about the class (mutual information). --similarity is the Jensen-Shannon divergence of the
@@ -78,11 +80,12 @@ def command(model_path: str, top: int, output: str | None, **options: Any) -> in
     model = TextClassifier.load(model_path)
     sections: list[tuple[str, object, Callable[[], Any], Callable[[Any], None]]] = [
         ("criteria", options["criteria"], lambda: overview.criteria(model.language_models, model.settings), models.print_criteria),
+        ("models", options["criteria"], lambda: overview.compared_models(model.language_models), models.print_compared_models),
         ("words", words, lambda: terms.term_details(model, words), rankings.print_terms),
         ("class_terms", labels, lambda: terms.class_details(model, labels, top), rankings.print_class_details),
         ("similarity", options["similarity"], lambda: overview.similarity(model, labels), models.print_similarity),
     ]
-    parts = [(name, make(), show) for name, wanted, make, show in sections if wanted]
+    parts = [(name, part, show) for name, wanted, make, show in sections if wanted and (part := make())]
     if held_out:
         documents = documents_for(model, held_out, options, say, labelled=True)
         perplexities = overview.perplexities(model, documents.labelled_texts())

@@ -38,6 +38,7 @@ from nbtext.evaluation.tuning import (
     judge_by_counts,
     judge_fold,
     nested_figure,
+    with_posteriors,
 )
 from nbtext.model.state import counts_to_plain
 from nbtext.model.training import looked_up
@@ -189,6 +190,8 @@ class Search(Generic[C]):
         ranked = self._ranked()
         if not ranked:
             raise next(iter(self._left_out.values())).named()
+        if self.by == "evidence":
+            ranked = with_posteriors(ranked)
         complete = [self._parts[trial.candidate] for trial in ranked if self._parts and trial.folds == self.division.folds]
         nested = nested_figure(self._figure, complete, self._n_classes) if len(complete) > 1 else None
         return SearchOutcome(ranked, self._corpus(ranked[0].candidate).counted, list(self._left_out.values()), nested)

@@ -8,7 +8,7 @@ in performance evaluation (2010).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, evaluate_leave_one_out, train_and_score
 from nbtext.inspection.overview import criteria
+from nbtext.language_model.measures import model_posteriors
 from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import Outcomes, accuracy, confusion_cells, f1, join_judged, macro, outcomes
@@ -190,6 +191,16 @@ def best_first(figure: str, trials: Sequence[Trial]) -> list[Trial]:
         return (-trial.folds, np.inf if value is None else sign * value, -(trial.figures.get("macro_f1") or 0.0), trial.candidate)
 
     return sorted(trials, key=order)
+
+
+def with_posteriors(trials: Sequence[Trial]) -> list[Trial]:
+    """Add p(setting | data) and the log Bayes factor of the best setting to trials by evidence, unless all are impossible."""
+    evidences = [-np.inf if (evidence := trial.figures["evidence"]) is None else evidence for trial in trials]
+    if max(evidences) == -np.inf:
+        return list(trials)
+    posteriors = ((each.probability, each.log_bayes_factor) for each in model_posteriors(evidences))
+    added = ({"probability": p, "log_bayes_factor": factor if np.isfinite(factor) else None} for p, factor in posteriors)
+    return [replace(trial, figures={**trial.figures, **more}) for trial, more in zip(trials, added, strict=True)]
 
 
 @dataclass(frozen=True)

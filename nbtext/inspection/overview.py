@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.classifiers.base import class_prior
+from nbtext.counts.corpus_counts import relabelled_statistics
 from nbtext.counts.counting import document_counter
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
@@ -22,6 +23,7 @@ from nbtext.language_model.measures import (
     log_evidence_of_classes,
     log_evidence_of_labels,
     maximum_likelihood_fit,
+    model_posteriors,
 )
 from nbtext.model.training import calibration_method
 from nbtext.text.analyzer import blocks
@@ -71,6 +73,47 @@ def criteria(models: LanguageModels, settings: Settings) -> Criteria:
     if of_classes is not None:
         evidence, by_class = float(of_classes.sum()) + (of_labels or 0.0), dict(zip(statistics.classes, of_classes.tolist(), strict=True))
     return Criteria(evidence, of_labels, by_class, *fit, fit.aic, fit.bic)
+
+
+COMPARED = (0.01, 0.1, 1.0)
+"""Pseudo-counts per term that a model's own is compared with."""
+
+FOR_EACH_CLASS, FOR_ALL_CLASSES = "one for each class", "one for all classes"
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """A model of the counts of all classes, beside others of the same counts."""
+
+    language_models: str
+    """`FOR_EACH_CLASS` or `FOR_ALL_CLASSES`."""
+    smoothing: float
+    log_evidence: float
+    """Of the counts, in nats."""
+    probability: float
+    log_bayes_factor: float
+    evidence_for_best: str
+    """As the two before, those of `nbtext.language_model.measures.ModelPosterior`."""
+
+
+def compared_models(models: LanguageModels) -> list[ComparedModel]:
+    """Return the models and others of the same counts, most probable first; none if they have no evidence.
+
+    The others have the pseudo-counts of `COMPARED`, or the same language model for all classes, as if labels said nothing of words.
+    """
+    scale = models.n_selected if models.prior_shape == "background" else 1
+    pooled = relabelled_statistics(models.statistics, [""] * models.statistics.n_classes).statistics
+    others = [(FOR_EACH_CLASS, replace(models, smoothing=scale * each)) for each in COMPARED if scale * each != models.smoothing]
+    tried = [(FOR_EACH_CLASS, models), (FOR_ALL_CLASSES, replace(models, statistics=pooled)), *others]
+    evidences = [(name, each.smoothing, log_evidence_of_classes(each)) for name, each in tried]
+    found = [(name, smoothing, float(evidence.sum())) for name, smoothing, evidence in evidences if evidence is not None]
+    if log_evidence_of_classes(models) is None or not any(isfinite(evidence) for *_, evidence in found):
+        return []
+    posteriors = model_posteriors([evidence for *_, evidence in found])
+    return sorted(
+        (ComparedModel(*each, *posterior) for each, posterior in zip(found, posteriors, strict=True)),
+        key=lambda each: each.log_bayes_factor,
+    )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
+from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, mutual_information, rank
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import unpair
@@ -115,6 +116,8 @@ class TermInClass:
     """None for a term that training left out."""
     interval: list[float] | None
     """The credible interval of the probability; None where there is none."""
+    posterior: list[float] | None
+    """a and b of the posterior Beta(a, b) of the probability, None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -167,18 +170,25 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
     statistics, terms = model.statistics, np.array([term])
     selected = bool(probabilities.selected[term])
     probability: list[float | None] = [None] * statistics.n_classes
-    intervals = np.full((statistics.n_classes, 2), np.nan)
+    posteriors = np.full((2, statistics.n_classes), np.nan)
     if selected:
         probability = probabilities.probability(terms)[0].tolist()
-        if probabilities.intervals is not None:
-            intervals = probabilities.intervals(terms)[0]
-    ends = (pair if np.isfinite(pair).all() else None for pair in intervals.tolist())
-    columns = (statistics.counts_of(terms)[0], statistics.documents_of(terms)[0], probability, ends)
+        if probabilities.posteriors is not None:
+            posteriors = np.concatenate(probabilities.posteriors(terms))
+    pairs = ([pair if np.isfinite(pair).all() else None for pair in each.tolist()] for each in (beta_intervals(*posteriors), posteriors.T))
+    columns = (statistics.counts_of(terms)[0], statistics.documents_of(terms)[0], probability, *pairs)
     classes = {
-        label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval)
-        for label, count, documents, value, interval in zip(statistics.classes, *columns, strict=True)
+        label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)
+        for label, count, documents, value, interval, posterior in zip(statistics.classes, *columns, strict=True)
     }
     return TermDetails(name, forms, known=True, selected=selected, classes=classes)
+
+
+def telling_terms(model: TextClassifier, top: int) -> tuple[TermDetails, ...]:
+    """Return the details of the ``top`` terms of the texts with most mutual information, best first."""
+    forms, probabilities = surface_forms(model), term_probabilities(model)
+    best = rank(model.language_models, model.prior, "mutual-information", top).terms.tolist()
+    return tuple(_details(model, term_name(model, term), term, dict(forms.get(term, [])), probabilities) for term in best)
 
 
 def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:

@@ -212,15 +212,29 @@ def beta_intervals(a: Floats, b: Floats, credible: float = CREDIBLE) -> Floats:
     return np.stack(ends, axis=-1)
 
 
-def credible_intervals(models: LanguageModels, terms: Whole, credible: float = CREDIBLE) -> Floats:
-    """Return the central credible intervals of φ_jk of selected terms, shape (n, n_classes, 2).
+def beta_shares(a: float, b: float, edges: Floats) -> Floats:
+    """Return the probability of Beta(a, b) between each two neighbours of ``edges``, shape (n_edges − 1,): its density in steps."""
+    from scipy.special import betainc
+
+    return np.diff(betainc(a, b, edges))
+
+
+def beta_posteriors(models: LanguageModels, terms: Whole) -> tuple[Floats, Floats]:
+    """Return a and b of the posterior Beta(a, b) of φ_jk of selected terms, both of shape (n, n_classes).
 
     nan where there is no such posterior: under maximum likelihood, and without pseudo-counts for a term that the class has not seen, or that
     is the only one it has seen.
     """
+    shape = (terms.size, models.statistics.n_classes)
     if models.estimate == "ml":
-        return np.full((terms.size, models.statistics.n_classes, 2), np.nan)
+        return np.full(shape, np.nan), np.full(shape, np.nan)
     more = float(models.estimate == "map")
     pseudo_counts, total = models.pseudo_counts(terms)
     a = models.statistics.counts_of(terms) + pseudo_counts + more
-    return beta_intervals(a, models.class_tokens + total + more * models.n_selected - a, credible)
+    b = models.class_tokens + total + more * models.n_selected - a
+    return np.where(b > 0, a, np.nan), np.where(a > 0, b, np.nan)
+
+
+def credible_intervals(models: LanguageModels, terms: Whole, credible: float = CREDIBLE) -> Floats:
+    """Return the central credible intervals of φ_jk of selected terms, shape (n, n_classes, 2); nan where `beta_posteriors` has none."""
+    return beta_intervals(*beta_posteriors(models, terms), credible)

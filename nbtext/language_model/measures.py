@@ -7,6 +7,8 @@
 - Evidence, AIC and BIC of class prior and language models. They compare settings over the same counts only, not vocabularies, selections or
   n-grams of different size. Sources: Gambosi's notes, "Model selection"; H. Akaike, A new look at the statistical model identification
   (1974); G. Schwarz, Estimating the dimension of a model (1978).
+- Posterior probabilities of models and Bayes factors, from their evidences. Sources: Gambosi's notes, "Model selection"; R. Kass, A. Raftery,
+  Bayes factors (1995), section 3.2 for the words.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from nbtext.counts.matrix import DocumentTermMatrix
@@ -186,6 +190,35 @@ def log_evidence_of_labels(kind: object, prior: Floats, class_documents: NDArray
     if isinstance(kind, str) and kind != "uniform":
         return None
     return _log_likelihood(documents, prior)
+
+
+BAYES_FACTORS_IN_WORDS = ((2.0, "not worth more than a bare mention"), (6.0, "positive"), (10.0, "strong"), (float("inf"), "very strong"))
+"""Of evidence for the better of two models, up to each value of 2 log B (Kass, Raftery 1995)."""
+
+
+class ModelPosterior(NamedTuple):
+    """One of several models of the same data."""
+
+    probability: float
+    """p(m | data), with the same probability of each model before."""
+    log_bayes_factor: float
+    """log B, in nats: the log evidence of the best model less that of this one. 0 for the best."""
+    evidence_for_best: str
+    """In the words of `BAYES_FACTORS_IN_WORDS`; nothing for the best."""
+
+
+def model_posteriors(log_evidences: Sequence[float]) -> list[ModelPosterior]:
+    """Return p(m | data) = p(data | m) / Σ_l p(data | l) and the Bayes factor of the best model against each, from log evidences in nats.
+
+    A model with the log evidence −inf has the probability 0; raise `ValueError` if all have.
+    """
+    best = max(log_evidences)
+    if best == -np.inf:
+        raise ValueError("the data are impossible under every model")
+    factors = [best - log_evidence for log_evidence in log_evidences]
+    total = sum(float(np.exp(-factor)) for factor in factors)
+    words = (next(word for most, word in BAYES_FACTORS_IN_WORDS if 2 * factor <= most) if factor else "" for factor in factors)
+    return [ModelPosterior(float(np.exp(-factor)) / total, factor, word) for factor, word in zip(factors, words, strict=True)]
 
 
 def maximum_likelihood_fit(models: LanguageModels, kind: object, prior: Floats) -> Fit:

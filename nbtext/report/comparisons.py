@@ -115,6 +115,8 @@ TRIAL_FIGURES = {
     "aic": ("AIC", "{:,.2f}"),
     "bic": ("BIC", "{:,.2f}"),
     "smoothing": ("pseudo-count", "{:g}"),
+    "probability": ("p(setting | data)", "{:.4g}"),
+    "log_bayes_factor": ("log Bayes factor", "{:,.2f}"),
 }
 """Title and format of each figure. A standard deviation between folds comes after its figure."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import sys
 from functools import cache
@@ -43,6 +44,12 @@ def escaped_json(text: str) -> str:
 @cache
 def _is_terminal() -> bool:
     return sys.stdout.isatty()
+
+
+def is_plain_terminal() -> bool:
+    """Return True on a terminal whose locale names no encoding of Unicode: block characters may be missing."""
+    named = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := os.environ.get(name))), "")
+    return _is_terminal() and "utf" not in named.lower()
 
 
 def _code(match: re.Match[str]) -> str:

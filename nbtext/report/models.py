@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         AttributeOverviews,
         CalibrationOverview,
         ClassPerplexity,
+        ComparedModel,
         Criteria,
         Overview,
         Perplexities,
@@ -58,6 +59,30 @@ def _figure(value: float, digits: int = 2) -> str:
 
 def _nats(value: float) -> str:
     return f"{_figure(value)} nats" if isfinite(value) else "minus infinite"
+
+
+def print_compared_models(models: Sequence[ComparedModel]) -> None:
+    """Print the result of `nbtext.inspection.overview.compared_models`."""
+    rows = (
+        (
+            each.language_models,
+            f"{each.smoothing:g}",
+            _figure(each.log_evidence),
+            f"{each.probability:.4g}",
+            _figure(each.log_bayes_factor),
+            each.evidence_for_best,
+        )
+        for each in models
+    )
+    heads = (
+        "language models",
+        "pseudo-count",
+        "log evidence of the counts (nats)",
+        "p(m | counts)",
+        "log Bayes factor",
+        "evidence for the first",
+    )
+    show(grid("models of the same counts, equally probable before", heads, rows, numeric=range(1, 5)))
 
 
 def print_perplexities(found: Perplexities) -> None:

@@ -8,6 +8,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BLOCKS = "▁▂▃▄▅▆▇█"
+PLAIN_BLOCKS = ".:-=+*#@"
+"""For terminals without these characters."""
+
+LEAST_SEEN = 0.01
+"""Part of the largest share that `strip` shows."""
 
 
 def percent(value: float | None, decimals: int = 1) -> str:
@@ -91,3 +96,14 @@ def block(share: float | None) -> str:
     ('▁', '▅', '█', ' ')
     """
     return " " if share is None else BLOCKS[min(int(share * len(BLOCKS)), len(BLOCKS) - 1)]
+
+
+def strip(shares: Sequence[float], *, plain: bool = False) -> str:
+    """Return a bar of one character for each share, the largest one full, without those that hardly show; ``plain`` for ASCII.
+
+    >>> strip([0, 1, 3, 4, 2, 0]), strip([0, 1, 3, 4, 2, 0], plain=True)
+    (' ▃▇█▅', ' -#@+')
+    """
+    blocks, most = PLAIN_BLOCKS if plain else BLOCKS, max(shares)
+    seen = (blocks[min(int(share / most * len(blocks)), len(blocks) - 1)] if share > LEAST_SEEN * most else " " for share in shares)
+    return "".join(seen).rstrip()

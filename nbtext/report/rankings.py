@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.errors import quantity
 from nbtext.metrics.results import json_values
 from nbtext.report import forms
-from nbtext.report.forms import grid, listing, show, write_records
-from nbtext.report.numbers import bounds, six_digits
+from nbtext.report.forms import grid, is_plain_terminal, listing, show, visible, write_records
+from nbtext.report.numbers import bounds, six_digits, strip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,8 @@ def print_terms(words: Sequence[WordDetails]) -> None:
         head = {"word": word.word, "terms": ", ".join(term.term for term in word.terms) or "none: it is a stop word, or no word at all"}
         if any(term.known for term in word.terms):
             head["probability"] = f"{word.probability_of.symbol}, {word.probability_of.meaning}"
-        blocks += [listing(head), *map(_of_term, word.terms)]
+        for_terms = ((_of_term(term), _strips(term, word.probability_of.symbol)) for term in word.terms)
+        blocks += [listing(head), *(block for pair in for_terms for block in pair)]
     show(*blocks)
 
 
@@ -46,6 +47,46 @@ def _of_term(term: TermDetails) -> str:
     )
     head = term.term if term.selected else f"{term.term}, left out of the model"
     return forms + grid(None, (head, "count", "documents", "probability", "95 % credible"), rows, numeric=(1, 2, 3))
+
+
+SCREEN, LONGEST_LABEL, MOST_DENSITIES = 80, 24, 20
+
+
+class Densities(NamedTuple):
+    """Posterior densities of the probability of a term along an axis from 0 to ``end``."""
+
+    end: float
+    classes: dict[str, tuple[float, float]]
+    """a and b of the Beta of each class, those most likely to use the term first."""
+
+    def shares(self, label: str, steps: int) -> list[float]:
+        """Return the probability of each step of the axis."""
+        import numpy as np
+
+        from nbtext.language_model.dirichlet import beta_shares
+
+        found: list[float] = beta_shares(*self.classes[label], np.linspace(0.0, self.end, steps + 1)).tolist()
+        return found
+
+
+def densities(term: TermDetails, most: int) -> Densities:
+    """Return the posterior densities of at most ``most`` classes; of none without a prior."""
+    ordered = sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
+    found = {label: (cell.posterior, cell.interval) for label, cell in ordered if cell.posterior and cell.interval}
+    kept = dict(islice(found.items(), most))
+    end = max((interval[1] for _, interval in kept.values()), default=0.0)
+    return Densities(min(1.0, 1.25 * end), {label: (posterior[0], posterior[1]) for label, (posterior, _) in kept.items()})
+
+
+def _strips(term: TermDetails, symbol: str) -> str:
+    """Return the posterior densities as strips, one for each class."""
+    found, plain = densities(term, MOST_DENSITIES), is_plain_terminal()
+    names = {label: visible(label) for label in found.classes}
+    names = {label: name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…" for label, name in names.items()}
+    room = max(map(len, names.values()), default=0) + 2
+    lines = [f"{name.ljust(room)}{strip(found.shares(label, SCREEN - room), plain=plain)}\n" for label, name in names.items()]
+    head = f"posterior density of {symbol} from 0 to {found.end:.3g}, each class on its own scale\n"
+    return head + "".join(lines) if lines else ""
 
 
 Feature = tuple[int, str, float, str]

@@ -71,6 +71,14 @@ def bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
     return stretching("bar", *parts)
 
 
+def density_strip(shares: Sequence[float], meaning: str) -> Markup:
+    """Draw a density in steps, the largest one as high as the picture, which stretches to the width that it is given."""
+    most, width = max(shares), BAR_WIDTH / len(shares)
+    outline = [(width * (place + side), BAR_HEIGHT * (1 - share / most)) for place, share in enumerate(shares) for side in (0, 1)]
+    points = _points([(0.0, BAR_HEIGHT), *outline, (BAR_WIDTH, BAR_HEIGHT)])
+    return stretching("bar", element("title", meaning), element("polygon", class_="value", points=points))
+
+
 def stretching(kind: str, *parts: Markup) -> Markup:
     """Return a picture of the size of a bar that stretches to the width that it is given; what it shows is in the text beside it."""
     return element("svg", *parts, class_=kind, viewBox=f"0 0 {BAR_WIDTH:g} {BAR_HEIGHT:g}", preserveAspectRatio="none", aria_hidden="true")

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.report.numbers import bounds, nats, percent, percent_bounds, share_in_words
-from nbtext.report.page.charts import MOST_CLASSES, bar, chosen_classes, confusion_chart, learning_curve_chart, legend, reliability_diagram
+from nbtext.report.page.charts import (
+    MOST_CLASSES,
+    bar,
+    chosen_classes,
+    confusion_chart,
+    density_strip,
+    learning_curve_chart,
+    legend,
+    reliability_diagram,
+)
 from nbtext.report.page.markup import (
     NOTHING,
     class_cell,
@@ -21,13 +30,14 @@ from nbtext.report.page.markup import (
     table,
     whole_page,
 )
+from nbtext.report.rankings import densities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Sized
 
     from nbtext.evaluation.gathering import QuotedMistake, ReportData
     from nbtext.evaluation.learning_curves import LearningCurve
-    from nbtext.inspection.terms import ClassTerms
+    from nbtext.inspection.terms import ClassTerms, TermDetails
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import EvaluationResult, LargestClass, ProbabilityResult
     from nbtext.report.page.markup import Heads, Markup
@@ -49,6 +59,9 @@ ENOUGH = 10
 """Documents of a class below which its recall says little."""
 
 UNKNOWN_NAMED = 3
+LONGEST_TERM = 40
+
+MOST_DENSITIES, DENSITY_STEPS = 20, 100
 
 
 def html_page(data: ReportData) -> str:
@@ -66,7 +79,7 @@ def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Content]]:
         ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
         ("classes", "Classes", "Class by class", _classes(data.evaluation)),
         ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes)),
-        ("terms", "Words", "Words of each class", _terms(data.top_terms)),
+        ("terms", "Words", "Words of each class", (*_terms(data.top_terms), *_telling(data.telling))),
         ("learning", "Learning", "Learning curve", () if data.learning_curve is None else _learning(data.learning_curve)),
         ("made", "How made", "How it was made", _provenance(data)),
     )
@@ -338,7 +351,7 @@ def _mistake(quoted: QuotedMistake) -> Markup:
         element("span", f" (probability {_probability(mistake.probability)})", class_="beside"),
     )
     terms = (
-        element("li", element("span", shortened(term, 40), class_="data"), " ", element("span", nats(weight)))
+        element("li", element("span", shortened(term, LONGEST_TERM), class_="data"), " ", element("span", nats(weight)))
         for term, weight in mistake.terms
         if weight >= AUDIBLE
     )
@@ -380,13 +393,45 @@ def _class_terms(found: ClassTerms) -> Markup:
     most = max(value for _, value in found.terms)
     rows = (
         (
-            element("span", shortened(term, 40), class_="data"),
+            element("span", shortened(term, LONGEST_TERM), class_="data"),
             element("span", f"{1000 * value:.2f}", class_="unseen"),
             bar(max(value, 0.0) / most if most > 0 else 0.0, f"{1000 * value:.2f}"),
         )
         for term, value in found.terms
     )
     return element("div", element("h3", class_cell(found.label)), element("ol", *(element("li", *row) for row in rows)))
+
+
+def _telling(terms: Sequence[TermDetails]) -> Content:
+    """Return the terms that tell most with the posterior density of their probability in each class."""
+    drawn = [_densities(term) for term in terms if densities(term, MOST_DENSITIES).classes]
+    if not drawn:
+        return ()
+    return (
+        element("h3", "How probable, and how surely"),
+        note(
+            "The terms that tell most of all, and what is known of their probability in each class: its estimate, and the density of its posterior, "
+            "each class on its own scale. The narrower, the surer."
+        ),
+        *drawn,
+    )
+
+
+def _densities(term: TermDetails) -> Markup:
+    found = densities(term, MOST_DENSITIES)
+    end = f"Density, 0 to {found.end:.3g}"
+    heads: Heads = (("Class", None), ("Count", "number"), ("Probability", "number"), (end, "density"))
+    rows = (
+        (
+            class_cell(label),
+            f"{term.classes[label].count:,}",
+            f"{term.classes[label].probability:.3g}",
+            density_strip(found.shares(label, DENSITY_STEPS), f"95\u00a0% interval {bounds(term.classes[label].interval, '.3g')}"),
+        )
+        for label in found.classes
+    )
+    name = shortened(term.term, LONGEST_TERM)
+    return scrolling(table(name, heads, rows, names=True), f"probability of {name}")
 
 
 def _learning(curve: LearningCurve) -> Content:
