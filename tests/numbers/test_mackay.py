@@ -15,7 +15,7 @@ from nbtext.language_model.measures import model_posteriors
 from nbtext.language_model.smoothing import CountHistogram, log_evidence
 
 HEADS, TAILS = 140, 110
-COIN = CountHistogram(np.array([HEADS, TAILS], float), np.array([1 / 2]), np.ones(2), np.array([250.0]), n_terms=2)
+COIN = CountHistogram(np.array([HEADS, TAILS], float), np.array([1 / 2]), np.ones(2), np.array([250.0]), np.ones(1), n_terms=2)
 FAIR = 250 * math.log(1 / 2)
 
 
