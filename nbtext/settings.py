@@ -310,13 +310,13 @@ CALIBRATIONS = ("length", "temperature", "isotonic")
 
 
 def members(value: object) -> str:
-    """Check for two or more different classifiers with commas between them, each with a colon and its weighting if that is not counts."""
-    parts = names(value).split(",") if isinstance(value, str) and value else []
-    found = {part.removesuffix(":counts"): None for part in parts}
-    possible = {f"{name}{weighting and ':'}{weighting}" for name in CLASSIFIERS if name != AVERAGE for weighting in ("", *WEIGHTINGS)}
-    if len(found) < max(len(parts), 2) or not possible.issuperset(found):
-        raise ValueError("two or more different classifiers with commas between them, such as multinomial:log,logistic")
-    return ",".join(found)
+    """Check for two or more different classifiers with + between them, each with a colon and its weighting if that is not counts."""
+    parts = [part.strip().lower().removesuffix(":counts") for part in value.replace(",", "+").split("+")] if isinstance(value, str) else []
+    named = [name for name in CLASSIFIERS if name != AVERAGE]
+    possible = {*named, *(f"{name}:{weighting}" for name in named for weighting in WEIGHTINGS)}
+    if len(parts) < 2 or len(set(parts)) < len(parts) or not possible.issuperset(parts):
+        raise ValueError("two or more different classifiers with + between them, such as multinomial:log+logistic")
+    return "+".join(parts)
 
 
 @dataclass(frozen=True)
@@ -548,8 +548,8 @@ class Settings(Declared):
     )
     estimate: str = declared("mean", "NAME", one_of("mean", "map", "ml"), "Estimate of term probabilities: mean of the posterior, map (its mode), or ml (maximum likelihood).")
     members: str = declared(
-        "multinomial:log,logistic", "LIST", members,
-        "Only for average: the models that are combined, with commas between them, each with a colon and its weighting if that is not counts.",
+        "multinomial:log+logistic", "A+B", members,
+        "Only for average: the models that are combined, with + between them, each with a colon and its weighting if that is not counts.",
         only_for=AVERAGE,
     )
     l2: str | float = declared(
@@ -604,7 +604,7 @@ class Settings(Declared):
         """The settings of each member of an average; of any other classifier these settings."""
         if self.classifier != AVERAGE:
             return (self,)
-        named = (member.partition(":") for member in self.members.split(","))
+        named = (member.partition(":") for member in self.members.split("+"))
         return tuple(replace(self, classifier=name, weighting=weighting or "counts") for name, _, weighting in named)
 # fmt: on
 

@@ -33,7 +33,7 @@ ADDITIVE: list[dict[str, Any]] = [
     {"classifier": "logistic", "l2": 0.1},
     {"calibration": "isotonic"},
     {"classifier": "average"},
-    {"classifier": "average", "members": "dirichlet-multinomial,complement:tfidf,bernoulli", "ngrams": 2},
+    {"classifier": "average", "members": "dirichlet-multinomial+complement:tfidf+bernoulli", "ngrams": 2},
 ]
 """Parameters of models whose scores are sums over terms."""
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ADDITIVE = "multinomial,dirichlet-multinomial"
+ADDITIVE = "multinomial+dirichlet-multinomial"
 
 
 def pooled_by_hand(of: TextClassifier, texts: list[str]) -> Floats:
@@ -52,7 +52,7 @@ def test_the_geometric_mean_of_two_posteriors() -> None:
     assert posterior[0, 0] == pytest.approx(0.7861, abs=1e-4)
 
 
-@pytest.mark.parametrize("members", ["multinomial:log,logistic", ADDITIVE, "bernoulli,complement:tfidf,multinomial"])
+@pytest.mark.parametrize("members", ["multinomial:log+logistic", ADDITIVE, "bernoulli+complement:tfidf+multinomial"])
 def test_scores_are_weighted_sums_of_those_of_the_members(members: str) -> None:
     of = model(classifier="average", members=members)
     texts = ["the red cat purrs", "dogs bark, fish swim", "cat", "unheard", "", "cat dog fish water postman sofa red white"]
@@ -110,7 +110,7 @@ def test_a_member_that_knows_nothing_has_little_weight() -> None:
 def test_without_documents_weights_are_equal() -> None:
     pool = fitted_pool(np.empty((0, 3, 2)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     assert (pool.scale.tolist(), pool.exponent.tolist()) == ([1 / 3] * 3, [0] * 3)
-    of = model(classifier="average", members="multinomial,complement,bernoulli", sample=0)
+    of = model(classifier="average", members="multinomial+complement+bernoulli", sample=0)
     assert isinstance(of.classifier, PooledClassifier)
     assert of.classifier.pool.scale.tolist() == [1 / len(of.classifier.members)] * len(of.classifier.members)
 
@@ -135,19 +135,19 @@ def test_members_that_follow_from_counts_are_updated_forgotten_and_merged() -> N
 @pytest.mark.parametrize(
     ("members", "wanted"),
     [
-        ("multinomial:log, LOGISTIC", "multinomial:log,logistic"),
-        ("multinomial:counts,bernoulli", "multinomial,bernoulli"),
-        ("multinomial,multinomial:log", "multinomial,multinomial:log"),
+        ("multinomial:log, LOGISTIC", "multinomial:log+logistic"),
+        ("multinomial:counts+bernoulli", "multinomial+bernoulli"),
+        ("multinomial+multinomial:log", "multinomial+multinomial:log"),
     ],
 )
 def test_members_are_named_in_one_way(members: str, wanted: str) -> None:
     settings = Settings(classifier="average", members=members)
     assert settings.members == wanted
-    assert [f"{each.classifier}:{each.weighting}".removesuffix(":counts") for each in settings.models] == wanted.split(",")
+    assert [f"{each.classifier}:{each.weighting}".removesuffix(":counts") for each in settings.models] == wanted.split("+")
 
 
 @pytest.mark.parametrize(
-    "members", ["multinomial", "multinomial,multinomial:counts", "average,logistic", "multinomial,svm", "multinomial:x,logistic", ""]
+    "members", ["multinomial", "multinomial+multinomial:counts", "average+logistic", "multinomial+svm", "multinomial:x+logistic", ""]
 )
 def test_what_names_no_members_is_refused(members: str) -> None:
     with pytest.raises(UsageError, match="--members must be two or more different classifiers"):
@@ -157,16 +157,16 @@ def test_what_names_no_members_is_refused(members: str) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"members": "multinomial,bernoulli:tfidf"}, "--classifier bernoulli does not take --weighting tfidf"),
+        ({"members": "multinomial+bernoulli:tfidf"}, "--classifier bernoulli does not take --weighting tfidf"),
         (
-            {"members": "multinomial,complement", "class_prior": {"cats": 1, "dogs": 1, "fish": 2}},
+            {"members": "multinomial+complement", "class_prior": {"cats": 1, "dogs": 1, "fish": 2}},
             "--classifier complement has no class prior",
         ),
         ({"smoothing": {"*": 1.0, "cat": 2.0}}, "--classifier average does not take pseudo-counts by term"),
         ({"smoothing": "leave-one-out"}, "--smoothing leave-one-out is for"),
         ({"estimate": "ml"}, "--classifier logistic needs smoothed counts"),
         ({"weighting": "log"}, "--classifier average does not take --weighting log"),
-        ({"members": "multinomial,dirichlet-multinomial", "class_weight": "balanced"}, "does not take weights of documents or classes"),
+        ({"members": "multinomial+dirichlet-multinomial", "class_weight": "balanced"}, "does not take weights of documents or classes"),
     ],
     ids=str,
 )
@@ -186,10 +186,10 @@ def test_attributes_add_to_the_pool_unless_a_member_takes_them_as_features() -> 
     of = TextClassifier(classifier="average", numeric="legs").fit(rows, labels)
     assert of.predict([{"text": "", "legs": 4}, {"text": "", "legs": 0.5}]) == ["cats", "fish"]
     with pytest.raises(UsageError, match="no attributes with a member gaussian"):
-        TextClassifier(classifier="average", members="multinomial,gaussian", numeric="legs").fit(rows, labels)
+        TextClassifier(classifier="average", members="multinomial+gaussian", numeric="legs").fit(rows, labels)
 
 
-@pytest.mark.parametrize("members", ["multinomial,bernoulli", "multinomial,logistic"])
+@pytest.mark.parametrize("members", ["multinomial+bernoulli", "multinomial+logistic"])
 def test_a_document_of_weight_two_is_two_documents(members: str) -> None:
     texts, labels = [text for texts in TEXTS.values() for text in texts], [label for label, texts in TEXTS.items() for _ in texts]
     options: dict[str, Any] = {"classifier": "average", "members": members, "sample": 0, "calibration": "none", "l2": 1, "smoothing": 0.5}

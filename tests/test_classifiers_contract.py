@@ -33,7 +33,7 @@ Options = dict[str, Any]
 
 VARIANTS: list[Options] = [
     *({"classifier": name, "weighting": weighting} for name in CLASSIFIERS for weighting in classifier_class(name).WEIGHTINGS),
-    {"classifier": "average", "members": "multinomial,dirichlet-multinomial"},
+    {"classifier": "average", "members": "multinomial+dirichlet-multinomial"},
 ]
 EVERY = pytest.mark.parametrize("options", VARIANTS, ids=lambda options: "-".join(options.values()))
 EVERY_NAME = pytest.mark.parametrize("name", CLASSIFIERS)

@@ -66,7 +66,8 @@ class Pool(NamedTuple):
 
     def weights(self, lengths: Whole) -> Floats:
         """Return u, shape (n_docs, n_members), log u within ±`LARGEST_LOG`; equal weights for a document without tokens that count."""
-        logs = np.log(self.scale) + self.exponent * np.log(np.maximum(lengths, 1))[:, np.newaxis]
+        with np.errstate(over="ignore"):
+            logs = np.log(self.scale) + self.exponent * np.log(np.maximum(lengths, 1))[:, np.newaxis]
         found: Floats = np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))
         return np.where((lengths > 0)[:, np.newaxis], found, 1 / self.scale.size)
 
@@ -228,10 +229,12 @@ class PooledClassifier(AdditiveClassifier):
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
         """Return Σ_m u_m s_mk of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,)."""
-        scored = [member.joint_log_likelihood(matrix) for member in self.members]
-        lengths = scored[0][1]
+        scores, lengths = self.members[0].joint_log_likelihood(matrix)
         weights = self.pool.weights(lengths)
-        return _pooled(np.stack([scores for scores, _ in scored], axis=1), weights), lengths
+        scores *= weights[:, :1]
+        for place, member in enumerate(self.members[1:], 1):
+            scores += weights[:, [place]] * member.joint_log_likelihood(matrix)[0]
+        return scores, lengths
 
     @property
     def additive(self) -> AdditiveClassifier | None:
@@ -285,7 +288,7 @@ class PooledClassifier(AdditiveClassifier):
 
     def member_weights(self) -> dict[str, tuple[float, float]]:
         """Return scale and exponent of the weight of each member, by its name as in ``--members``."""
-        return dict(zip(self.training.settings.members.split(","), zip(*(part.tolist() for part in self.pool), strict=True), strict=True))
+        return dict(zip(self.training.settings.members.split("+"), zip(*(part.tolist() for part in self.pool), strict=True), strict=True))
 
     def distributions(self) -> tuple[TermProbabilities, ...]:
         """Return those of the members."""

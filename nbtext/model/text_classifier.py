@@ -103,7 +103,7 @@ class TextClassifier:
     estimate : {"mean", "map", "ml"}
         Estimate of term probabilities: mean or mode of the posterior, or maximum likelihood.
     members : str
-        For "average": the models that are combined, such as "multinomial:log,logistic"; after a colon a weighting other than counts.
+        For "average": the models that are combined, such as "multinomial:log+logistic"; after a colon a weighting other than counts.
     l2 : {"auto"} or float
         For "logistic": ``l2 / 2`` times the sum of squared weights is added to the loss, in nats.
     latent : int
@@ -161,7 +161,7 @@ class TextClassifier:
         smoothing: str | float | Mapping[str, float] = "auto",
         prior_shape: str = "symmetric",
         estimate: str = "mean",
-        members: str = "multinomial:log,logistic",
+        members: str = "multinomial:log+logistic",
         l2: str | float = "auto",
         latent: int = 100,
         covariance: str = "shared",
