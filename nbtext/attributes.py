@@ -135,7 +135,5 @@ def with_weight(document: bytes, units: int) -> bytes:
 
 def split_weight(document: bytes) -> tuple[bytes, int]:
     """Split a document into what `with_weight` joined; the weight of most documents is 1."""
-    if _BEFORE_WEIGHT not in document:
-        return document, WEIGHT_UNIT
-    document, _, units = document.rpartition(_BEFORE_WEIGHT)
-    return document, int(units)
+    text, mark, units = document.rpartition(_BEFORE_WEIGHT)
+    return (text, int(units)) if mark and units.isdigit() else (document, WEIGHT_UNIT)

@@ -1,4 +1,4 @@
-"""Values beside a text: how they travel with it, and which are refused."""
+"""Values and weights beside a text: how they travel with it, and which are refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.attributes import Attributes, parted, without_separators
+from nbtext.attributes import MOST_WEIGHT, WEIGHT_UNIT, Attributes, parted, split_weight, weight_in_units, with_weight, without_separators
 from nbtext.errors import DocumentError
 from nbtext.settings import Reading
 
@@ -60,3 +60,16 @@ def test_what_is_no_count_is_refused(wrong: str) -> None:
 def test_what_is_no_number_is_refused(wrong: str) -> None:
     with pytest.raises(DocumentError, match="at 'age' is not a number"):
         values("", "", wrong)
+
+
+@given(st.text().map(str.encode), st.integers(0, MOST_WEIGHT * WEIGHT_UNIT))
+def test_a_weight_stands_behind_what_no_text_holds(text: bytes, units: int) -> None:
+    assert split_weight(with_weight(text, units)) == (text, units)
+    assert split_weight(text) == (text, WEIGHT_UNIT)
+
+
+def test_weights_are_plain_numbers_of_at_most_three_decimals() -> None:
+    assert [weight_in_units("w", value) for value in ("0", "1", " 2.50 ", "0.001", "1000000", "3.1410")] == [0, 1000, 2500, 1, 10**9, 3141]
+    for wrong in ("", "-1", "+1", "1e3", "nan", ".5", "1,5", "0.0001", "1000000.001", "²"):
+        with pytest.raises(DocumentError, match="is not a number from 0 to 1,000,000"):
+            weight_in_units("w", wrong)
