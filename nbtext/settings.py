@@ -213,6 +213,9 @@ def span(value: object) -> str:
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}-{ends[1]}"
 
 
+UNSPACED_LANGUAGES = ("chinese", "japanese", "korean", "thai")
+"""Languages without stop list and stemmer. Korean has spaces, but its words are mostly followed by particles without one."""
+
 LANGUAGES = (
     "arabic", "catalan", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi", "hungarian",
     "indonesian", "italian", "norwegian", "persian", "polish", "portuguese", "romanian", "russian", "spanish", "swedish", "turkish",
@@ -495,7 +498,10 @@ class Settings(Declared):
     """How a model is made: the parameters of training, and how documents are read. A model remembers them."""
 
     classifier: str = declared("multinomial", "NAME", one_of(*CLASSIFIERS), f"The kind of model: {', '.join(CLASSIFIERS)}.")
-    language: str = declared("english", "NAME", one_of(*LANGUAGES), f"Language of stop words and stemmer: {', '.join(LANGUAGES)}.")
+    language: str = declared(
+        "english", "NAME", one_of(*LANGUAGES, *UNSPACED_LANGUAGES),
+        f"Language of stop words and stemmer: {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
+    )
     stop_words: str = declared(
         "default", "NAME|FILE", text,
         "Words to leave out: default (the language's list), another language's list, a file of words, or none.",
@@ -508,6 +514,12 @@ class Settings(Declared):
         "drop", "WHAT", one_of("drop", "keep"),
         "Lines of encoded data (uuencode, base64, yEnc, PGP, hexadecimal digits): drop them before looking for words, or keep them.",
         before="keep",
+    )
+    unspaced: str = declared(
+        "pairs", "WHAT", one_of("pairs", "words"),
+        "Scripts written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese): count pairs of adjacent characters, or words as they "
+        "stand between spaces and punctuation, if another program separated them.",
+        before="words",
     )
     surface_forms: bool = declared(
         False, "", flag,
@@ -611,7 +623,7 @@ class Settings(Declared):
 
 TRAINING = Settings.table()
 
-ANALYSIS = ("language", "stop_words", "stemmer", "encoded_lines", "ngrams", "char_ngrams")
+ANALYSIS = ("language", "stop_words", "stemmer", "encoded_lines", "unspaced", "ngrams", "char_ngrams")
 """The parameters that decide how a text becomes terms."""
 
 COUNTING = (*ANALYSIS, "surface_forms", "max_terms", "sample")

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
-from unicodedata import category, combining, normalize
+from unicodedata import category, combining, name, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ Labelled = tuple[str, list[str]]
 """A document: its class and its terms in order."""
 
 
-def words(text: str) -> list[str]:
+def words(text: str, *, unspaced: bool = False) -> list[str]:
     """Runs of letters, digits and marks with single apostrophes inside, of two characters or more and at most 255 bytes."""
     shown = "".join(character for character in text if category(character) != "Cf")
     folded = normalize("NFKC", normalize("NFKC", stream_safe(shown)).casefold())
@@ -36,7 +36,7 @@ def words(text: str) -> list[str]:
             del run[0]
         while run and run[-1] == "'":
             del run[-1]
-        if len(run) >= 2 and len("".join(run).encode()) <= 255:
+        if (len(run) >= 2 and len("".join(run).encode()) <= 255) or (unspaced and run and unspaced_kind(run[0]) == "letter"):
             found.append("".join(run))
         run = []
     return found
@@ -60,10 +60,54 @@ def surfaces(text: bytes) -> list[bytes]:
     return [form.lower() for form in re.split(rb"[^A-Za-z0-9'\x80-\xff]+", text) if len(form) > 1]
 
 
-def terms(text: bytes, stop_words: Collection[str] = (), stem: Callable[[str], str] = str) -> list[str]:
+def terms(
+    text: bytes, stop_words: Collection[str] = (), stem: Callable[[str], str] = str, split: Callable[[str], list[str]] = words
+) -> list[str]:
     """The terms of a document: the words of each piece between ASCII separators, without stop words, stemmed."""
     pieces = re.split(rb"[^A-Za-z0-9'\x80-\xff]+", text)
-    return [stem(word) for piece in pieces for word in words(piece.decode()) if word not in stop_words]
+    return [stem(word) for piece in pieces for word in split(piece.decode()) if word not in stop_words]
+
+
+def pairs(text: str) -> list[str]:
+    """The words of a piece, in which each two adjacent characters of a run of a script without spaces are a word, and one that is a run."""
+    characters: list[tuple[str, str]] = []
+    for character in text:
+        kind = unspaced_kind(character)
+        before = characters[-1][0] if characters else ""
+        if kind == "mark" and before == "letter":
+            characters[-1] = ("letter", characters[-1][1] + character)
+        elif kind == "letter":
+            characters.append(("letter", character))
+        elif before == "":
+            characters.append(("", characters.pop()[1] + character if characters else character))
+        else:
+            characters.append(("", character))
+    found = []
+    for place, (kind, part) in enumerate(characters):
+        if kind == "":
+            found += words(part, unspaced=True)
+            continue
+        after = characters[place + 1] if place + 1 < len(characters) else ("", "")
+        if after[0] == kind:
+            found += words(part + after[1], unspaced=True)
+        elif place == 0 or characters[place - 1][0] != kind:
+            found += words(part, unspaced=True)
+    return found
+
+
+def unspaced_kind(character: str) -> str:
+    """Of Han, Kana, Thai, Lao, Khmer and Myanmar: letter or mark; empty for all else."""
+    code, kind = ord(character), category(character)[0]
+    if 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF or code in (0x3099, 0x309A, 0xFF9E, 0xFF9F, *range(0x302A, 0x3030)):
+        return "mark"
+    if any(
+        first <= code <= last for first, last in ((0xE00, 0xEFF), (0x1000, 0x109F), (0x1780, 0x17DF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F))
+    ):
+        return "mark" if kind == "M" or code in (0xE33, 0xEB3) else "letter" if kind == "L" else ""
+    named = name(character, "")
+    script = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "HENTAIGANA",
+              "IDEOGRAPHIC ITERATION", "IDEOGRAPHIC CLOSING", "IDEOGRAPHIC NUMBER", "HANGZHOU", "VERTICAL KANA", "VERTICAL IDEOGRAPHIC", "MASU")  # fmt: skip
+    return "letter" if named.startswith(script) and kind in "LN" else ""
 
 
 def ngrams(sequence: Sequence[str], order: int) -> list[str]:

@@ -15,7 +15,7 @@ import pytest
 from nbtext.cli.completion import SHELLS
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
-from nbtext.settings import CRITERIA, FORMATS, LANGUAGES
+from nbtext.settings import CRITERIA, FORMATS, LANGUAGES, UNSPACED_LANGUAGES
 from tests.process import HOUSE, error_line, nbtext, python_in_shell, run, succeeded
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def completed(words: list[str], home: Path) -> list[str]:
         (["nbtext", "sel"], ["select-features"]),
         (["nbtext", "train", "--ngr"], ["--ngrams"]),
         (["nbtext", "train", "--language", "ger"], ["german"]),
-        (["nbtext", "train", "--language", ""], list(LANGUAGES)),
+        (["nbtext", "train", "--language", ""], [*LANGUAGES, *UNSPACED_LANGUAGES]),
         (["nbtext", "train", "--stop-words", "no"], ["none", "norwegian"]),
         (["nbtext", "train", "--stemmer", "por"], ["portuguese", "porter"]),
         (["nbtext", "classify", "--format", "m"], [name for name in FORMATS if name.startswith("m")]),

@@ -32,6 +32,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"ngrams": 3},
     {"char_ngrams": "2-3", "top": 20, "stemmer": "porter"},
     {"ngrams": 2, "char_ngrams": "1", "stemmer": "none", "stop_words": "none"},
+    {"ngrams": 2, "char_ngrams": "1-3", "unspaced": "words"},
 ]
 
 
@@ -65,7 +66,9 @@ def test_every_reason() -> None:
 @given(documents)
 def test_terms_are_those_of_the_analyzer_and_everything_dropped_has_a_reason(text: bytes) -> None:
     tokens, stem = list(without_model().tokens(text)), stemmer("snowball", "english")
-    assert [token.term for token in tokens if token.dropped is None] == oracle.terms(text, STOP_WORDS, lambda word: stem([word])[0])
+    assert [token.term for token in tokens if token.dropped is None] == oracle.terms(
+        text, STOP_WORDS, lambda word: stem([word])[0], oracle.pairs
+    )
     for token in tokens:
         assert text[token.start : token.end].decode() == token.form
         assert (token.term is None) == (token.dropped is not None)

@@ -187,13 +187,14 @@ def test_any_corpus_is_counted_as_the_slow_twin_does_in_any_order(
     given: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "ngrams": 2, "smoothing": 0.5}
     labels, texts = [label for label, _ in corpus], [text for _, text in corpus]
     model = TextClassifier(**given).fit(texts, labels)
-    counts = oracle.count([(label, oracle.terms(text.encode())) for label, text in corpus], 2)
+    counts = oracle.count([(label, oracle.terms(text.encode(), split=oracle.pairs)) for label, text in corpus], 2)
     assert plain(model.statistics) == counts
     shuffled = random.sample(corpus, len(corpus))
     assert saved(TextClassifier(**given).fit([text for _, text in shuffled], [label for label, _ in shuffled])) == saved(model)
     models = oracle.language_models(counts, counts.terms, 0.5, "symmetric", "mean")
     prior = oracle.class_prior(counts)
-    wanted = [list(oracle.joint_log_likelihood(models, prior, oracle.ngrams(oracle.terms(text.encode()), 2)).values()) for text in asked]
+    sequences = [oracle.ngrams(oracle.terms(text.encode(), split=oracle.pairs), 2) for text in asked]
+    wanted = [list(oracle.joint_log_likelihood(models, prior, sequence).values()) for sequence in sequences]
     assert model.joint_log_likelihood(asked).tolist() == [pytest.approx(row, rel=1e-12) for row in wanted]
 
 

@@ -14,7 +14,8 @@ from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, count_corpus, document_counter
 from nbtext.settings import Reading, Settings
 from nbtext.text.analyzer import text_pieces
-from nbtext.text.surfaces import SEPARATORS, find_surfaces
+from nbtext.text.surfaces import SEPARATORS, Surfaces, find_surfaces
+from nbtext.text.words import words
 from tests import strategies
 from tests.budget import examples
 from tests.work import DOUBLE
@@ -55,9 +56,13 @@ def same(one: CorpusCounts, other: CorpusCounts) -> bool:
     return one.statistics == other.statistics and all(np.array_equal(left, right) for left, right in arrays)
 
 
+def words_of(parts: list[Surfaces]) -> list[str]:
+    return [word for part in parts for form in part.forms(np.arange(part.starts.size)) for word in words(form)]
+
+
 @examples(6)
 @given(documents, SIZES)
-def test_pieces_are_the_documents_and_split_no_form(texts: list[bytes], size: int) -> None:
+def test_pieces_are_the_documents_and_split_no_word(texts: list[bytes], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
         found = list(text_pieces(texts, SEPARATORS))
@@ -69,7 +74,7 @@ def test_pieces_are_the_documents_and_split_no_form(texts: list[bytes], size: in
         assert all(len(SEPARATORS.split(text[size:])) <= 2 for text in piece.texts)
     assert joined == texts
     whole, cut = find_surfaces(texts), [find_surfaces(piece.texts) for piece in found]
-    assert whole.forms(np.arange(whole.starts.size)) == [form for part in cut for form in part.forms(np.arange(part.starts.size))]
+    assert words_of([whole]) == words_of(cut)
 
 
 @pytest.mark.parametrize("name", SETTINGS)

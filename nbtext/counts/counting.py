@@ -87,7 +87,7 @@ class Analysis:
 
     def words(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> Analyzer:
         """Return the analyzer of the words of a text; ``term_ids`` gives ids to its terms."""
-        return Analyzer(self.stop_list, self.stemmer(), term_ids)
+        return Analyzer(self.stop_list, self.stemmer(), term_ids, self.settings.unspaced)
 
 
 def document_counter(analysis: Analysis, vocabulary: TermIds) -> DocumentCounter:
@@ -106,7 +106,8 @@ def analyzers(analysis: Analysis, vocabulary: TermIds) -> list[Analyzer]:
     if analysis.settings.char_ngrams is not None:
         from nbtext.text.ngrams import CharNgramAnalyzer, ngram_sizes
 
-        found.append(CharNgramAnalyzer(analysis.stop_list, ngram_sizes(analysis.settings.char_ngrams), vocabulary.find))
+        sizes = ngram_sizes(analysis.settings.char_ngrams)
+        found.append(CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, analysis.settings.unspaced))
     return found
 
 
@@ -338,7 +339,10 @@ def _inflected(analysis: Analysis, vocabulary: TermIds) -> Analyzer:
     from nbtext.text.stemming import InflectedWords
 
     return InflectedWords(
-        analysis.stop_list, analysis.stemmer(), lambda words: vocabulary.find([category_term(FORMS, word) for word in words])
+        analysis.stop_list,
+        analysis.stemmer(),
+        lambda words: vocabulary.find([category_term(FORMS, word) for word in words]),
+        analysis.settings.unspaced,
     )
 
 

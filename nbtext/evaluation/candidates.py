@@ -63,7 +63,9 @@ OF_THE_SAME_COUNTS = ("evidence", "aic", "bic")
 SHARING_COUNTS = ("smoothing", "prior_shape", "estimate", "class_prior")
 """Parameters that change neither the counts nor what is counted."""
 
-UNLIKE_TERMS = frozenset({"language", "stop_words", "stemmer", "encoded_lines", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"})
+UNLIKE_TERMS = frozenset(
+    {"language", "stop_words", "stemmer", "encoded_lines", "unspaced", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"}
+)
 """Parameters that decide which terms there are."""
 
 COUNTED_ALIKE = tuple(name for name in COUNTING if name != "sample")

@@ -154,7 +154,7 @@ class Explainer:
     def _explained(self, block: ScoredBlock, row: int, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Explained:
         model, document, (answer, rival) = self._model, block.documents[row], pair
         text = self._walker.text(document.text)
-        located = self._walker.locate(text)
+        located = self._walker.locate(text, pairs=True)
         if answer == NO_ANSWER:
             return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.text))
         nats, prior, exact = word_contributions(model, located, matrix, pair)

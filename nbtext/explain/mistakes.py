@@ -85,7 +85,7 @@ class Excerpts:
         """
         text, values = parted(text)
         text = b" ".join(_decoded(text[:LOOKED_AT]).encode().split())
-        located = self._walker.locate(text)
+        located = self._walker.locate(text, pairs=True)
         words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))
         matrix, pair = self._counter.count([text]).matrix(), (np.array([answer]), np.array([rival]))
         found = term_contributions(self._model.classifier.of_texts, matrix, *pair)

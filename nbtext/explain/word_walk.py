@@ -23,8 +23,9 @@ from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
 from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams
-from nbtext.text.surfaces import SURFACE
-from nbtext.text.words import MAX_BYTES, MIN_CHARACTERS, candidates, words
+from nbtext.text.surfaces import PAIRS, SURFACE
+from nbtext.text.unspaced import is_unspaced, unspaced_runs
+from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,6 +136,17 @@ class _Word(NamedTuple):
     char_ngrams: tuple[tuple[str, int | None, str | None], ...] = ()
 
 
+class _Surface(NamedTuple):
+    """Where a surface form stands, or a run of a script without spaces, and where its forms stand: itself, or the pairs of the run."""
+
+    begin: int
+    end: int
+    forms: list[tuple[int, int]]
+    is_run: bool = False
+    encoded: bool = False
+    """It stands in an encoded line, which is dropped."""
+
+
 class WordWalker:
     """Walks the words of documents under the settings of a model, or without a model under parameters."""
 
@@ -142,6 +154,7 @@ class WordWalker:
         settings = analysis.settings
         self._attributes = Attributes.of(settings.reading)
         self._counted = settings.reading.is_counted
+        self._pairs = settings.unspaced == PAIRS and not self._counted
         self._drops_lines = settings.encoded_lines == "drop" and not self._counted
         self._stop_words = frozenset(analysis.stop_list)
         self._stem = list if self._counted else analysis.stemmer()
@@ -164,17 +177,14 @@ class WordWalker:
         text = self.text(document)
         values = parted(document)[1] if self._attributes.names and not self._counted else []
         kind = "feature" if self._counted else "word"
-        spans = self._spans(text)
-        encoded = self._in_encoded_lines(text, spans)
-        known = iter(self._words([text[begin:end] for (begin, end), dropped in zip(spans, encoded, strict=True) if not dropped]))
+        surfaces = self._surfaces(text)
         walked = [
-            (_Word(text[begin:end].decode().casefold(), None, None, ENCODED_LINE),) if dropped else next(known)
-            for (begin, end), dropped in zip(spans, encoded, strict=True)
+            (*span, of_form)
+            for surface, found in zip(surfaces, self._walked(text, surfaces), strict=True)
+            for span, of_form in zip(surface.forms, found, strict=True)
         ]
-        ngrams = self._ngrams(
-            [(word, end) for of_form, (_, end) in zip(walked, spans, strict=True) for word in of_form if word.term is not None]
-        )
-        for (begin, end), of_form in zip(spans, walked, strict=True):
+        ngrams = self._ngrams([(word, end) for _, end, of_form in walked for word in of_form if word.term is not None])
+        for begin, end, of_form in walked:
             form = text[begin:end].decode()
             for word, term, term_id, dropped, pieces in of_form:
                 joined = () if term is None else next(ngrams)
@@ -185,47 +195,78 @@ class WordWalker:
         """Return the text of a document without the values of attributes."""
         return parted(document)[0] if self._attributes.names else document
 
-    def locate(self, text: bytes) -> LocatedWords:
+    def locate(self, text: bytes, *, pairs: bool = False) -> LocatedWords:
         """Return the words of a text in valid UTF-8, without attributes, as arrays; needs a model.
 
         Beyond ASCII a surface form may hold several words with signs between them; each of them is a word of its own here. Encoded lines
-        have no words.
+        have no words. A run of a script without spaces is one word, whose absence leaves the others as they are; with ``pairs`` each of its pairs
+        is a word, which stands where its first character stands, the last pair where both stand.
         """
-        spans = self._spans(text)
-        spans = [span for span, dropped in zip(spans, self._in_encoded_lines(text, spans), strict=True) if not dropped]
+        surfaces = [surface for surface in self._surfaces(text) if not surface.encoded]
         if not self._counted:
-            spans = [(begin + left, begin + right) for begin, end in spans for left, right in _parts(text[begin:end])]
-        forms = [text[begin:end] for begin, end in spans]
-        walked = self._words(forms)
-        kept = [(place, word) for place, of_form in enumerate(walked) for word in of_form if word.term is not None]
+            surfaces = [part for surface in surfaces for part in ([surface] if surface.is_run else _parts(text, surface))]
+        located: list[tuple[int, int, bytes, tuple[_Word, ...]]] = []
+        for (begin, end, forms, is_run, _), of_forms in zip(surfaces, self._walked(text, surfaces), strict=True):
+            if is_run and pairs:
+                bounds = [*(first for first, _ in forms), end]
+                names = [text[first:last] for first, last in forms]
+                located += zip(bounds, bounds[1:], names, of_forms, strict=False)
+            else:
+                located.append((begin, end, text[begin:end], tuple(word for words in of_forms for word in words)))
+        kept = [(place, word) for place, (*_, words) in enumerate(located) for word in words if word.term is not None]
         owners, terms = np.array([place for place, _ in kept], np.int64), _ids([word.term_id for _, word in kept])
-        pieces = [[term_id for _, term_id, _ in word.char_ngrams] for _, word in kept]
+        pieces = [(place, term_id) for place, (*_, words) in enumerate(located) for word in words for _, term_id, _ in word.char_ngrams]
         firsts, sizes = np.repeat(np.arange(terms.size), self._order), np.tile(np.arange(1, self._order + 1), terms.size)
         within = firsts + sizes <= terms.size  # in the order of `with_ngrams`
         firsts, sizes = firsts[within], sizes[within]
-        of_words = np.concatenate((owners[flat_indices(firsts, sizes)], np.repeat(owners, [len(row) for row in pieces])))
-        counts = np.array([name_and_count(form)[1] if self._counted else 1 for form in forms], np.int64)
-        bounds = np.array(spans, np.int64).reshape(-1, 2)
+        of_words = np.concatenate((owners[flat_indices(firsts, sizes)], np.array([place for place, _ in pieces], np.int64)))
+        counts = np.array([name_and_count(form)[1] if self._counted else 1 for _, _, form, _ in located], np.int64)
         return LocatedWords(
-            bounds[:, 0],
-            bounds[:, 1],
-            [of_form[0].word if self._counted else form.decode().casefold() for form, of_form in zip(forms, walked, strict=True)],
+            np.array([begin for begin, *_ in located], np.int64),
+            np.array([end for _, end, *_ in located], np.int64),
+            [words[0].word if self._counted else form.decode().casefold() for _, _, form, words in located],
             counts,
-            [[UNKNOWN if word.term_id is None else word.term_id for word in of_form if word.term is not None] for of_form in walked],
-            [_note(of_form) for of_form in walked],
+            [[UNKNOWN if word.term_id is None else word.term_id for word in words if word.term is not None] for *_, words in located],
+            [_note(words) for *_, words in located],
             of_words,
-            np.concatenate((np.repeat(self._with_ngrams(terms), sizes), _ids([term_id for row in pieces for term_id in row]))),
-            np.concatenate((np.repeat(1 / sizes, sizes), np.ones(of_words.size - int(sizes.sum())))) * counts[of_words],
+            np.concatenate((np.repeat(self._with_ngrams(terms), sizes), _ids([term_id for _, term_id in pieces]))),
+            np.concatenate((np.repeat(1 / sizes, sizes), np.ones(len(pieces)))) * counts[of_words],
         )
 
-    def _spans(self, text: bytes) -> list[tuple[int, int]]:
-        return [match.span() for match in (_FEATURE if self._counted else SURFACE).finditer(text)]
-
-    def _in_encoded_lines(self, text: bytes, spans: Sequence[tuple[int, int]]) -> list[bool]:
-        """Return for each surface form whether it stands in an encoded line that is dropped."""
+    def _surfaces(self, text: bytes) -> list[_Surface]:
+        """Return the surface forms of a text, runs of scripts without spaces apart from what stands beside them."""
         lines = encoded_lines([text]).get(0, []) if self._drops_lines else []
         begins, ends = [begin for begin, _ in lines], [0, *(end for _, end in lines)]
-        return [begin < ends[bisect_right(begins, begin)] for begin, _ in spans]
+        found: list[_Surface] = []
+        for match in (_FEATURE if self._counted else SURFACE).finditer(text):
+            begin, end = match.span()
+            if begin < ends[bisect_right(begins, begin)]:
+                found.append(_Surface(begin, end, [(begin, end)], encoded=True))
+            elif not self._pairs or match.group().isascii():
+                found.append(_Surface(begin, end, [(begin, end)]))
+            else:
+                found += _with_runs(text, begin, end)
+        return found
+
+    def _walked(self, text: bytes, surfaces: Sequence[_Surface]) -> list[list[tuple[_Word, ...]]]:
+        """Return the words of each form of each surface; the character n-grams of a run belong to its first word."""
+        known = iter(self._words([text[begin:end] for surface in surfaces if not surface.encoded for begin, end in surface.forms]))
+        runs = [text[surface.begin : surface.end].decode() for surface in surfaces if surface.is_run] if self._sizes else []
+        grams = [
+            [gram for word in words(run, unspaced=True) if word not in self._stop_words for gram in char_ngrams(word, self._sizes)]
+            for run in runs
+        ]
+        pieces, sizes = iter(self._looked_up([gram for row in grams for gram in row])), iter(map(len, grams))
+        walked: list[list[tuple[_Word, ...]]] = []
+        for begin, end, forms, is_run, encoded in surfaces:
+            if encoded:
+                walked.append([(_Word(text[begin:end].decode().casefold(), None, None, ENCODED_LINE),)])
+                continue
+            found = list(islice(known, len(forms)))
+            if is_run and self._sizes:
+                found[0] = (found[0][0]._replace(char_ngrams=tuple(islice(pieces, next(sizes)))), *found[0][1:])
+            walked.append(found)
+        return walked
 
     def _words(self, forms: Sequence[bytes]) -> list[tuple[_Word, ...]]:
         """Return the words of each surface form, at least one, analysed when the form first occurs."""
@@ -234,11 +275,13 @@ class WordWalker:
         forms = forms if self._counted else [form.lower() for form in forms]
         new = [form for form in dict.fromkeys(forms) if form not in self._known]
         found = [self._analysed(form) for form in new]
-        kept = [word for of_form in found for word, dropped in of_form if dropped is None]
-        grams = [char_ngrams(word, self._sizes) for word in kept]
+        kept = [(form, word) for form, of_form in zip(new, found, strict=True) for word, dropped in of_form if dropped is None]
+        grams = [[] if self._pairs and is_unspaced(form.decode()) else char_ngrams(word, self._sizes) for form, word in kept]
         pieces = iter(self._looked_up([gram for row in grams for gram in row]))
-        terms = self._looked_up(self._stem(kept))
-        walked = iter([_Word(word, *term, tuple(islice(pieces, len(row)))) for word, term, row in zip(kept, terms, grams, strict=True)])
+        terms = self._looked_up(self._stem([word for _, word in kept]))
+        walked = iter(
+            [_Word(word, *term, tuple(islice(pieces, len(row)))) for (_, word), term, row in zip(kept, terms, grams, strict=True)]
+        )
         for form, of_form in zip(new, found, strict=True):
             self._known[form] = tuple(next(walked) if dropped is None else _Word(word, None, None, dropped) for word, dropped in of_form)
         return [self._known[form] for form in forms]
@@ -252,10 +295,8 @@ class WordWalker:
     def _dropped(self, word: str) -> str | None:
         if not word:
             return NO_LETTERS
-        if len(word) < MIN_CHARACTERS:
-            return TOO_SHORT
-        if len(word.encode()) > MAX_BYTES:
-            return TOO_LONG
+        if not is_word(word, unspaced=self._pairs):
+            return TOO_SHORT if len(word) < MIN_CHARACTERS else TOO_LONG
         return STOP_WORD if word in self._stop_words else None
 
     def _looked_up(self, terms: list[str]) -> list[tuple[str, int | None, str | None]]:
@@ -312,19 +353,37 @@ def _note(of_form: Sequence[_Word]) -> str | None:
     return None if None in reasons else NOT_SELECTED if NOT_SELECTED in reasons else reasons[0]
 
 
-def _parts(form: bytes) -> list[tuple[int, int]]:
+def _with_runs(text: bytes, begin: int, end: int) -> list[_Surface]:
+    """Return the runs of scripts without spaces in a surface form, and what stands between them."""
+    runs = unspaced_runs(text[begin:end])
+    if runs is None:
+        return [_Surface(begin, end, [(begin, end)])]
+    found: list[_Surface] = []
+    done, pairs = begin, iter(zip(*((begin + side).tolist() for side in runs.pairs), strict=True))
+    n_pairs = np.diff(np.searchsorted(runs.pairs[0], runs.runs[0]), append=runs.pairs[0].size)
+    for first, last, n in zip(*((begin + side).tolist() for side in runs.runs), n_pairs.tolist(), strict=True):
+        if done < first:
+            found.append(_Surface(done, first, [(done, first)]))
+        found.append(_Surface(first, last, list(islice(pairs, n)), is_run=True))
+        done = last
+    return [*found, _Surface(done, end, [(done, end)])] if done < end else found
+
+
+def _parts(text: bytes, surface: _Surface) -> list[_Surface]:
     """Return where the words of a surface form stand in it, without the signs around them.
 
     If the parts taken by themselves are other words, as normalising the whole may make them, the form is one part.
     """
+    form = text[surface.begin : surface.end]
     if form.isalnum():
-        return [(0, len(form))]
-    text = form.decode()
-    pieces = [match.span() for match in _PART.finditer("".join(map(_kind, text)))]
-    if [word for begin, end in pieces for word in words(text[begin:end])] != words(text):
-        return [(0, len(form))]
-    bounds = [0, *accumulate(len(character.encode()) for character in text)]
-    return [(bounds[begin], bounds[end]) for begin, end in pieces]
+        return [surface]
+    decoded = form.decode()
+    pieces = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
+    if [word for begin, end in pieces for word in words(decoded[begin:end])] != words(decoded):
+        return [surface]
+    bounds = list(accumulate((len(character.encode()) for character in decoded), initial=surface.begin))
+    spans = [(bounds[begin], bounds[end]) for begin, end in pieces]
+    return [_Surface(*span, [span]) for span in spans]
 
 
 def _kind(character: str) -> str:

@@ -77,6 +77,8 @@ class TextClassifier:
         "snowball" (that of the language), "none", another language, or one of nltk's, such as "porter".
     encoded_lines : {"drop", "keep"}
         Lines of encoded data, such as base64: drop or keep them.
+    unspaced : {"pairs", "words"}
+        Scripts without spaces: count pairs of adjacent characters, or words between spaces.
     surface_forms : bool
         Also count words before stemming, to show them in place of stems. Predictions stay the same.
     ngrams : int
@@ -149,6 +151,7 @@ class TextClassifier:
         stop_words: str = "default",
         stemmer: str = "snowball",
         encoded_lines: str = "drop",
+        unspaced: str = "pairs",
         surface_forms: bool = False,
         ngrams: int = 1,
         char_ngrams: int | str | None = None,

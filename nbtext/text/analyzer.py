@@ -6,17 +6,17 @@ documents in pieces, since analysing a text takes many times its size in memory.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from nbtext.ragged import GrowingRows, flat_indices
 from nbtext.text.hashing import group
-from nbtext.text.surfaces import LONG_FORM, SurfaceTable, find_surfaces
+from nbtext.text.surfaces import LONG_FORM, WORDS, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, words
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     FindTerms = Callable[[list[str]], Sequence[int] | NDArray[np.int64]]
     StemWords = Callable[[list[str]], list[str]]
+
+_NORMAL = re.compile("[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff]+")
+"""Kana and Han that are a word already."""
 
 UNKNOWN = -1
 """In place of a term id: a term that is not in the vocabulary."""
@@ -51,7 +54,8 @@ class TermSequence(NamedTuple):
 class Analyzer:
     """Turns texts into terms: words without stop words, stemmed, as the ids that ``term_ids`` returns."""
 
-    def __init__(self, stop_words: Collection[str], stem: StemWords, term_ids: FindTerms) -> None:
+    def __init__(self, stop_words: Collection[str], stem: StemWords, term_ids: FindTerms, unspaced: str = WORDS) -> None:
+        self._unspaced = unspaced
         self._stop_words = frozenset(stop_words)
         self.stem = stem
         self._term_ids = term_ids
@@ -62,7 +66,7 @@ class Analyzer:
 
     def sequence(self, texts: Sequence[bytes]) -> TermSequence:
         """Return the terms of documents, each given as valid UTF-8."""
-        surfaces = find_surfaces(texts)
+        surfaces = find_surfaces(texts, self._unspaced)
         forms = self._table.intern(surfaces)
         self._grow(self._table.limit)
         meaning = self._meaning.take(forms)
@@ -87,14 +91,16 @@ class Analyzer:
 
     def words(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the words of surface forms without stop words, and the number of words of each form."""
-        stop_words = self._stop_words
+        stop_words, unspaced = self._stop_words, self._unspaced != WORDS
         kept: list[str] = []
         sizes = [1] * len(forms)
         done = 0
         for place, form in enumerate(forms):
             if form.isascii() and form.isalnum() and form not in stop_words and len(form) <= MAX_BYTES:
                 continue  # lower-case ASCII letters and digits are a word already
-            found = [word for word in words(form) if word not in stop_words]
+            if unspaced and _NORMAL.fullmatch(form) and form not in stop_words:
+                continue
+            found = [word for word in words(form, unspaced=unspaced) if word not in stop_words]
             kept += forms[done:place]
             kept += found
             sizes[place] = len(found)
@@ -160,7 +166,7 @@ class TextPiece(NamedTuple):
 def text_pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[TextPiece]:
     """Yield all documents in order, at least one piece; documents longer than `PIECE_BYTES` are cut before the next separator.
 
-    ``separator`` matches one byte that is never part of a token.
+    ``separator`` matches what is never part of a token.
     """
     first = 0
     for number, text in enumerate(texts):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.text.analyzer import UNKNOWN, Analyzer, TermSequence
+from nbtext.text.surfaces import RUNS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -79,10 +80,10 @@ def ngram_sizes(span: str) -> range:
 
 
 class CharNgramAnalyzer(Analyzer):
-    """Turns texts into character n-grams of their normalised words, without stop words."""
+    """Turns texts into character n-grams of their normalised words, without stop words, and of whole runs of scripts without spaces."""
 
-    def __init__(self, stop_words: Collection[str], sizes: range, term_ids: FindTerms) -> None:
-        super().__init__(stop_words, list, term_ids)
+    def __init__(self, stop_words: Collection[str], sizes: range, term_ids: FindTerms, unspaced: str = WORDS) -> None:
+        super().__init__(stop_words, list, term_ids, WORDS if unspaced == WORDS else RUNS)
         self._sizes = sizes
 
     def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nbtext.settings import NLTK_STEMMERS
+from nbtext.settings import NLTK_STEMMERS, UNSPACED_LANGUAGES
 from nbtext.text.analyzer import Analyzer
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def stemmer(name: str, language: str) -> StemWords:
-    """Return a function from words to their stems; ``snowball`` is Snowball's algorithm for ``language``.
+    """Return a function from words to their stems; ``snowball`` is Snowball's algorithm for ``language``, if there is one.
 
     A word whose stem would be empty stays as it is.
     """
-    if name == "none":
+    if name == "none" or (name == "snowball" and language in UNSPACED_LANGUAGES):
         return list
     if name in NLTK_STEMMERS:
         from importlib import import_module

@@ -1,7 +1,8 @@
 """Raw UTF-8 bytes to ids of surface forms, on whole arrays: the kernel.
 
 A surface form is a maximal run of at least two ASCII letters, digits, apostrophes and bytes from 0x80 on, with ASCII letters in lower case; no
-word is shorter. Bytes from 0x80 on never split a form, so Unicode is left to the analysis of each form, once.
+word is shorter. Bytes from 0x80 on never split a form, so Unicode is left to the analysis of each form, once; only runs of scripts without spaces
+(`nbtext.text.unspaced`) are forms of their own, or all pairs of characters in them are.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.text.hashing import KeyTable, pair
+from nbtext.text.unspaced import unspaced_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,16 +24,20 @@ WORD_BYTES = 8
 """Bytes in a 64-bit word, which are compared at once."""
 
 MAX_INTERNED = 32
-"""Longer forms, in bytes, get no id of their own: they are rare, or sentences of a script without spaces."""
+"""Longer forms, in bytes, get no id of their own: they are rare."""
 
 LONG_FORM = 0
 """The id of all forms longer than `MAX_INTERNED`."""
 
 SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
 """A surface form as it stands in a text, also one of a single byte, which the kernel skips."""
-SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]")
-"""Matches one byte that is not part of a surface form."""
+SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]")
+"""Matches where a text can be cut: a byte that is not part of a surface form, or a comma or full stop of Chinese and Japanese, which ends a word."""
 _SEPARATOR = 0
+
+PAIRS, RUNS, WORDS = "pairs", "runs", "words"
+"""What becomes of a run of a script without spaces: a form for each pair of characters, one form, or nothing but a part of a form."""
+
 _FOLD = bytes(byte if SURFACE.match(bytes((byte,))) else _SEPARATOR for byte in range(256)).lower()
 _PADDING = bytes(MAX_INTERNED + 2 * WORD_BYTES)
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD_BYTES + 1)], np.uint64)
@@ -52,17 +58,28 @@ class Surfaces(NamedTuple):
         return [self.text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
-def find_surfaces(texts: Sequence[bytes]) -> Surfaces:
-    """Return the surface forms of documents, with their bounds and the number of each one's document."""
+def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
+    """Return the surface forms of documents, with their bounds and the number of each one's document; ``unspaced`` as `PAIRS`, `RUNS` or `WORDS`."""
     folded = b"\0".join((b"", *texts, _PADDING)).translate(_FOLD)
     inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
+    runs = None if unspaced == WORDS else unspaced_runs(folded)
+    if runs is not None:
+        changes = np.zeros(inside.size, np.int8)
+        begins, ends = runs.runs
+        changes[begins], changes[ends] = 1, -1
+        inside &= np.cumsum(changes, dtype=np.int8) == 0
     inside[1:-1] &= inside[2:] | inside[:-2]
     edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
-    starts = edges[0::2].copy()
+    starts, ends = edges[0::2].copy(), edges[1::2]
+    if runs is not None:
+        begins, their_ends = runs.pairs if unspaced == PAIRS else runs.runs
+        starts, ends = np.concatenate((starts, begins)), np.concatenate((ends, their_ends))
+        order = np.argsort(starts, kind="stable")
+        starts, ends = starts.take(order), ends.take(order)
     ends_of_documents = np.cumsum([len(text) + 1 for text in texts])
     firsts = np.searchsorted(starts, ends_of_documents)
     documents = np.repeat(np.arange(len(texts)), np.diff(firsts, prepend=0))
-    return Surfaces(folded, starts, edges[1::2] - starts, documents)
+    return Surfaces(folded, starts, ends - starts, documents)
 
 
 class SurfaceTable:

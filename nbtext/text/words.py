@@ -17,7 +17,8 @@ from pathlib import Path
 from unicodedata import category, combining, normalize
 
 from nbtext.errors import PathError, UsageError, reason
-from nbtext.settings import LANGUAGES
+from nbtext.settings import LANGUAGES, UNSPACED_LANGUAGES
+from nbtext.text.unspaced import is_unspaced
 
 MIN_CHARACTERS = 2
 MAX_BYTES = 255
@@ -74,15 +75,24 @@ _VISIBLE = _Visible()
 _ALPHABET = _Alphabet()
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text in order, normalised and case-folded.
+def words(text: str, *, unspaced: bool = False) -> list[str]:
+    """Return the words of a text in order, normalised and case-folded; with ``unspaced`` those in scripts without spaces have any length.
 
     >>> words("The CAFÉ's ﬁre—don’t 'panic' a 3.14")
     ['the', "café's", 'fire', "don't", 'panic', '14']
     """
     if text.isascii() and text.isalnum():
         return [text.lower()] if MIN_CHARACTERS <= len(text) <= MAX_BYTES else []
-    return [word for word in candidates(text) if len(word) >= MIN_CHARACTERS and len(word.encode()) <= MAX_BYTES]
+    return [word for word in candidates(text) if is_word(word, unspaced=unspaced)]
+
+
+def is_word(word: str, *, unspaced: bool) -> bool:
+    """Return whether a candidate is neither too short nor too long; with ``unspaced`` words in scripts without spaces have any length."""
+    if MIN_CHARACTERS <= len(word) <= MAX_BYTES // 4:
+        return True
+    if unspaced and word and is_unspaced(word):
+        return True
+    return len(word) >= MIN_CHARACTERS and len(word.encode()) <= MAX_BYTES
 
 
 def candidates(text: str) -> list[str]:
@@ -119,12 +129,13 @@ def stop_words(name: str, language: str) -> list[str]:
     """Return the stop list ``name``, normalised as words are, sorted.
 
     ``name`` is a language, ``none``, ``default`` (the list of ``language``), or the path of a file with words separated by white space.
-    Raises `UsageError` for a language without a list, `PathError` for a file that cannot be read.
+    The languages without spaces have no words to drop.
+    Raises `UsageError` for a name that is neither, `PathError` for a file that cannot be read.
     """
-    if name == "none":
-        return []
     if name == "default":
         name = language
+    if name in ("none", *UNSPACED_LANGUAGES):
+        return []
     if name == "english":
         listed = Path(__file__).with_name("stop_words_english.txt").read_text(encoding="utf-8")
     elif name in LANGUAGES:
@@ -133,7 +144,7 @@ def stop_words(name: str, language: str) -> list[str]:
         listed = "\n".join(_redecoded(word, MISREAD.get(name)) for word in get_stop_words(name))
     else:
         listed = _read(name)
-    return sorted(set(words(listed)))
+    return sorted(set(words(listed, unspaced=True)))
 
 
 def _redecoded(word: str, encoding: str | None) -> str:
