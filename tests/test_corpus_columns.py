@@ -65,7 +65,7 @@ def test_a_columns_name_implies_a_header_and_changes_nothing_else(tmp_path: Path
     ("column", "reading", "kind", "why"),
     [
         ("x", {}, PathError, r"no column is called 'x'; the header has topic, text, year, team"),
-        ("year", {"header": False}, UsageError, "without a header line no column is called 'year'; give its number, or --header"),
+        ("year", {"header": False}, UsageError, "no column is called 'year': the table has no header line; give its number, or --header"),
         ("0", {}, UsageError, "there is no column 0; columns are numbered from 1"),
     ],
 )
@@ -103,7 +103,7 @@ def test_keys_of_jsonl(tmp_path: Path) -> None:
     found = read(path, "from.team")
     assert [document.columns for document in found] == [("east",), ("Ost\u2028",), (), ()]
     assert problems(path, "from.team") == {
-        f"{path}:3": "the value at the key 'from.team' is no text, number or truth value",
+        f"{path}:3": "the value at the key 'from.team' is not text, a number, true or false",
         f"{path}:4": "no value at the key 'from.team'",
     }
     assert problems(path, "none", labelled=False) == {f"{path}:{line}": "no value at the key 'none'" for line in (2, 3, 4)}

@@ -114,7 +114,7 @@ def test_names_without_zero_bytes() -> None:
 
 @pytest.mark.parametrize("encoding", ["base64", "rot13", "zlib"])
 def test_encodings_that_are_not_of_text_are_refused(encoding: str) -> None:
-    with pytest.raises(UsageError, match="no encoding of text"):
+    with pytest.raises(UsageError, match="not a text encoding"):
         to_utf8(b"abc", encoding)
 
 

@@ -151,7 +151,7 @@ def test_a_number_in_a_parameter_may_have_any_number_of_digits() -> None:
     ids=["messages", "multiparts"],
 )
 def test_mail_nested_without_end_is_a_problem(body: bytes) -> None:
-    with pytest.raises(DocumentError, match="too many parts within parts"):
+    with pytest.raises(DocumentError, match="parts nested too deeply"):
         text(body)
 
 

@@ -254,5 +254,5 @@ def test_a_term_on_two_lines_has_one_number(tmp_path: Path) -> None:
     path.write_text("*\t1\na\t2\na\t2\n")
     assert read_smoothing(str(path)) == {"*": 1, "a": 2}
     path.write_text("*\t1\na\t2\na\t3\n")
-    with pytest.raises(PathError, match="line 3 gives 'a' another number"):
+    with pytest.raises(PathError, match="line 3 gives 'a' a second number"):
         read_smoothing(str(path))

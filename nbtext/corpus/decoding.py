@@ -168,4 +168,4 @@ def _strict(body: bytes, encoding: str) -> bytes:
         found = f"at byte {problem.start}" if isinstance(problem, UnicodeDecodeError) else f"({problem})"
         raise DocumentError(f"not valid {encoding} {found}", hint="see --encoding") from None
     except (LookupError, ValueError):  # ValueError: the name contains a zero byte
-        raise UsageError(f"{encoding} is no encoding of text", hint="see --encoding") from None
+        raise UsageError(f"{encoding} is not a text encoding", hint="see --encoding") from None

@@ -182,7 +182,7 @@ def _scalar(record: dict[str, object], key: str) -> str | None:
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, (dict, list)):
-        raise DocumentError(f"the value at the key {key!r} is no text, number or truth value")
+        raise DocumentError(f"the value at the key {key!r} is not text, a number, true or false")
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -201,7 +201,7 @@ def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
     except ValueError as problem:
         raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None
     if not isinstance(record, dict):
-        raise DocumentError("a JSON value that is no object")
+        raise DocumentError("not a JSON object")
     return record, transcoded
 
 
@@ -209,12 +209,12 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     record = dict(pairs)
     if len(record) != len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is repeated")
     return record
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant)

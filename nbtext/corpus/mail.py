@@ -117,7 +117,7 @@ def text_by_email_package(body: bytes, headers: Sequence[str], wanted: MailText)
             refuse_binary(body, whole_file=True)
         return _text(fields, list(_readable(message)), headers, wanted)
     except RecursionError:
-        raise DocumentError("a message of too many parts within parts") from None
+        raise DocumentError("message parts nested too deeply") from None
 
 
 @cache

@@ -62,7 +62,7 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     if not is_maildir(path):
         if source.labelled:
             must_exist(path)
-            raise PathError("not a Maildir: it has not the folders cur, new and tmp", where=path)
+            raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
         yield from unlabelled_files(path)
         return
     folders = [os.path.join(path, folder) for folder in FOLDERS[:2]]  # noqa: PTH118

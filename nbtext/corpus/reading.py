@@ -160,15 +160,16 @@ def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool]]:
         from nbtext.corpus.html import text_of_html_document as text_of
     elif layout.decoded:
         return lambda body: (body, False)
-    whole_file = layout.file_per_document
+    if not layout.file_per_document:
+        return lambda body: text_of(body, encoding)
 
-    def text_of_bytes(body: bytes) -> tuple[bytes, bool]:
-        body, found = detect_encoding(body, encoding) if whole_file else (body, encoding)
+    def text_of_file(body: bytes) -> tuple[bytes, bool]:
+        body, found = detect_encoding(body, encoding)
         if found == "auto":
-            refuse_binary(body, whole_file=whole_file)
+            refuse_binary(body, whole_file=True)
         return text_of(body, found)
 
-    return text_of_bytes
+    return text_of_file
 
 
 def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
@@ -176,19 +177,22 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
 
     Documents of weight 0 are left out.
     """
-    text_of, limit = _decoder(source.reading), source.limit
+    text_of = _decoder(source.reading)
     attributes, n_attributes, weight_column = source.attributes, len(source.attributes.names), source.weight_column
+    layout, reading = FORMATS[source.reading.format], source.reading
+    may_be_binary = reading.encoding == "auto" and reading.document != "mail" and not (layout.decoded or layout.file_per_document)
     n_own = n_attributes + (weight_column is not None)
     for identity, label, body, found_problem, columns in documents:
         problem, text, units = found_problem, b"", WEIGHT_UNIT
         if problem is None:
             try:
-                if source.labelled and not label:
-                    raise DocumentError("the label is empty")  # noqa: TRY301 - reported as what the decoder raises is
-                if len(body) > limit:
-                    raise too_large(limit)  # noqa: TRY301
-                text, transcoded = text_of(body)
-                text = attributes.document(text, columns[:n_attributes]) if n_attributes else without_separators(text)
+                _require_label_and_limit(label, body, source)
+                found, transcoded = text_of(body)
+                text = without_separators(found)
+                if text is not found and may_be_binary:
+                    refuse_binary(body)
+                if n_attributes:
+                    text = attributes.document(text, columns[:n_attributes])
                 if weight_column is not None:
                     units = weight_in_units(weight_column, columns[n_attributes])
                     text = with_weight(text, units)
@@ -198,6 +202,13 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
                 problem, text = problem_of(raised), b""
         if units:
             yield Document(identity, label, text, problem, columns[n_own:])
+
+
+def _require_label_and_limit(label: str | None, body: bytes, source: Source) -> None:
+    if source.labelled and not label:
+        raise DocumentError("the label is empty")
+    if len(body) > source.limit:
+        raise too_large(source.limit)
 
 
 def shards(paths: Sequence[str], source: Source, size: int = BYTES) -> Iterator[Shard]:

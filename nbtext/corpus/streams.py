@@ -179,5 +179,5 @@ def read_named_numbers(path: str, what: str) -> dict[str, float] | None:
         if not tab or not 0 <= number <= LARGEST_NUMBER:
             raise PathError(f"line {place} is not {what}, a tab and a number from 0", where=path)
         if numbers.setdefault(name, number) != number:
-            raise PathError(f"line {place} gives {name!r} another number than a line before", where=path)
+            raise PathError(f"line {place} gives {name!r} a second number", where=path)
     return numbers

@@ -187,7 +187,7 @@ def _position(name: str, header: Sequence[str] | None, path: str) -> int:
             raise UsageError(f"there is no column {name}", hint="columns are numbered from 1")
         return int(name) - 1
     if header is None:
-        raise UsageError(f"without a header line no column is called {name!r}", hint="give its number, or --header")
+        raise UsageError(f"no column is called {name!r}: the table has no header line", hint="give its number, or --header")
     if header.count(name) != 1:
         how_often = "no column is" if name not in header else "several columns are"
         listed = f"the header has {', '.join(header[:20])}" if header else "the table is empty"
