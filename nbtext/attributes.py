@@ -45,6 +45,9 @@ MOST_WEIGHT = 1_000_000
 _BEFORE_WEIGHT = b"\xff"
 _WEIGHT = re.compile(r"(\d{1,7})(?:\.(\d{0,3})0*)?", re.ASCII)
 
+DECLARED = re.compile(r"=([1-9]\d{0,8})$")
+"""The number of values that a categorical column is declared to have, at the end of its name."""
+
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
@@ -58,7 +61,9 @@ class Attributes(NamedTuple):
     @classmethod
     def of(cls, reading: Reading) -> Attributes:
         """Return those that the settings name."""
-        return cls(*(tuple(columns.split(",")) if columns else () for columns in (reading.categorical, reading.count, reading.numeric)))
+        of_kinds = (reading.categorical, reading.count, reading.numeric)
+        categorical, counts, numeric = (tuple(columns.split(",")) if columns else () for columns in of_kinds)
+        return cls(tuple(DECLARED.sub("", name) for name in categorical), counts, numeric)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,6 +84,12 @@ class Attributes(NamedTuple):
 
 
 NO_ATTRIBUTES = Attributes()
+
+
+def declared_values(reading: Reading) -> list[int | None]:
+    """Return the number of values that each categorical column is declared to have; None for those that occur in training."""
+    names = reading.categorical.split(",") if reading.categorical else []
+    return [int(found[1]) if (found := DECLARED.search(name)) else None for name in names]
 
 
 def without_separators(text: bytes) -> bytes:

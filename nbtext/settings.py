@@ -6,6 +6,7 @@ A check turns a value, or the text of an option, into the canonical value, or ra
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import groupby
@@ -112,7 +113,8 @@ def column(value: object) -> str:
 def columns(value: object) -> str:
     """Check for different columns, by name or number, with commas between them."""
     parts = [column(part.strip()) for part in value.split(",")] if isinstance(value, str) else [""]
-    if not all(parts) or len(set(parts)) < len(parts) or any(not part.isprintable() for part in parts):
+    names = {re.sub(r"=\d+$", "", part) for part in parts}  # without the number of values that --categorical may declare
+    if not all(parts) or len(names) < len(parts) or any(not part.isprintable() for part in parts):
         raise ValueError("names or numbers of columns with commas between them, none twice")
     return ",".join(parts)
 
@@ -433,8 +435,8 @@ class Reading(Declared):
     id_column: str | None = declared(None, "COLUMN", column, "Column of the document's name: a name, number or key; else it is file and line.")
     categorical: str | None = declared(
         None, "COLUMNS", columns,
-        "Columns or keys, with commas between them, whose values are categories; each adds its likelihood to that of the text. With attributes there "
-        "is a text only if --text-column is given.",
+        "Columns or keys, with commas between them, whose values are categories; each adds its likelihood to that of the text. NAME=N declares that "
+        "there are N values, also if training has fewer: face=6 for a die. With attributes there is a text only if --text-column is given.",
     )
     count: str | None = declared(None, "COLUMNS", columns, "The same for columns of whole numbers from 0, such as how often something happened.")
     numeric: str | None = declared(None, "COLUMNS", columns, "The same for columns of real numbers. An empty cell is a value that is not known.")

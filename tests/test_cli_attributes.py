@@ -6,6 +6,7 @@ Also tests `report/models.py`.
 from __future__ import annotations
 
 import json
+from math import lgamma
 from typing import TYPE_CHECKING
 
 import pytest
@@ -143,3 +144,42 @@ def test_a_column_that_is_not_there(people: Path) -> None:
 def test_the_same_values_come_again_without_being_a_leak(dating: Path) -> None:
     succeeded(nbtext("train", "dating.csv", *LOOKS, cwd=dating))
     succeeded(nbtext("evaluate", "dating.csv", cwd=dating))
+
+
+def test_values_that_are_declared_and_never_occur_have_a_pseudo_count(tmp_path: Path) -> None:
+    throws = {"fair": "12341", "loaded": "4441"}
+    table = "die,face\n" + "".join(f"{die},{face}\n" for die, faces in throws.items() for face in faces)
+    (tmp_path / "dice.csv").write_text(table)
+    train = ("train", "dice.csv", "--label-column", "die", "--smoothing", "0.5")
+    for declared, n_values in (("face=6", 6), ("face=4", 4), ("face", 4)):
+        for estimate, more in (("mean", 0), ("map", 1)):
+            succeeded(nbtext(*train, "--categorical", declared, "--estimate", estimate, cwd=tmp_path))
+            found = json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["attributes"]["face"]
+            for die, faces in throws.items():
+                shares = {face: (faces.count(face) + 0.5) / (len(faces) + n_values * 0.5) for face in "1234"}
+                if n_values > 4:
+                    shares["(2 never seen)"] = 2 * 0.5 / (len(faces) + n_values * 0.5)
+                assert found["classes"][die]["probability"] == pytest.approx(shares), (declared, more)
+            succeeded(nbtext("inspect", "--verify", cwd=tmp_path))
+    (tmp_path / "thrown.csv").write_text("face\n4\n6\n")
+    four, six = succeeded(nbtext("classify", "thrown.csv", cwd=tmp_path)).rows
+    assert (four[1], six[1]) == ("loaded", "fair")  # a value never seen adds nothing, and more throws were fair
+    said = error_line(nbtext(*train, "--categorical", "face=3", cwd=tmp_path), 2)
+    assert "'face' has 4 values, and 3 are declared; declare at least face=4" in said
+    assert "none twice" in error_line(nbtext(*train, "--categorical", "face=6,face", cwd=tmp_path), 2)
+
+
+@pytest.mark.parametrize("declared", [5, 60])
+def test_evidence_knows_of_declared_values(tmp_path: Path, declared: int) -> None:
+    (tmp_path / "dice.csv").write_text("die,face\n" + "a,1\n" * 7 + "a,2\n" * 4 + "b,2\nb,3\nb,3\n" * 3)
+    succeeded(nbtext("train", "dice.csv", "--label-column", "die", "--categorical", f"face={declared}", cwd=tmp_path))
+    found = json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["attributes"]["face"]
+
+    def evidence(alpha: float) -> float:
+        counts = ((7, 4), (3, 6))
+        rising = sum(lgamma(n + alpha) - lgamma(alpha) for of_class in counts for n in of_class)
+        return rising + sum(lgamma(declared * alpha) - lgamma(sum(of_class) + declared * alpha) for of_class in counts)
+
+    best = found["smoothing"]
+    assert evidence(best) > max(evidence(0.99 * best), evidence(1.01 * best))
+    succeeded(nbtext("inspect", "--verify", cwd=tmp_path))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.attributes import FARTHEST
+from nbtext.attributes import FARTHEST, declared_values
 from nbtext.counts.matrix import add_weighted_sums
 from nbtext.counts.vocabulary import is_category_of
 from nbtext.errors import UsageError
@@ -55,13 +55,25 @@ class CategoricalAttribute:
     values: LanguageModels
 
     @classmethod
-    def estimate(cls, statistics: ClassStatistics, name: str, smoothing: float | None, settings: Settings) -> Self:
-        """Return the distributions with a pseudo-count, or for None with that of greatest evidence."""
+    def estimate(cls, statistics: ClassStatistics, name: str, smoothing: float | None, settings: Settings, n_values: int | None) -> Self:
+        """Return the distributions over ``n_values`` with a pseudo-count, or for None with that of greatest evidence.
+
+        Raises `UsageError` if there are more values than declared.
+        """
         terms = is_category_of(statistics.vocabulary, name)
         shape, estimate = settings.prior_shape, settings.estimate
+        n_seen = int(np.count_nonzero(terms))
+        n_unseen = 0 if n_values is None else n_values - n_seen
+        if n_unseen < 0:
+            raise UsageError(f"{name!r} has {n_seen:,} values, and {n_values:,} are declared", hint=f"declare at least {name}={n_seen}")
+        if shape == "background" or estimate == "ml":  # give no probability to what never occurred
+            n_unseen = 0
         if smoothing is None:
-            smoothing = smoothing_by_evidence(count_histogram(statistics, terms, shape), shape)
-        return cls(name, LanguageModels(statistics, terms, smoothing, shape, estimate))
+            histogram = count_histogram(statistics, terms, shape)
+            if n_unseen:
+                histogram = histogram._replace(base_measure=np.full(1, 1 / (n_seen + n_unseen)), n_terms=n_seen + n_unseen)
+            smoothing = smoothing_by_evidence(histogram, shape)
+        return cls(name, LanguageModels(statistics, terms, smoothing, shape, estimate, n_unseen=n_unseen))
 
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Whole:
         """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats, and return which documents have a value, shape (n_docs,).
@@ -182,7 +194,8 @@ class AttributeLikelihoods:
         names, pseudo_count = statistics.attributes, given_smoothing(settings)
         chosen: Sequence[float | None] = smoothing or [pseudo_count] * len(names.categorical)
         categorical = tuple(
-            CategoricalAttribute.estimate(statistics, name, each, settings) for name, each in zip(names.categorical, chosen, strict=True)
+            CategoricalAttribute.estimate(statistics, name, each, settings, n_values)
+            for name, each, n_values in zip(names.categorical, chosen, declared_values(settings.reading), strict=True)
         )
         if statistics.moments is None:
             return cls(categorical, None, None)

@@ -122,13 +122,16 @@ class TermProbabilities:
     """Returns a and b of the posterior Beta(a, b), both of shape (n, n_classes), nan where there is none; None if the counts are not whole."""
     absence: Callable[[Whole], Floats] | None = None
     """Returns 1 less each probability, if every term has a distribution of its own."""
+    unseen: Floats | None = None
+    """The probability of all outcomes that were never seen, shape (n_classes,); None if there are none."""
 
     @classmethod
     def of_models(cls, models: LanguageModels, meaning: str = OF_TOKENS) -> TermProbabilities:
         """Return those of language models."""
         whole = models.statistics.cell_counts.dtype.kind != "f"
         posteriors = partial(beta_posteriors, models) if whole else None
-        return cls("φ", meaning, models.selected, models.probability, models.statistics.counts_of, posteriors)
+        unseen = models.n_unseen * np.exp(models.log_unseen()) if models.n_unseen else None
+        return cls("φ", meaning, models.selected, models.probability, models.statistics.counts_of, posteriors, unseen=unseen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -265,6 +265,9 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
     listed = np.sort(terms[np.argsort(-documents[terms], kind="stable")[:MOST_CATEGORIES]])
     names = [term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
     probability = values.probability(listed)
+    if values.n_unseen:
+        names.append(f"({values.n_unseen:,} never seen)")
+        probability = np.vstack((probability, values.n_unseen * np.exp(values.log_unseen())))
     classes = {label: {"probability": dict(zip(names, probability[:, k].tolist(), strict=True))} for k, label in enumerate(model.classes_)}
     return CategoriesOverview("categorical", int(documents[terms].sum()), int(terms.size), values.smoothing, classes)
 

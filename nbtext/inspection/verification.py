@@ -164,7 +164,8 @@ def _estimates(model: TextClassifier) -> str:
 
 def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None:
     """Require that the terms of each class share one distribution."""
-    total, seen = np.zeros(model.statistics.n_classes), np.zeros(model.statistics.n_classes)
+    seen = np.zeros(model.statistics.n_classes)
+    total = np.zeros_like(seen) if probabilities.unseen is None else probabilities.unseen.copy()
     for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
         part = probabilities.probability(terms)
         _require(np.all((part >= 0) & (part <= 1 + SUM_TOLERANCE)), "a probability is not between 0 and 1")

@@ -125,11 +125,13 @@ class LanguageModels:
     estimate: str
     own: OwnPseudoCounts = NO_OWN
     """Empty with the prior shape ``background``."""
+    n_unseen: int = 0
+    """Outcomes that are possible and that nothing was counted of; each has the pseudo-count A, none with the prior shape ``background``."""
 
     @property
     def n_selected(self) -> int:
-        """V, the number of selected terms."""
-        return int(np.count_nonzero(self.selected))
+        """V, the number of selected terms, and of outcomes never seen."""
+        return int(np.count_nonzero(self.selected)) + self.n_unseen
 
     @cached_property
     def class_tokens(self) -> Floats:
