@@ -569,7 +569,7 @@ class Settings(Declared):
     l2: str | float = declared(
         "auto", "auto|A", one_of("auto", otherwise=number(float, 1e-6, 1e9, ""), wanted="a number from 1e-6"),
         "Only for logistic: A/2 times the sum of squared weights is added to the negative log-likelihood of the documents (A is 1/C elsewhere); auto "
-        "takes the A under which documents held out, one in five, are most probable.",
+        "takes the A under which documents held out, one in five, are most probable after calibration.",
         only_for="logistic",
     )
     latent: int = declared(

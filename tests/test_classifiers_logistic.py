@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from math import log, sqrt
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,10 @@ from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression as Oracle
 
 from nbtext import TextClassifier
+from nbtext.calibration import by_length
 from nbtext.classifiers import logistic
 from nbtext.classifiers.base import Training
-from nbtext.classifiers.logistic import EXCESS, SETTLED, STRENGTHS, LogisticRegression, log_count_ratio, minimise
+from nbtext.classifiers.logistic import EXCESS, SETTLED, STRENGTH, STRONGER, WEAKER, LogisticRegression, log_count_ratio, minimise
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import ModelError, UsageError
 from nbtext.settings import Settings
@@ -136,19 +138,27 @@ def test_a_large_corpus_is_not_fitted_beyond_what_it_takes_to_compare_strengths(
 @pytest.mark.repeated
 @pytest.mark.parametrize("seed", range(rounds(2, 6)))
 def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(seed: int) -> None:
+    """After calibration; each strength is fitted by itself, from the start."""
     texts, labels = drawn(seed, 150)
-    chosen = LogisticRegression.estimate(training(texts, labels))
+    model = TextClassifier(**PLAIN).fit(texts, labels)
+    (chosen, _, _), grid = model.learnt.fitted["outcome"].tolist(), sorted({STRENGTH, *WEAKER[:6], *STRONGER})
     losses = []
-    for l2 in STRENGTHS:
+    for l2 in grid:
         given_ = training(texts, labels, l2=l2)
         assert given_.documents is not None
-        scores, _, _, truth, _ = LogisticRegression.estimate(given_).unseen(given_, given_.documents)
+        scores, lengths, _, truth, _ = LogisticRegression.estimate(given_).unseen(given_, given_.documents)
         assert truth.size == 30
-        losses.append(loss(scores, truth))
-    assert chosen.held_out is not None
-    of_chosen = loss(chosen.held_out.scores, chosen.held_out.classes)
-    assert of_chosen == pytest.approx(losses[STRENGTHS.index(chosen.outcome.l2)], abs=1e-3)
-    assert min(losses) - 1e-3 <= of_chosen <= min(losses) + 1e-3
+        losses.append(-by_length(scores, truth, lengths).log_posterior(scores, lengths)[np.arange(30), truth].mean())
+    assert chosen in grid
+    assert losses[grid.index(chosen)] <= min(losses) + 2e-3
+
+
+def test_a_strength_goes_below_the_usual_ones_where_that_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels = drawn(5, 100)
+    falling = iter(np.linspace(1, 0, 20).tolist())
+    monkeypatch.setattr(logistic, "WEAKER", (0.3, 1e-4))
+    assert LogisticRegression.estimate(replace(training(texts, labels), judge=lambda _: next(falling))).outcome.l2 == 1e-4
+    assert LogisticRegression.estimate(replace(training(texts, labels), judge=lambda _: 1.0)).outcome.l2 == STRENGTH
 
 
 def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None:
@@ -188,7 +198,7 @@ def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
     texts, labels = drawn(4, 60)
     rare = [f"rare{number}" for number in range(6)]
     model = TextClassifier(**PLAIN).fit([*texts, *rare], [*labels, *rare])
-    assert model.learnt.fitted["outcome"][0] in STRENGTHS
+    assert model.learnt.fitted["outcome"][0] in (STRENGTH, *WEAKER, *STRONGER)
     assert np.isfinite(model.learnt.fitted["bias"]).all()
     assert model.warnings() == []
     assert np.isfinite(model.predict_log_proba(texts)).all()

@@ -211,3 +211,14 @@ def test_features_by_their_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [["--top", "-1"], ["--output", "tsv"], ["more"], ["-v", "-q"]])
 def test_wrong_usage_is_told_in_one_line(pets: Path, arguments: list[str]) -> None:
     error_line(nbtext("inspect", *arguments, cwd=pets), 2)
+
+
+def test_the_strength_of_the_penalty_and_the_loss_by_which_it_was_chosen(service_desk_model: Path, tmp_path: Path) -> None:
+    for options, words in (((), "automatic"), (("--l2", "0.5"), "given")):
+        model = ("-m", tmp_path / "m")
+        succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", "logistic", *options, *model))
+        said = json.loads(succeeded(nbtext("inspect", *model, "--output", "json")).out)
+        (line,) = (line for line in succeeded(nbtext("inspect", *model)).out.decode().splitlines() if line.startswith("penalty"))
+        loss = said["calibration"]["after"]["log_loss"]
+        assert line.split(maxsplit=1)[1] == f"l2 {said['l2']:g} ({words}): log loss {loss:.4g} nats, calibrated, on 44 documents left out"
+    assert "l2" not in json.loads(succeeded(nbtext("inspect", "--output", "json", "-m", service_desk_model)).out)

@@ -151,6 +151,8 @@ class Training:
     """The pseudo-counts of terms that do not have ``smoothing``."""
     choose: Callable[[ClassStatistics], NDArray[np.bool_]] | None = None
     """Selects terms from fewer documents; None if the selection does not depend on labels."""
+    judge: Callable[[Unseen], float] | None = None
+    """Returns the log loss of documents that were held out, in nats, after calibration, to choose a setting by; None for that of the scores."""
 
     def selected_in(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
         """Return the terms that count if only these documents are known, shape (n_terms,)."""
@@ -341,6 +343,10 @@ class Classifier(ABC):
     def adds_occurrences(self) -> bool:
         """Return True if each occurrence of a term adds the same to the scores, whatever else is in the document."""
         return False
+
+    def penalty(self) -> float | None:
+        """Return the strength of the penalty on large weights; None for a classifier that has none."""
+        return None
 
     def boundary(self) -> Boundary | None:
         """Return the linear boundaries between classes in features that are not terms; None if there are none."""

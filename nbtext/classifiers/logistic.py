@@ -18,20 +18,23 @@ terms × classes, and an iteration costs one application of G, however many poin
 
 from __future__ import annotations
 
+import ctypes
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, Training, Unseen, sorted_by_content, split
+from nbtext.classifiers.base import LinearClassifier, Training, Unseen, class_prior, split
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.matrix import in_blocks
 from nbtext.counts.weighting import weighted
 from nbtext.errors import ModelError, UsageError
+from nbtext.ragged import offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -65,13 +68,19 @@ MOST_TRIALS = 50
 DESCENT, CURVATURE = 1e-4, 0.9
 """The two constants of Wolfe's conditions: where a line search may end, in shares of the first slope."""
 
-STRENGTHS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
-"""Values of l2 that ``auto`` tries, in this order, until held-out documents become less probable."""
-
 STRENGTH = 1.0
-"""The l2 of ``auto`` if fewer than `LEAST_HELD_OUT` documents, of classes with other documents, can be held out."""
+"""The l2 that ``auto`` tries first, and takes if fewer than `LEAST_HELD_OUT` documents, of classes with other documents, can be held out."""
+
+WEAKER, STRONGER = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6), (3.0, 10.0, 30.0, 100.0)
+"""Values that it tries then, in this order: weaker ones, and if the first of them is no better, stronger ones."""
 
 LEAST_HELD_OUT = 10
+
+SCALES_AT_ONCE = 1 << 17
+"""Scales, terms times classes, that are computed in float64 at once."""
+
+DOCUMENTS_AT_ONCE = 1 << 10
+"""Documents whose features are made in float64 at once."""
 
 CHEAP = 40_000_000
 """Numbers that an iteration may touch, at most, for the fit to go on until probabilities have settled: about 20 ms."""
@@ -108,25 +117,93 @@ class Vector(NamedTuple):
         return _product(self.coefficients, other.products) + _product(self.bias, other.bias)
 
 
+class _Terms(NamedTuple):
+    """The terms of a problem: those that documents share, and those that one document alone has."""
+
+    is_shared: NDArray[np.bool_]
+    """Shape (n_terms,)."""
+    place: Whole
+    """The number of each term among its kind, shape (n_terms,)."""
+    values: Floats
+    """x of the terms of one document, shape (n_alone,)."""
+    documents: Whole
+    """These documents, shape (n_alone,)."""
+    scales: Callable[[Whole], Floats]
+    """Returns s_jk of some terms, by number, shape (n, n_classes)."""
+
+    def scaled_weights(self, of_shared: Floats, coefficients: Floats, numbers: Whole | None = None) -> Floats:
+        """Return w_jk s_jk of a for some terms, or all, shape (n, n_classes), given those of the terms that are shared."""
+        numbers = np.arange(self.place.size, dtype=np.int32) if numbers is None else numbers
+        weights = np.empty((numbers.size, of_shared.shape[1]), of_shared.dtype)
+        begin = 0
+        for some in in_blocks(numbers, of_shared.shape[1], SCALES_AT_ONCE):
+            block = weights[begin : begin + some.size]
+            place, is_shared = self.place[some], self.is_shared[some]
+            block[is_shared] = of_shared[place[is_shared]]
+            alone = place[~is_shared]
+            products = self.scales(some[~is_shared]) ** 2 * self.values[alone, np.newaxis]
+            block[~is_shared] = products * coefficients[self.documents[alone]]
+            begin += some.size
+        return weights
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Features, scales and classes of the documents that are fitted to."""
+    """Features, scales and classes of the documents that are fitted to.
+
+    Most n-grams stand in one document alone. What such terms add to G a is a multiple of that document's row of a, so the fit needs only the sum
+    of their multiples, which is exact; their weights are made when they are asked for.
+    """
 
     features: Any
-    """X: x_jd as a `scipy.sparse` matrix by rows, shape (n_docs, n_terms)."""
+    """X of the terms that documents share: x_jd as a `scipy.sparse` array by rows, shape (n_docs, n_shared)."""
     transposed: Any
-    """Xᵀ by rows."""
+    """Its transpose by rows."""
     squares: Floats
-    """s_jk², shape (n_terms, n_classes)."""
+    """s_jk² of these terms, shape (n_shared, n_classes)."""
+    own: Floats
+    """Σ_j x_jd² s_jk² over the terms j of this document alone, shape (n_docs, n_classes)."""
     truth: NDArray[np.int64]
     """Class of each document, shape (n_docs,)."""
+    terms: _Terms
     weights: Floats | None = None
     """By which the loss of each document is multiplied, shape (n_docs,), of the type of the features; None if all are 1."""
 
     @classmethod
-    def of(cls, features: Any, scale: Floats, truth: NDArray[np.int64], weights: Floats | None = None) -> Self:  # noqa: ANN401 - scipy has no types
-        """Return the problem of features and the scale s of each term in each class, shape (n_terms, n_classes), all of one floating type."""
-        return cls(features, features.T.tocsr(), scale**2, truth, None if weights is None else weights.astype(scale.dtype))
+    def of(
+        cls,
+        features: Any,  # noqa: ANN401 - scipy has no types
+        scales: Callable[[Whole], Floats],
+        n_classes: int,
+        truth: Whole,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Return the problem of features by rows, and of the function that returns the scale s of some terms in each class, shape (n, n_classes).
+
+        Both are of one floating type.
+        """
+        from scipy.sparse import csr_array
+
+        columns = features.tocsc()
+        del features  # the caller has no other use for it, and it is large
+        holding = np.diff(columns.indptr)
+        is_shared = holding != 1
+        shared, alone = np.flatnonzero(is_shared), np.flatnonzero(~is_shared)
+        shared = shared[np.argsort(-holding[shared], kind="stable")]  # weights of frequent terms lie together, in the processor's cache
+        place = np.empty(holding.size, np.int32)
+        place[shared], place[alone] = np.arange(shared.size), np.arange(alone.size)
+        at = columns.indptr[alone]
+        terms = _Terms(is_shared, place, columns.data[at], columns.indices[at], scales)
+        squares = np.empty((shared.size, n_classes), columns.dtype)
+        for some in in_blocks(np.arange(shared.size), n_classes, SCALES_AT_ONCE):
+            squares[some] = scales(shared[some]) ** 2
+        own = np.zeros((truth.size, n_classes), columns.dtype)
+        for some in in_blocks(np.arange(alone.size), n_classes, SCALES_AT_ONCE):
+            entries = terms.values[some] ** 2, (terms.documents[some], np.arange(some.size))
+            own += csr_array(entries, shape=(truth.size, some.size)) @ scales(alone[some]) ** 2
+        columns = columns[:, shared]
+        weights = None if weights is None else weights.astype(columns.dtype)
+        return cls(columns.tocsr(), columns.T, squares, own, truth, terms, weights)
 
     @property
     def size(self) -> float:
@@ -136,22 +213,27 @@ class Problem:
     @property
     def shape(self) -> tuple[int, int]:
         """(n_docs, n_classes)."""
-        return self.truth.size, self.squares.shape[1]
+        return self.own.shape[0], self.own.shape[1]
 
     def applied(self, coefficients: Floats) -> Floats:
         """Return G a, shape (n_docs, n_classes)."""
-        products: Floats = self.features @ self.scaled_weights(coefficients)
+        products: Floats = self.features @ self.weights_of_shared(coefficients)
+        products += self.own * coefficients
         return products
 
-    def scaled_weights(self, coefficients: Floats) -> Floats:
-        """Return w_jk s_jk of a, shape (n_terms, n_classes), to be multiplied with the features of a document."""
+    def weights_of_shared(self, coefficients: Floats) -> Floats:
+        """Return w_jk s_jk of a for the terms that documents share, shape (n_shared, n_classes)."""
         weights: Floats = self.transposed @ coefficients
         weights *= self.squares
         return weights
 
+    def scaled_weights(self, coefficients: Floats, terms: Whole | None = None) -> Floats:
+        """Return w_jk s_jk of a for some terms, or all, shape (n, n_classes), to be multiplied with the features of a document."""
+        return self.terms.scaled_weights(self.weights_of_shared(coefficients), coefficients, terms)
+
     def start(self) -> Vector:
         """Return weights of 0, and log(D_k / D) as biases: −inf for a class without documents, which stays so."""
-        zeros = np.zeros(self.shape, self.squares.dtype)
+        zeros = np.zeros(self.shape, self.own.dtype)
         with np.errstate(divide="ignore"):
             bias = np.log(np.bincount(self.truth, self.weights, zeros.shape[1]) / (self.size or 1.0))
         return Vector(zeros, zeros, bias.astype(zeros.dtype))
@@ -322,57 +404,39 @@ class LogisticRegression(LinearClassifier):
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing."""
-        whole, l2 = _in_order(training), training.settings.l2
-        precision = _precision(whole)
-        part, held_out = split(whole.documents)
-        classes = whole.documents.classes
-        if isinstance(l2, str) and np.isin(classes[held_out], classes[part]).sum() < LEAST_HELD_OUT:
+        whole, l2, held_out, start = _Part.whole(training), training.settings.l2, None, None
+        precision = _precision(training)
+        part, rest = split(whole.documents)
+        if isinstance(l2, str) and np.isin(whole.classes[rest], whole.classes[part]).sum() < LEAST_HELD_OUT:
             l2 = STRENGTH
-        if not isinstance(l2, str):
-            return cls._fitted(whole, _problem(whole), l2, precision)[0]
-        chosen, point = cls._chosen(_without(whole, part), whole.documents.rows(held_out), precision)
+        if isinstance(l2, str):
+            l2, held_out, start = _chosen(whole, part, rest, precision)
         problem = _problem(whole)
-        coefficients = np.zeros(problem.shape, point.coefficients.dtype)
-        coefficients[part] = point.coefficients
-        bias = np.where(np.isfinite(point.bias), point.bias, problem.start().bias)  # the only document of a class may have been held out
-        model, _ = cls._fitted(whole, problem, chosen.outcome.l2, precision, problem.vector(coefficients, bias))
-        return replace(model, held_out=chosen.held_out)
-
-    @classmethod
-    def _chosen(cls, training: _Whole, held_out: CountedDocuments, precision: float) -> tuple[Self, Vector]:
-        """Return the model that makes held-out documents most probable, with their scores, and the point where its fit ended."""
-        problem = _problem(training)
-        # held-out documents have the prior of the documents, whatever prior later ones may have
-        as_found = replace(training, settings=replace(training.settings, class_prior="empirical"))
-        point = None
-        least = np.inf
-        for l2 in STRENGTHS:
-            model, point = cls._fitted(as_found, problem, l2, EXCESS, point)
-            loss = _log_loss(_scored(model, held_out))
-            if loss < least:
-                least, best, end = loss, l2, point
-            elif loss > least + EXCESS:
-                break
-        settled, end = cls._fitted(training, problem, best, precision, end)
-        return replace(settled, held_out=_scored(settled, held_out)), end
-
-    @classmethod
-    def _fitted(cls, training: Training, problem: Problem, l2: float, precision: float, start: Vector | None = None) -> tuple[Self, Vector]:
-        """Return the model of an l2, and the point where its fit ended."""
+        if start is not None:
+            coefficients = np.zeros(problem.shape, start.coefficients.dtype)
+            coefficients[part] = start.coefficients
+            bias = np.where(
+                np.isfinite(start.bias), start.bias, problem.start().bias
+            )  # the only document of a class may have been held out
+            start = problem.vector(coefficients, bias)
         point, iterations, excess = minimise(problem, l2, start or problem.start(), precision)
-        weights, bias = problem.scaled_weights(point.coefficients), point.bias.astype(np.float64)
-        return cls(training, weights, bias, FitReport(l2, iterations, excess)), point
+        of_shared, terms = problem.weights_of_shared(point.coefficients), problem.terms
+        del problem, start  # weights of all terms need the room
+        _release_memory()
+        weights = terms.scaled_weights(of_shared, point.coefficients)
+        return cls(training, weights, point.bias.astype(np.float64), FitReport(l2, iterations, excess), held_out)
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """Score the documents held out to choose l2; if l2 was given, as many, by a model of the others with the same l2."""
         del sample
         if self.held_out is not None:
             return self.held_out
-        whole = _in_order(training)
-        part, held_out = split(whole.documents)
-        others = _without(whole, part)
-        model, _ = self._fitted(others, _problem(others), self.outcome.l2, _precision(whole))
-        return _scored(model, whole.documents.rows(held_out))
+        whole = _Part.whole(training)
+        part, rest = split(whole.documents)
+        others = whole.of(part)
+        problem = _problem(others)
+        end = minimise(problem, self.outcome.l2, problem.start(), _precision(training)).point
+        return HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])).scored(problem, end)
 
     def left_out(
         self, training: Training, left_out: CountedDocuments, statistics: ClassStatistics, rest: CountedDocuments | None
@@ -395,7 +459,7 @@ class LogisticRegression(LinearClassifier):
         kept = {"weights": np.empty(0, np.float32), **arrays}  # a file leaves empty arrays out
         if {name: array.size for name, array in kept.items()} != sizes or kept["weights"].dtype != np.float32:
             raise ModelError("the model is malformed: its weights do not fit its terms and classes")
-        if not all(np.all(np.abs(kept[name]) <= LARGEST_WEIGHT) for name in ("weights", "bias")):
+        if not all(kept[name].size == 0 or max(-kept[name].min(), kept[name].max()) <= LARGEST_WEIGHT for name in ("weights", "bias")):
             raise ModelError("the model is malformed: its weights are too large")
         outcome = FitReport(*kept["outcome"].tolist())
         if min(outcome) < 0:
@@ -424,10 +488,7 @@ class LogisticRegression(LinearClassifier):
     @cached_property
     def bias(self) -> NDArray[np.float64]:
         """b_k, shape (n_classes,), moved by log π_k − log(D_k / D) for a class prior other than the one of the documents."""
-        statistics = self.training.statistics
-        documents = statistics.class_documents
-        shares = np.where(documents > 0, documents, 1) / (statistics.n_documents or 1)
-        bias: NDArray[np.float64] = self.fitted_bias + (self.log_prior - np.log(shares))
+        bias: NDArray[np.float64] = self.fitted_bias + shift_of_prior(self.training)
         return bias
 
     def weights(self, terms: Whole) -> NDArray[np.float64]:
@@ -440,6 +501,10 @@ class LogisticRegression(LinearClassifier):
         """The row of each selected term, shape (n_terms,)."""
         return np.cumsum(self.training.selected) - 1
 
+    def penalty(self) -> float:
+        """Return l2."""
+        return self.outcome.l2
+
     def adds_occurrences(self) -> bool:
         """Return False: each document is scaled to unit length."""
         return False
@@ -449,74 +514,167 @@ class LogisticRegression(LinearClassifier):
         return weighted(matrix, "tfidf", self.training.statistics)
 
 
-class _Whole(Training):
-    """Training with all documents, in an order that does not depend on how they came."""
+class _Part(NamedTuple):
+    """Documents of a corpus to be fitted to, in an order that does not depend on how they came."""
 
+    training: Training
+    """With the statistics of these documents and the terms selected in them."""
     documents: CountedDocuments
+    """All of the corpus."""
+    rows: Whole
+    """The documents of the part, by number, sorted by class and content."""
+
+    @classmethod
+    def whole(cls, training: Training) -> Self:
+        """Return all documents; raise `UsageError` without smoothing."""
+        if not training.smoothing:
+            raise UsageError("--classifier logistic needs smoothed counts", hint="give a --smoothing above 0, and --estimate mean")
+        documents = training.documents
+        if documents is None:
+            raise ValueError("--classifier logistic needs the documents")
+        return cls(training, documents, np.lexsort((documents.hashes, documents.classes)))
+
+    @property
+    def classes(self) -> Whole:
+        """The class of each document, shape (n_rows,)."""
+        return self.documents.classes[self.rows]
+
+    def of(self, places: Whole) -> Self:
+        """Return the part with these documents only, by their places in the rows."""
+        chosen = np.zeros(len(self.documents), np.bool_)
+        chosen[self.rows[places]] = True
+        statistics = Subsets(self.training.statistics, self.documents).part(chosen).natural
+        training = replace(self.training, statistics=statistics, selected=self.training.selected_in(statistics), choose=None)
+        return self._replace(training=training, rows=self.rows[places])
 
 
-def _in_order(training: Training) -> _Whole:
-    """Sort the documents by class and content; raise `UsageError` without smoothing."""
-    if not training.smoothing:
-        raise UsageError("--classifier logistic needs smoothed counts", hint="give a --smoothing above 0, and --estimate mean")
-    documents = training.documents
-    if documents is None:
-        raise ValueError("--classifier logistic needs the documents")
-    return _Whole(
-        training.statistics, training.selected, training.smoothing, training.settings, sorted_by_content(documents), choose=training.choose
-    )
+def _release_memory() -> None:
+    """Return freed memory to the operating system where the C library can: it lies in pieces that no large array fits into, 110 MiB of newsgroups."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
-def _precision(training: _Whole) -> float:
+def _precision(training: Training) -> float:
     """Return how near to its minimum the objective must come, in nats a document."""
+    assert training.documents is not None  # noqa: S101 - `_Part.whole` has raised
     features = int(np.count_nonzero(training.selected[training.documents.matrix.terms]))
     a_class = 2 * features + 5 * CORRECTIONS * len(training.documents)  # G once, five passes over each pair
     touched = a_class * training.statistics.n_classes
     return SETTLED if touched <= CHEAP else EXCESS
 
 
-def _without(training: _Whole, part: Whole) -> _Whole:
-    """Return the training with these documents only, by number."""
-    chosen = np.zeros(len(training.documents), np.bool_)
-    chosen[part] = True
-    statistics = Subsets(training.statistics, training.documents).part(chosen).natural
-    selected = training.selected_in(statistics)
-    return _Whole(statistics, selected, training.smoothing, training.settings, training.documents.rows(part))
-
-
-def _problem(training: _Whole) -> Problem:
+def _problem(part: _Part) -> Problem:
     """Return features and scales of the selected terms, in float32: half the memory, and more precise than `SETTLED`."""
+    _release_memory()
+    training, statistics = part.training, part.training.statistics
+    terms, totals = np.flatnonzero(training.selected).astype(np.int32), statistics.tokens_of(training.selected)
+
+    def scales(places: Whole) -> Floats:
+        """Return 1 + |r_jk|, float32."""
+        ratio = log_count_ratio(statistics.counts_of(terms[places].astype(np.int64)), totals, terms.size, training.smoothing)
+        return (1 + np.abs(ratio)).astype(np.float32)
+
+    weights = None if statistics.weight_unit == 1 else part.documents.natural_weights(statistics.weight_unit)[part.rows]
+    return Problem.of(_features(part), scales, statistics.n_classes, part.classes, weights)
+
+
+def _features(part: _Part) -> Any:  # noqa: ANN401 - scipy has no types
+    """Return x_jd of the selected terms as a `scipy.sparse` array by rows, float32, shape (n_rows, n_selected)."""
     from scipy.sparse import csr_array
 
-    statistics, selected = training.statistics, training.selected
-    matrix = weighted(training.documents.matrix.of_terms(selected), "tfidf", statistics)
-    columns = (np.cumsum(selected) - 1).astype(np.int32)[matrix.terms]
-    shape = matrix.n_documents, int(np.count_nonzero(selected))
-    features = csr_array((matrix.counts.astype(np.float32), columns, matrix.offsets), shape=shape)
-    weights = None if statistics.weight_unit == 1 else training.documents.natural_weights(statistics.weight_unit)
-    return Problem.of(features, _scales(statistics, selected, training.smoothing), training.documents.classes, weights)
+    selected = part.training.selected
+    place = (np.cumsum(selected) - 1).astype(np.int32)
+    values, columns, sizes = [np.empty(0, np.float32)], [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+    for rows in in_blocks(part.rows, 1, DOCUMENTS_AT_ONCE):
+        matrix = weighted(part.documents.matrix.rows(rows).of_terms(selected), "tfidf", part.training.statistics)
+        values.append(matrix.counts.astype(np.float32))
+        columns.append(place[matrix.terms])
+        sizes.append(matrix.entries)
+    entries = np.concatenate(values), np.concatenate(columns), offsets(np.concatenate(sizes))
+    return csr_array(entries, shape=(part.rows.size, np.count_nonzero(selected)))
 
 
-def _scales(statistics: ClassStatistics, selected: NDArray[np.bool_], smoothing: float) -> Floats:
-    """Return 1 + |r_jk|, shape (n_selected, n_classes), float32."""
-    terms, totals = np.flatnonzero(selected), statistics.tokens_of(selected)
-    scales = np.empty((terms.size, statistics.n_classes), np.float32)
-    step = max(TERM_WEIGHTS_AT_ONCE // statistics.n_classes, 1)
-    for begin in range(0, terms.size, step):
-        counts = statistics.counts_of(terms[begin : begin + step])
-        scales[begin : begin + step] = 1 + np.abs(log_count_ratio(counts, totals, terms.size, smoothing))
-    return scales
+class HeldOut(NamedTuple):
+    """Documents that a model of others is to score."""
+
+    features: Any
+    """x_jd of the terms that the model has, by rows, float64, shape (n_docs, n_columns)."""
+    columns: Whole
+    """The number of each of these terms among those of the model, shape (n_columns,)."""
+    documents: CountedDocuments
+    lengths: Whole
+    """Tokens of these terms, shape (n_docs,)."""
+    weights: NDArray[np.float64]
+    """Shape (n_docs,)."""
+    shift: NDArray[np.float64]
+    """What the class prior of the settings adds to that of the documents, shape (n_classes,)."""
+
+    @classmethod
+    def of(cls, training: Training, documents: CountedDocuments) -> Self:
+        """Return documents for a model of others."""
+        from scipy.sparse import csr_array
+
+        matrix = documents.matrix.of_terms(training.selected)
+        weights = weighted(matrix, "tfidf", training.statistics)
+        terms, columns = np.unique(weights.terms, return_inverse=True)
+        features = csr_array((weights.counts, columns, weights.offsets), shape=(len(documents), terms.size))
+        columns, document_weights = np.cumsum(training.selected) - 1, documents.natural_weights(training.statistics.weight_unit)
+        return cls(features, columns[terms], documents, matrix.lengths, document_weights, shift_of_prior(training))
+
+    def scored(self, problem: Problem, point: Vector) -> Unseen:
+        """Return the scores at a point of the problem of the others."""
+        weights = problem.scaled_weights(point.coefficients, self.columns).astype(np.float64)
+        scores = self.features @ weights + (point.bias.astype(np.float64) + self.shift)
+        return Unseen(scores, self.lengths, self.documents.matrix.lengths - self.lengths, self.documents.classes, self.weights)
 
 
-def _scored(model: LogisticRegression, documents: CountedDocuments) -> Unseen:
-    scores, lengths = model.joint_log_likelihood(documents.matrix)
-    weights = documents.natural_weights(model.training.statistics.weight_unit)
-    return Unseen(scores, lengths, documents.matrix.lengths - lengths, documents.classes, weights)
+class _Trial(NamedTuple):
+    """A strength, the mean loss of held-out documents under it, and the point where its fit ended."""
+
+    l2: float
+    loss: float
+    point: Vector
 
 
-def _log_loss(unseen: Unseen) -> float:
+def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float) -> tuple[float, Unseen, Vector]:
+    """Return the l2 under which held-out documents are most probable, their scores under it, and the point where its fit ended.
+
+    ``part`` and ``rest`` are places of documents to fit to and to hold out. The loss is that after calibration, which makes good for much of
+    what a weak penalty does to probabilities. A strength must be better by more than the fits are exact.
+    """
+    others = whole.of(part)
+    problem = _problem(others)
+    held_out = HeldOut.of(others.training, whole.documents.rows(whole.rows[rest]))
+    # held-out documents have the prior of the documents, whatever prior later ones may have
+    as_found, judge = held_out._replace(shift=np.zeros_like(held_out.shift)), others.training.judge or log_loss
+
+    def trial(l2: float, start: Vector) -> _Trial:
+        point = minimise(problem, l2, start).point
+        return _Trial(l2, judge(as_found.scored(problem, point)), point)
+
+    best = trial(STRENGTH, problem.start())
+    for way in (WEAKER, STRONGER):
+        for l2 in way if best.l2 == STRENGTH else ():
+            tried = trial(l2, best.point)
+            if tried.loss > best.loss - EXCESS:
+                break
+            best = tried
+    end = minimise(problem, best.l2, best.point, precision).point
+    return best.l2, held_out.scored(problem, end), end
+
+
+def log_loss(unseen: Unseen) -> float:
     """Return the weighted mean of −log p(truth | d), in nats, over documents whose class the model knows."""
     of_truth = unseen.scores[np.arange(unseen.classes.size), unseen.classes]
     losses = np.logaddexp.reduce(unseen.scores, axis=1) - of_truth
     known = of_truth > -np.inf
-    return float((losses[known] * unseen.weights[known]).mean() / unseen.weights[known].mean())
+    return float(np.average(losses[known], weights=unseen.weights[known]))
+
+
+def shift_of_prior(training: Training) -> NDArray[np.float64]:
+    """Return log π_k − log(D_k / D), 0 for the class prior of the documents, shape (n_classes,)."""
+    statistics = training.statistics
+    shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (statistics.n_documents or 1)
+    with np.errstate(divide="ignore"):
+        shift: NDArray[np.float64] = np.log(class_prior(training.settings.class_prior, statistics)) - np.log(shares)
+    return shift

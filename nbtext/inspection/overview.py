@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from nbtext.language_model.measures import (
     maximum_likelihood_fit,
     model_posteriors,
 )
+from nbtext.metrics.results import IF_KNOWN
 from nbtext.model.training import calibration_method
 from nbtext.text.analyzer import blocks
 
@@ -332,6 +333,8 @@ class Overview:
     smoothing: float
     terms_with_own_smoothing: int
     calibration: CalibrationOverview | None
+    l2: float | None = field(metadata=IF_KNOWN)
+    """Strength of the penalty of a logistic model."""
     boundary: dict[str, ClassBoundary] | None
     members: dict[str, MemberWeight]
     """Of an average, by name; else empty."""
@@ -360,6 +363,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         smoothing=model.learnt.smoothing,
         terms_with_own_smoothing=len(model.learnt.own),
         calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
+        l2=model.classifier.of_texts.penalty(),
         boundary=_boundary(model),
         members={name: MemberWeight(*weight) for name, weight in model.classifier.of_texts.member_weights().items()},
         attributes=attributes_overview(model),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from nbtext.attributes import NO_TEXT, WEIGHT_UNIT, Attributes
-from nbtext.calibration import METHODS, UNCALIBRATED, Calibration
+from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.corpus_counts import balancing_factors
@@ -168,13 +168,13 @@ def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments 
         counts = weighed(counts, settings)
     learnt = terms_and_smoothing(counts, settings, documents)
     choose = _chooser(counts.statistics, learnt, settings)
+    sample, own = counts.sample.documents, learnt.own
     training = Training(
-        counts.statistics, learnt.selected, learnt.smoothing, settings, documents, counts.sample.documents, learnt.own, choose
+        counts.statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, choose, loss_after_calibration
     )
     fitted = class_for(counts.statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays())
     method = calibration_method(settings)
-    sample = counts.sample.documents
     sample = sample.rows(np.arange(min(len(sample), max(MOST_SCORES // counts.statistics.n_classes, 1))))
     if method == "none" or not len(sample):
         return learnt
@@ -183,6 +183,18 @@ def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments 
     if choose is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
         by_its_terms = fitted.unseen(replace(training, choose=None), sample)  # likelihoods over other terms cannot be compared
     return _calibrated(_with_profile(learnt, fitted, by_its_terms), method, fitted, unseen)
+
+
+def loss_after_calibration(unseen: Unseen) -> float:
+    """Return the mean of −log p(truth | d), in nats, of the documents whose class the model knows, calibrated by length on the same documents.
+
+    It does not follow ``--calibration``, which is to change probabilities and no answers.
+    """
+    known = np.isfinite(unseen.scores[np.arange(len(unseen.classes)), unseen.classes])
+    scores, lengths, truth = unseen.scores[known], unseen.lengths[known], unseen.classes[known]
+    weights = None if np.all(unseen.weights == 1) else unseen.weights[known]
+    posterior = by_length(scores, truth, lengths, weights).log_posterior(scores, lengths)
+    return -float(np.average(posterior[np.arange(len(truth)), truth], weights=weights))
 
 
 def _with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:

@@ -139,6 +139,12 @@ def print_overview(overview: Overview) -> None:
     if overview.boundary is not None:  # Gaussian, and linear
         n_features = max(len(of_class.w) for of_class in overview.boundary.values())
         boundary["boundary"] = f"linear in {quantity(n_features, 'feature')}; w and w_0 of each class with --output json"
+    penalty = {}
+    if overview.l2 is not None:
+        penalty["penalty"] = f"l2 {overview.l2:g} ({'given' if training['l2'] != 'auto' else 'automatic'})"
+        if calibration is not None:
+            left_out = quantity(calibration.documents, "document")
+            penalty["penalty"] += f": log loss {calibration.after['log_loss']:.4g} nats, calibrated, on {left_out} left out"
     lines = {
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
@@ -146,6 +152,7 @@ def print_overview(overview: Overview) -> None:
         **({"encoded lines": f"{overview.encoded_lines:,} dropped"} if overview.encoded_lines else {}),
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
         "smoothing": _smoothing(overview, per_term=per_term),
+        **penalty,
         **boundary,
         **_members(overview),
         "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
