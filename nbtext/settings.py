@@ -40,7 +40,7 @@ class GivenSmoothing:
 
 
 if TYPE_CHECKING:
-    Smoothing = str | float | Mapping[str, float] | GivenSmoothing
+    Smoothing = str | float | tuple[float, float] | Mapping[str, float] | GivenSmoothing
 
 
 class OneOf:
@@ -189,7 +189,7 @@ def prior(value: object) -> ClassPrior:
 
 
 def pseudo_counts(value: object) -> Smoothing:
-    """Check for 0 or a number from `LEAST_PSEUDO_COUNT` to `MOST_PSEUDO_COUNT`, or such numbers by term, with one for `ALL_OTHERS`."""
+    """Check for 0 or a number from `LEAST_PSEUDO_COUNT` to `MOST_PSEUDO_COUNT`, such numbers by term with one for `ALL_OTHERS`, or two above 0."""
 
     def check(value: object) -> int | float:
         found = number(float, 0, MOST_PSEUDO_COUNT, "")(value)
@@ -199,6 +199,12 @@ def pseudo_counts(value: object) -> Smoothing:
 
     if isinstance(value, GivenSmoothing):
         return value
+    two = value.split(",") if isinstance(value, str) and "," in value else value
+    if isinstance(two, (tuple, list)):
+        presence, absence = (check(side) for side in two)
+        if not presence or not absence:
+            raise ValueError
+        return presence, absence
     if not isinstance(value, dict):
         return check(value)
     if ALL_OTHERS not in value or not all(isinstance(term, str) and term.splitlines() == [term] and term.encode() for term in value):
@@ -549,11 +555,11 @@ class Settings(Declared):
         "documents over those that hold it, each document scaled to unit length).",
     )
     smoothing: Smoothing = declared(  # noqa: RUF009 - a field
-        "auto", "auto|leave-one-out|A|FILE",
+        "auto", "auto|leave-one-out|A|A,B|FILE",
         one_of("auto", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
         "Pseudo-count added to each count; auto takes the one under which the class counts are most probable (evidence), leave-one-out the one under "
         "which sampled documents are, each by its own class without it; both at most 1 per term. A file gives terms their own: lines of a term, a tab "
-        "and a number, and one of * for all others.",
+        "and a number, and one of * for all others. Two numbers are those of documents with a term and without, for bernoulli.",
     )
     prior_shape: str = declared(
         "symmetric", "SHAPE", one_of("symmetric", "background"),
@@ -620,6 +626,16 @@ class Settings(Declared):
             return (self,)
         named = (member.partition(":") for member in self.members.split("+"))
         return tuple(replace(self, classifier=name, weighting=weighting or "counts") for name, _, weighting in named)
+
+    @property
+    def sums_logs(self) -> bool:
+        """True if the sums of log weights are counted: for ``--weighting log``, or a member of an average with it."""
+        return any(each.weighting == "log" for each in self.models)
+
+    @property
+    def absence_smoothing(self) -> float | None:
+        """The pseudo-count of documents without a term; None if it is that of documents with it."""
+        return self.smoothing[1] if isinstance(self.smoothing, tuple) and self.estimate != "ml" else None
 # fmt: on
 
 

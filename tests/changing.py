@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.classifiers.base import classifier_class
-from nbtext.settings import CLASSIFIERS
+from nbtext.model.training import needs_documents
+from nbtext.settings import CLASSIFIERS, Settings
 from tests.process import corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -41,16 +41,18 @@ ADDITIVE: dict[str, dict[str, Any]] = {
     "no sample": {"sample": 0},
     "smoothed prior": {"class_prior": "smoothed:0.5"},
     "binary bernoulli": {"classifier": "bernoulli", "ngrams": 2},
+    "log": {"weighting": "log", "surface_forms": True},
+    "log complement": {"classifier": "complement", "weighting": "log"},
     "binary": {"classifier": "complement", "weighting": "binary", "smoothing": 1},
-    **{name: {"classifier": name} for name in CLASSIFIERS if not classifier_class(name).NEEDS_DOCUMENTS},
+    "average of counts": {"classifier": "average", "members": "multinomial:log+bernoulli"},
+    **{name: {"classifier": name} for name in CLASSIFIERS if not needs_documents(Settings(classifier=name))},
 }
 """Settings of models that are made of counts alone."""
 
 NOT_ADDITIVE: dict[str, dict[str, Any]] = {
-    **{name: {"classifier": name} for name in CLASSIFIERS if classifier_class(name).NEEDS_DOCUMENTS},
+    **{name: {"classifier": name} for name in CLASSIFIERS if needs_documents(Settings(classifier=name))},
     "gaussian": {"classifier": "gaussian", "latent": 2},
     "tf-idf": {"classifier": "complement", "weighting": "tfidf"},
-    "log": {"classifier": "complement", "weighting": "log"},
 }
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "the", "running")

@@ -22,8 +22,8 @@ from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
-from tests.process import error_line, nbtext
-from tests.textbook import CHINA
+from tests.process import error_line, nbtext, succeeded
+from tests.textbook import CHINA, CHINA_LABELS, CHINA_TEXTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,3 +196,29 @@ def test_auto_is_by_evidence_and_a_tenth_where_no_class_has_two_documents() -> N
     evidence = [betaln(holding + a, 2 - holding + a).sum() - 6 * betaln(a, a) for a in model.learnt.smoothing * np.array([0.99, 1, 1.01])]
     assert max(evidence) == evidence[1]
     assert TextClassifier(classifier="bernoulli", smoothing=2).fit(["ant bee", "cat"], ["a", "b"]).learnt.smoothing == 2
+
+
+def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path) -> None:
+    """The four documents about China of IIR: θ of "Chinese" is (3 + 1)/(3 + 1 + 2) in the three of "yes" under Beta(1, 2)."""
+    texts, labels = CHINA_TEXTS, CHINA_LABELS
+    model = TextClassifier(classifier="bernoulli", smoothing=(1, 2), stemmer="none").fit(texts, labels)
+    chinese = np.array(model.statistics.vocabulary.find(["chinese"]))
+    coins = model.classifier.distributions()[0]
+    assert coins.absence is not None
+    assert isinstance(model.classifier, BernoulliNaiveBayes)
+    assert coins.probability(chinese)[0].tolist() == [2 / 4, 4 / 6]
+    np.testing.assert_allclose(coins.absence(chinese)[0], [2 / 4, 2 / 6])
+    np.testing.assert_allclose(model.classifier.credible_intervals(chinese)[0, 1], stats.beta.ppf([0.025, 0.975], 4, 2))
+    model.save(str(tmp_path / "m"))
+    loaded = TextClassifier.load(str(tmp_path / "m"))
+    assert loaded.settings["smoothing"] == (1, 2)
+    assert np.array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    same, one = (TextClassifier(classifier="bernoulli", smoothing=smoothing).fit(texts, labels) for smoothing in ((0.3, 0.3), 0.3))
+    assert np.array_equal(same.predict_proba(texts), one.predict_proba(texts))
+
+
+def test_two_pseudo_counts_on_the_command_line(tmp_path: Path, pets: Path) -> None:
+    succeeded(nbtext("train", "pets", "-m", tmp_path / "m", "--classifier", "bernoulli", "--smoothing", "0.1,2", cwd=pets))
+    assert "0.1 with a term, 2 without (given)" in succeeded(nbtext("inspect", "-m", tmp_path / "m", cwd=pets)).text
+    said = error_line(nbtext("train", "pets", "-m", tmp_path / "n", "--smoothing", "0.1,2", cwd=pets), 2)
+    assert "--classifier multinomial takes one pseudo-count, not 0.1,2; two are for bernoulli" in said

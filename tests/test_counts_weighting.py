@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
-from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.corpus_counts import Subsets, with_log_sums
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.counts.weighting import weighted, weighted_cells
 from nbtext.settings import WEIGHTINGS, Settings
@@ -66,7 +66,7 @@ def test_documents_and_cells_are_weighted_as_one_by_one(weighting: str, corpus: 
     matrix = weighted(documents.matrix.of_terms(selected), weighting, statistics)
     wanted = [slow_weights(weighting, terms, corpus, over) for _, terms in corpus]
     assert rows(matrix, statistics) == [pytest.approx(row, rel=1e-12) for row in wanted]
-    cells = weighted_cells(weighting, statistics, selected, documents)
+    cells = weighted_cells(weighting, with_log_sums(statistics, documents), selected, documents)
     for j, k, found in zip(statistics.cell_terms.tolist(), statistics.cell_classes.tolist(), cells.tolist(), strict=True):
         term, label = statistics.vocabulary.term(j), statistics.classes[k]
         if term in over:
@@ -99,7 +99,8 @@ def test_sums_are_the_same_to_the_last_bit_in_any_order(weighting: str, corpus: 
     both = []
     for documents in (corpus, shuffled):
         statistics, rows_of = counted(documents)
-        both.append(weighted_cells(weighting, statistics, np.ones(statistics.n_terms, np.bool_), rows_of).tolist())
+        cells = weighted_cells(weighting, with_log_sums(statistics, rows_of), np.ones(statistics.n_terms, np.bool_), rows_of)
+        both.append(cells.tolist())
     assert both[0] == both[1]
 
 
@@ -113,6 +114,20 @@ def test_a_part_is_weighted_as_if_it_were_alone(corpus: list[Labelled], data: st
     alone, alone_documents = counted([document for document, here in zip(corpus, chosen.tolist(), strict=True) if here])
     wanted = weighted_cells("tfidf", alone, np.ones(alone.n_terms, np.bool_), alone_documents)
     assert found.tolist() == pytest.approx(wanted.tolist(), abs=1e-9)
+
+
+@given(corpus=strategies.corpora.filter(lambda corpus: len(corpus) > 1), data=st.data())
+def test_sums_of_logs_add_and_subtract(corpus: list[Labelled], data: st.DataObject) -> None:
+    chosen = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(lambda mask: any(mask) and not all(mask)))
+    )
+    whole, inside, outside = (
+        with_log_sums(*counted([document for document, here in zip(corpus, mask.tolist(), strict=True) if here]))
+        for mask in (np.ones_like(chosen), chosen, ~chosen)
+    )
+    assert inside + outside == whole
+    assert whole - outside == inside
+    assert with_log_sums(*counted(corpus[::-1])) == whole
 
 
 def test_a_term_in_all_documents_weighs_nothing() -> None:

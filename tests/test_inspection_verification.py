@@ -256,7 +256,7 @@ def test_coins_that_are_wrong_are_found(
     path = saved(tmp_path, classifier="bernoulli")
     assert failed(verify(path)) == {}
     monkeypatch.setattr(
-        BernoulliNaiveBayes, "_estimate", lambda model, holding, _: theta(holding, model.training.statistics.class_documents)
+        BernoulliNaiveBayes, "_estimate", lambda model, holding, *_: theta(holding, model.training.statistics.class_documents)
     )
     with np.errstate(all="ignore"):
         assert failed(verify(path))["estimates"] == f"{detail} (θ, that a document of the class holds the term)"

@@ -6,16 +6,19 @@ Also tests `classifiers/weighted.py`.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
 
 from nbtext import TextClassifier
+from nbtext.counts.counting import content_hashes
+from nbtext.counts.statistics import LOG_UNITS
 from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.smoothing import MOST_SMOOTHING
-from nbtext.model.state import from_plain
-from nbtext.store import read_model_file
+from nbtext.model.changing import relabelled
+from nbtext.model.state import from_plain, to_plain
+from nbtext.store import read_model_file, write_model_file
 from tests.process import PETS, SERVICE_DESK, error_line, nbtext, succeeded
 from tests.test_evaluation_cross_validation import DESK, assert_as_trained_apart
 
@@ -85,9 +88,9 @@ def test_calibration_changes_no_answer(settings: dict[str, Any]) -> None:
     assert model.predict(TEXTS) == plain.predict(TEXTS)
 
 
-@pytest.mark.parametrize("weighting", ["log", "tfidf"])
 @pytest.mark.parametrize("classifier", ["multinomial", "complement"])
-def test_what_needs_all_documents_cannot_be_updated(classifier: str, weighting: str) -> None:
+def test_what_needs_all_documents_cannot_be_updated(classifier: str) -> None:
+    weighting = "tfidf"
     model = TextClassifier(classifier=classifier, weighting=weighting).fit(TEXTS, LABELS)
     with pytest.raises(UsageError, match=f"{classifier} --weighting {weighting} cannot be changed exactly"):
         model.partial_fit(TEXTS, LABELS)
@@ -100,12 +103,76 @@ def test_what_needs_all_documents_cannot_be_updated(classifier: str, weighting: 
     assert model.fit(TEXTS, LABELS).predict(TEXTS) == answers
 
 
-@pytest.mark.parametrize("settings", [SETTINGS["complement"], SETTINGS["complement binary"], SETTINGS["multinomial binary"]], ids=str)
-def test_counts_and_presence_add(settings: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["complement", "complement binary", "multinomial binary", "complement log", "multinomial log"])
+def test_counts_presence_and_logs_add(name: str, tmp_path: Path) -> None:
+    settings = SETTINGS[name]
     TextClassifier(**settings).fit(TEXTS, LABELS).save(str(tmp_path / "m"))
     half = len(TEXTS) // 2
     TextClassifier(**settings).fit(TEXTS[:half], LABELS[:half]).partial_fit(TEXTS[half:], LABELS[half:]).save(str(tmp_path / "n"))
     assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+@pytest.mark.parametrize("classifier", ["multinomial", "complement"])
+def test_logs_are_kept_for_log_weights_alone(classifier: str, tmp_path: Path) -> None:
+    model = TextClassifier(classifier=classifier, weighting="log").fit(TEXTS, LABELS)
+    answers = model.predict_proba(TEXTS)
+    model.set_params(weighting="counts").save(str(tmp_path / "m"))
+    TextClassifier(classifier=classifier).fit(TEXTS, LABELS).save(str(tmp_path / "n"))
+    assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
+    model.set_params(weighting="log")
+    with pytest.raises(UsageError, match="not trained"):
+        model.predict(TEXTS)
+    assert np.array_equal(model.fit(TEXTS, LABELS).predict_proba(TEXTS), answers)
+
+
+def test_a_model_of_an_earlier_version_answers_and_cannot_be_changed(tmp_path: Path) -> None:
+    """It has the sums of the logs of its own terms as its classifier's array, and not among its counts."""
+    model = TextClassifier(weighting="log").fit(TEXTS, LABELS)
+    model.save(str(tmp_path / "m"))
+    settings, arrays = read_model_file(str(tmp_path / "m"))
+    sums = arrays.pop("cell_logs") / LOG_UNITS
+    state = from_plain(settings, {**arrays, "fitted_weighted_counts": sums})
+    write_model_file(str(tmp_path / "old"), *to_plain(state))
+    old = TextClassifier.load(str(tmp_path / "old"))
+    assert np.array_equal(old.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    old.save(str(tmp_path / "again"))
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "old").read_bytes()
+    with pytest.raises(UsageError, match="no sums of log weights"):
+        old.partial_fit(TEXTS, LABELS)
+    with pytest.raises(UsageError, match="no sums of log weights"):
+        old.forget(TEXTS[:1], LABELS[:1])
+    with pytest.raises(UsageError, match="no sums of log weights"):
+        relabelled(old, LABELS[0], "x")
+
+
+def test_sums_of_logs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    TextClassifier(weighting="log").fit(TEXTS, LABELS).save(str(tmp_path / "m"))
+    settings, arrays = read_model_file(str(tmp_path / "m"))
+    logs = arrays["cell_logs"]
+    for wrong in (logs[:-1], logs * 2, logs // 2, logs.astype(np.float64)):
+        with pytest.raises(ModelError, match="its sums of log weights do not fit"):
+            from_plain(settings, {**arrays, "cell_logs": wrong})
+    training = {**cast("dict[str, object]", settings["training"]), "weighting": "counts"}
+    with pytest.raises(ModelError, match="does not use them"):
+        from_plain({**settings, "training": training}, arrays)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"weighting": "log"}, {"weighting": "binary"}, {"weighting": "log", "prior_shape": "background"}], ids=str
+)
+def test_each_document_is_left_out_exactly(settings: dict[str, Any]) -> None:
+    texts, labels = TEXTS[::8], LABELS[::8]
+    whole = TextClassifier(smoothing=0.3, calibration="none", **settings).fit(texts, labels)
+    documents = whole.counts.sample.documents
+    found = whole.classifier.leave_one_out(documents)
+    place = {(content, label): row for row, (content, label, _) in enumerate(documents.keys())}
+    for left in range(0, len(texts), 5):
+        others = [row for row in range(len(texts)) if row != left]
+        apart = TextClassifier(smoothing=0.3, calibration="none", **settings).fit([texts[n] for n in others], [labels[n] for n in others])
+        row = place[int(content_hashes([texts[left]])[0]), whole.classes_.index(labels[left])]
+        wanted = apart.joint_log_likelihood([texts[left]])[0]
+        scores = [found.scores[row, whole.classes_.index(label)] for label in apart.classes_]
+        np.testing.assert_allclose(scores, wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("weighting", ["log", "tfidf"])
@@ -196,7 +263,7 @@ def test_the_command_trains_answers_and_judges(tmp_path: Path) -> None:
 
 def test_leaving_one_out_is_refused() -> None:
     line = error_line(nbtext("cross-validate", SERVICE_DESK / "train", "--leave-one-out", "--weighting", "tfidf"), 2)
-    assert "on counts only" in line
+    assert "without tf-idf only" in line
 
 
 def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,6 +226,8 @@ class Classifier(ABC):
     """The values of ``--prior-shape`` that it takes."""
     PSEUDO_COUNT: ClassVar[float] = 0.1
     """The smoothing for ``auto`` where `histogram` returns None."""
+    TAKES_ABSENCE_SMOOTHING: ClassVar[bool] = False
+    """True if documents without a term can have a pseudo-count of their own."""
     TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = True
     """True if terms can have pseudo-counts of their own."""
     HAS_CLASS_PRIOR: ClassVar[bool] = True
@@ -410,7 +412,7 @@ class Classifier(ABC):
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Score documents that the model was estimated from, each by the model of all others, exactly; raise `UsageError` if it cannot."""
         del documents
-        raise UsageError("leave-one-out is exact for --classifier multinomial on counts only", hint="cross-validate with folds")
+        raise UsageError("leave-one-out is exact for --classifier multinomial without tf-idf only", hint="cross-validate with folds")
 
     def variants(self) -> Sequence[Self]:
         """Return models with the same scores but another `log_scale`; calibration takes the one that makes unseen documents most probable."""

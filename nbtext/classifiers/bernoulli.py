@@ -57,10 +57,11 @@ def _finite_log(probability: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class BernoulliNaiveBayes(LinearClassifier):
-    """A class prior π and coins θ, estimated from the documents that hold each term; the pseudo-count is added to both sides of a coin."""
+    """A class prior π and coins θ, estimated from the documents that hold each term; a pseudo-count is added to each side of a coin."""
 
     WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary")
     PRIOR_SHAPES: ClassVar[tuple[str, ...]] = ("symmetric",)
+    TAKES_ABSENCE_SMOOTHING: ClassVar[bool] = True
 
     @classmethod
     def takes_weights(cls, settings: Settings) -> bool:
@@ -109,17 +110,19 @@ class BernoulliNaiveBayes(LinearClassifier):
 
     def probability(self, terms: Whole) -> Floats:
         """Return θ_jk, shape (n, n_classes)."""
-        return self._estimate(self._holding(terms), terms)
+        return self._estimate(self._holding(terms), *self._pseudo_counts(terms))
 
     def absence(self, terms: Whole) -> Floats:
         """Return 1 − θ_jk, shape (n, n_classes); above 0 under any smoothing, because it is not computed from θ_jk."""
-        return self._estimate(self.training.statistics.class_documents - self._holding(terms), terms)
+        presence, absence = self._pseudo_counts(terms)
+        return self._estimate(self.training.statistics.class_documents - self._holding(terms), absence, presence)
 
     def posteriors(self, terms: Whole) -> tuple[Floats, Floats]:
         """Return n_1 + a and n_0 + b of the posterior Beta of θ_jk, both of shape (n, n_classes); nan under maximum likelihood."""
         holding, settings = self._holding(terms), self.training.settings
-        added = np.nan if settings.estimate == "ml" else self._pseudo_counts(terms) + (settings.estimate == "map")
-        return holding + added, self.training.statistics.class_documents - holding + added
+        more = np.nan if settings.estimate == "ml" else float(settings.estimate == "map")
+        a, b = (side + more for side in self._pseudo_counts(terms))
+        return holding + a, self.training.statistics.class_documents - holding + b
 
     def credible_intervals(self, terms: Whole) -> Floats:
         """Return the credible intervals of θ_jk, shape (n, n_classes, 2), as quantiles of Beta(n_1 + a, n_0 + b); nan under maximum likelihood."""
@@ -130,18 +133,20 @@ class BernoulliNaiveBayes(LinearClassifier):
         meaning, counts = "that a document of the class holds the term", self.training.statistics.documents_of
         return TermProbabilities("θ", meaning, self.known(), self.probability, counts, self.posteriors, self.absence)
 
-    def _pseudo_counts(self, terms: Whole) -> Floats:
-        return self.training.own.of(terms, self.training.smoothing)[:, np.newaxis]
+    def _pseudo_counts(self, terms: Whole) -> tuple[Floats, Floats]:
+        """Return those of presences and of absences, each of shape (n, 1)."""
+        presence, absence = self.training.own.of(terms, self.training.smoothing)[:, np.newaxis], self.training.settings.absence_smoothing
+        return presence, presence if absence is None else np.full_like(presence, absence)
 
     def _holding(self, terms: Whole) -> Floats:
         return self.training.statistics.documents_of(terms).astype(np.float64)
 
-    def _estimate(self, documents: Floats, terms: Whole) -> Floats:
-        added = self._pseudo_counts(terms)
+    def _estimate(self, documents: Floats, a: Floats, b: Floats) -> Floats:
+        """Return the probability of one side of the coins, with pseudo-counts a of it and b of the other."""
         of_class = self.training.statistics.class_documents.astype(np.float64)
         if self.training.settings.estimate == "map":
-            return beta_mode(documents, of_class, added + 1, added + 1)
-        return beta_mean(documents, of_class, added, added)
+            return beta_mode(documents, of_class, a + 1, b + 1)
+        return beta_mean(documents, of_class, a, b)
 
     def _certain(self, terms: Whole) -> Floats:
         """Return 1 where every document of the class holds the term, else 0, shape (n, n_classes)."""

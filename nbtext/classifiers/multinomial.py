@@ -13,6 +13,7 @@ import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities, Training, Unseen, class_prior_without
 from nbtext.classifiers.weighted import WeightedCountsClassifier
+from nbtext.counts.weighting import as_summed
 from nbtext.language_model.smoothing import leave_one_out
 
 if TYPE_CHECKING:
@@ -70,19 +71,24 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
             of_unknown = np.where(unknown > 0, unknown * self.language_models.log_unseen()[best], 0.0)
         return self.per_token(scores, best, of_unknown, lengths + unknown)
 
+    @property
+    def subtracts_exactly(self) -> bool:
+        """True if the sums are exact: not of tf-idf, and not of logs times the weights of documents."""
+        return self.weighting != "tfidf" and (self.weighting != "log" or self.counts.weight_unit == 1)
+
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
-        """Score the sample with each document left out, or by folds on weighted counts and where labels select the terms."""
-        at_once = self.weighting == "counts" and training.choose is None
+        """Score the sample with each document left out, or by folds on tf-idf and where labels select the terms."""
+        at_once = self.subtracts_exactly and training.choose is None
         return self.leave_one_out(sample) if at_once else super().unseen(training, sample)
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Return log p(d, C_k) of documents of the corpus, each with the prior and the language models of all others.
 
-        Raises `UsageError` on weighted counts.
+        Raises `UsageError` on tf-idf.
         """
-        if self.weighting != "counts":
+        if not self.subtracts_exactly:
             return super().leave_one_out(documents)
-        scores, lengths, unknown = leave_one_out(self.language_models, documents)
+        scores, lengths, unknown = leave_one_out(self.language_models, as_summed(documents, self.weighting), documents.matrix)
         weights = documents.natural_weights(self.counts.weight_unit)
         for label, weight in sorted(set(zip(documents.classes.tolist(), weights.tolist(), strict=True))):
             prior = class_prior_without(self.training.settings.class_prior, self.counts, label, weight)

@@ -1,7 +1,7 @@
 """Classifiers whose weights follow from the counts of terms by class, whole or weighted.
 
-Counts and presence add, so their sums are in the statistics. The sums of other weights are computed from all documents in training and
-kept in the model file beside the statistics.
+Counts, presence and logs add, so their sums are in the statistics. Those of tf-idf are computed from all documents in training and kept in the
+model file beside the statistics; so were those of logs in files of earlier versions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WEIGHTED_COUNTS = "weighted_counts"
 class WeightedCountsClassifier(LinearClassifier):
     """A linear classifier estimated from weighted counts, for documents weighted in the same way."""
 
-    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary", *NEEDS_DOCUMENTS)
+    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary", "log", *NEEDS_DOCUMENTS)
 
     counts: ClassStatistics
     """The statistics, with weighted cells in place of counts."""
@@ -76,21 +76,23 @@ class WeightedCountsClassifier(LinearClassifier):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the weighted counts of the cells, if they need documents."""
-        return {WEIGHTED_COUNTS: self.counts.cell_counts} if self.weighting in NEEDS_DOCUMENTS else {}
+        kept = self.weighting in NEEDS_DOCUMENTS or (self.weighting == "log" and self.counts.cell_logs is None)
+        return {WEIGHTED_COUNTS: self.counts.cell_counts} if kept else {}
 
     @classmethod
     def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        needed = {WEIGHTED_COUNTS} if cls.needs_documents(training.settings) else set()
-        if set(arrays) - needed:
+        statistics, settings = training.statistics, training.settings
+        needed = cls.needs_documents(settings) or (settings.weighting == "log" and statistics.cell_logs is None)
+        if set(arrays) - ({WEIGHTED_COUNTS} if needed else set()):
             raise ModelError("the model is malformed: its weighted counts do not fit its weighting")
         if not needed:
             return cls.estimate(training)
         kept = arrays.get(WEIGHTED_COUNTS, np.empty(0))  # a file leaves empty arrays out
-        cells, whole = kept.astype(np.float64), training.statistics.cell_counts
+        cells, whole = kept.astype(np.float64), statistics.cell_counts
         if cells.shape != whole.shape or not np.all((cells >= 0) & (cells <= whole)):  # log(1 + n) and weights of unit length are below n
             raise ModelError("the model is malformed: its weighted counts do not fit its counts")
-        return cls(training, replace(training.statistics, cell_counts=cells))
+        return cls(training, replace(statistics, cell_counts=cells))
 
     def adds_occurrences(self) -> bool:
         """Return True if terms are not weighted."""

@@ -32,7 +32,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     """Learn the documents of a corpus in addition to those that the model has learnt. New classes and new terms are welcome.
 
     The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted as the model's
-    training documents were. A model that is not made of counts alone (logistic, gaussian, --weighting log or tfidf) cannot be updated.
+    training documents were. A model that is not made of counts alone (logistic, gaussian, --weighting tfidf) cannot be updated.
 
     Without --once a document that is learnt twice counts twice, as in training. With it the model has a ledger, a file beside it with .ledger
     after its name, of what was learnt with --once, by nbtext train --once or here. Equal texts are one document. No copy of them is kept.

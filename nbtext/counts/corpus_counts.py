@@ -11,6 +11,7 @@ frequency counts over data streams (2002), whose lossy counting prunes by a rate
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +20,7 @@ import numpy as np
 
 from nbtext.attributes import WEIGHT_UNIT
 from nbtext.counts.documents import MOST_TERMS, CountedDocuments, DocumentSample
-from nbtext.counts.statistics import from_cells, sum_cells
+from nbtext.counts.statistics import from_cells, log_units, sum_cells
 from nbtext.counts.vocabulary import is_category
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
@@ -76,11 +77,16 @@ class CorpusCounts:
             cell_classes=statistics.cell_classes[cells],
             cell_counts=statistics.cell_counts[cells],
             cell_documents=statistics.cell_documents[cells],
+            cell_logs=None if statistics.cell_logs is None else statistics.cell_logs[cells],
         )
         matrix = documents.matrix.of_terms(kept)
         numbers = (np.cumsum(kept) - 1).astype(matrix.terms.dtype)
         documents = replace(documents, matrix=matrix._replace(terms=numbers[matrix.terms]))
         return replace(self, statistics=restricted, sample=replace(self.sample, documents=documents))
+
+    def without_logs(self) -> CorpusCounts:
+        """Return the counts without the sums of log weights."""
+        return replace(self, statistics=replace(self.statistics, cell_logs=None))
 
     def relabelled(self, labels: Sequence[str]) -> CorpusCounts:
         """Return the counts with a new label for each class; classes with the same label are merged."""
@@ -117,9 +123,7 @@ class Relabelled(NamedTuple):
 def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) -> Relabelled:
     """Return the statistics with a new label for each class; classes with the same label are merged."""
     classes, numbers = _numbered(labels)
-    keys, counts, documents = sum_cells(
-        pair(statistics.cell_terms, numbers[statistics.cell_classes]), statistics.cell_counts, statistics.cell_documents
-    )
+    keys, (counts, documents, *logs) = sum_cells(pair(statistics.cell_terms, numbers[statistics.cell_classes]), *statistics.columns)
     terms, cell_classes = unpair(keys)
     class_documents = np.zeros(len(classes), np.int64)
     np.add.at(class_documents, numbers, statistics.class_documents)
@@ -131,6 +135,7 @@ def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) ->
         cell_classes=cell_classes,
         cell_counts=counts,
         cell_documents=documents,
+        cell_logs=logs[0] if logs else None,
         moments=statistics.moments and statistics.moments.scattered(numbers, len(classes)),
     )
     return Relabelled(relabelled, numbers)
@@ -153,13 +158,14 @@ def relabelled_documents(statistics: ClassStatistics, documents: CountedDocument
     keys = pair(matrix.terms, np.repeat(numbers, matrix.entries))
     weights = documents.in_units(statistics.unit)
     held = np.repeat(weights, matrix.entries)
-    keys, counts, holding = sum_cells(keys, matrix.counts * held, held)
+    logs = () if statistics.cell_logs is None else (log_units(matrix.counts) * held,)
+    keys, columns = sum_cells(keys, matrix.counts * held, held, *logs)
     moments = statistics.moments
     if moments is not None and matrix.values is not None:
         moments = type(moments).of(matrix.values, numbers, len(classes))
     class_documents = np.zeros(len(classes), np.int64)
     np.add.at(class_documents, numbers, weights)
-    found, renumbering = from_cells(statistics.vocabulary, classes, class_documents, keys, counts, holding)
+    found, renumbering = from_cells(statistics.vocabulary, classes, class_documents, keys, *columns)
     relabelled = replace(documents, classes=numbers).renumbered(renumbering)
     return Recounted(replace(found, attributes=statistics.attributes, moments=moments, unit=statistics.unit), relabelled)
 
@@ -225,7 +231,11 @@ class Subsets:
         )
         of_whole = (whole.class_documents, whole.cell_counts, whole.cell_documents)
         class_documents, counts, holding = (total - sum_ for total, sum_ in zip(of_whole, sums, strict=True)) if subtract else sums
-        kept = holding > 0
+        kept, logs = holding > 0, whole.cell_logs
+        if logs is not None:
+            of_rows = np.zeros(logs.size, np.int64)
+            np.add.at(of_rows, cells, log_units(documents.matrix.counts[entries]) * (1 if held is None else held))
+            logs = (logs - of_rows if subtract else of_rows)[kept]
         return replace(
             whole,
             class_documents=class_documents,
@@ -233,6 +243,7 @@ class Subsets:
             cell_classes=whole.cell_classes[kept],
             cell_counts=counts[kept],
             cell_documents=holding[kept],
+            cell_logs=logs,
             moments=self._moments(rows, subtract=subtract),
         )
 
@@ -243,10 +254,27 @@ class Subsets:
         of_rows = type(whole).of(values[rows], self.documents.classes[rows], self.statistics.n_classes)
         return whole.minus(of_rows) if subtract else of_rows
 
+    def with_logs(self) -> Subsets:
+        """Return the same parts with the sums of log weights; ``documents`` must be all of the corpus."""
+        found = copy(self)
+        found.statistics = with_log_sums(self.statistics, self.documents)
+        return found
+
     def counts(self, chosen: NDArray[np.bool_], sample_size: int) -> CorpusCounts:
         """Return the statistics of the chosen documents and a sample of at most ``sample_size`` of them."""
         rows = np.flatnonzero(chosen) if sample_size else np.empty(0, np.int64)
         return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents.rows(rows), sample_size))
+
+
+def with_log_sums(statistics: ClassStatistics, documents: CountedDocuments) -> ClassStatistics:
+    """Return the statistics with the sums of log weights, from all of their documents."""
+    if statistics.cell_logs is not None:
+        return statistics
+    sums, weights = np.zeros(statistics.cell_counts.size, np.int64), documents.in_units(statistics.unit)
+    np.add.at(
+        sums, cells_of_entries(statistics, documents), log_units(documents.matrix.counts) * np.repeat(weights, documents.matrix.entries)
+    )
+    return replace(statistics, cell_logs=sums)
 
 
 def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -> NDArray[np.int64]:
@@ -326,6 +354,7 @@ def forget_documents(counts: CorpusCounts, statistics: ClassStatistics, document
 
 def subtract_documents(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
     """Subtract documents as `forget_documents` does; nothing need be left."""
+    counts.statistics.require_alike(statistics)
     row = missing_from_sample(counts, statistics, documents)
     if row is None:
         gone = CorpusCounts(statistics, DocumentSample(documents, len(documents)))

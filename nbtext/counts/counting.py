@@ -304,7 +304,7 @@ def _count(
     remaining: Iterator[list[tuple[str, bytes]]], analysis: Analysis, collector: DocumentCollector, most: int | None
 ) -> CountedStatistics | None:
     """Count the blocks that remain, or as many as bring more than ``most`` terms; return None if none remains."""
-    builder = StatisticsBuilder(Attributes.of(analysis.settings.reading))
+    builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
     counter = document_counter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     empty = True

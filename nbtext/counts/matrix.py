@@ -48,6 +48,11 @@ class DocumentTermMatrix(NamedTuple):
         return np.diff(self.offsets)
 
     @property
+    def sums(self) -> NDArray[np.float64]:
+        """Sum of the counts, which may be weights, of each document, shape (n_docs,)."""
+        return np.bincount(self.entry_documents, self.counts, self.n_documents).astype(np.float64)
+
+    @property
     def lengths(self) -> NDArray[np.int64]:
         """Number of known tokens of each document, shape (n_docs,)."""
         running = offsets(self.counts)

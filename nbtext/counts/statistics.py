@@ -57,6 +57,11 @@ class ClassStatistics:
     """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
     cell_documents: NDArray[np.int64]
     """d_jk, documents of the class that hold the term, shape (n_cells,)."""
+    cell_logs: NDArray[np.int64] | None = None
+    """Σ_d log(1 + n_jd) over the documents of the class, in units of 1 / `LOG_UNITS`, shape (n_cells,); None unless they are asked for.
+
+    0 for inflected words and encoded lines, which no score needs.
+    """
     attributes: Attributes = NO_ATTRIBUTES
     """Attributes beside the texts; values of categorical ones are terms."""
     moments: Moments | None = None
@@ -65,6 +70,12 @@ class ClassStatistics:
     """All counts are in units of 1 / ``unit``, whole numbers still: more than 1 if documents have weights."""
     exact: ClassStatistics | None = None
     """The whole numbers that these counts are quotients of, as `natural` returns them."""
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """What is counted of each cell: counts, documents, and logs if there are any, each of shape (n_cells,)."""
+        columns = (self.cell_counts, self.cell_documents)
+        return columns if self.cell_logs is None else (*columns, self.cell_logs)
 
     @property
     def n_classes(self) -> int:
@@ -87,7 +98,8 @@ class ClassStatistics:
         if self.unit == 1:
             return self
         quotients: dict[str, Any] = {name: getattr(self, name) / self.unit for name in ("class_documents", "cell_counts", "cell_documents")}
-        return replace(self, **quotients, unit=1, exact=self)
+        logs: Any = None if self.cell_logs is None else self.cell_logs / self.unit
+        return replace(self, **quotients, cell_logs=logs, unit=1, exact=self)
 
     @property
     def weight_unit(self) -> int:
@@ -102,6 +114,7 @@ class ClassStatistics:
             class_documents=self.class_documents * factors,
             cell_counts=self.cell_counts * of_cells,
             cell_documents=self.cell_documents * of_cells,
+            cell_logs=None if self.cell_logs is None else self.cell_logs * of_cells,
             unit=self.unit * unit,
         )
 
@@ -188,13 +201,19 @@ class ClassStatistics:
         """
         return self.combined(other, -1).statistics
 
+    def require_alike(self, other: ClassStatistics) -> None:
+        """Raise `UsageError` if the other statistics have other attributes, or only one has the sums of log weights."""
+        if self.attributes != other.attributes:
+            raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
+        if (self.cell_logs is None) != (other.cell_logs is None):
+            raise no_log_sums()
+
     def combined(self, other: ClassStatistics, sign: int) -> Combined:
         """Return the sum (``sign`` 1) or difference (−1), and the new numbers of terms and classes of both.
 
         Raises `UsageError` if their attributes differ, or ``other`` counts anything that is subtracted and not there.
         """
-        if self.attributes != other.attributes:
-            raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
+        self.require_alike(other)
         unit = max(self.unit, other.unit)
         if not self.unit == other.unit == unit:
             return self.in_units(unit).combined(other.in_units(unit), sign)
@@ -207,21 +226,19 @@ class ClassStatistics:
             labels.append(np.array([number[label] for label in side.classes], np.int64))
             documents[labels[-1]] += factor * side.class_documents
             keys.append(pair(terms[side.cell_terms], labels[-1][side.cell_classes]))
-        key, counts, cell_documents = sum_cells(
-            np.concatenate(keys),
-            np.concatenate((self.cell_counts, sign * other.cell_counts)),
-            np.concatenate((self.cell_documents, sign * other.cell_documents)),
-        )
+        both = (np.concatenate((column, sign * of_other)) for column, of_other in zip(self.columns, other.columns, strict=True))
+        key, (counts, cell_documents, *logs) = sum_cells(np.concatenate(keys), *both)
         left = counts > 0
         of_class = documents[unpair(key)[1]]
         possible = (cell_documents <= counts) & (cell_documents <= of_class) & ((cell_documents > 0) == left) & (counts >= 0)
-        if documents.min(initial=0) < 0 or not possible.all():
+        if documents.min(initial=0) < 0 or not possible.all() or not all(np.all((each >= 0) & (left | (each == 0))) for each in logs):
             raise UsageError("cannot take away documents that were never counted")
         moments = None
         if self.moments is not None and other.moments is not None:
             first, second = (side.scattered(new, len(classes)) for side, new in zip((self.moments, other.moments), labels, strict=True))
             moments = first.plus(second) if sign > 0 else first.minus(second)
-        statistics, numbers = from_cells(vocabulary, classes, documents, key[left], counts[left], cell_documents[left])
+        columns = (each[left] for each in (counts, cell_documents, *logs))
+        statistics, numbers = from_cells(vocabulary, classes, documents, key[left], *columns)
         moments = moments and moments.of_classes(np.flatnonzero(documents))
         statistics = replace(statistics, attributes=self.attributes, moments=moments, unit=unit)
         return Combined(statistics, numbers.after(mine, labels[0]), numbers.after(theirs, labels[1]))
@@ -259,7 +276,21 @@ class Combined(NamedTuple):
     of_second: Renumbering
 
 
-_ARRAYS = ("class_documents", "term_offsets", "cell_classes", "cell_counts", "cell_documents")
+_ARRAYS = ("class_documents", "term_offsets", "cell_classes", "cell_counts", "cell_documents", "cell_logs")
+
+LOG_UNITS = 1 << 30
+"""Logs are rounded to multiples of 1 / `LOG_UNITS`, so that their sums are whole numbers: exact, and the same in any order."""
+
+
+def log_units(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return log(1 + n) of the counts of terms in documents, in units of 1 / `LOG_UNITS`, shape (n_entries,)."""
+    units: NDArray[np.int64] = np.rint(np.log1p(counts, dtype=np.float64) * LOG_UNITS).astype(np.int64)
+    return units
+
+
+def no_log_sums() -> UsageError:
+    """Return the error for a model of log weights that was made before their sums were kept."""
+    return UsageError("the model has no sums of log weights and cannot be changed exactly", hint="train it again on all documents")
 
 
 def from_cells(
@@ -267,14 +298,17 @@ def from_cells(
     classes: Sequence[str],
     class_documents: NDArray[np.int64],
     keys: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    documents: NDArray[np.int64],
+    *columns: NDArray[np.int64],
 ) -> CountedStatistics:
-    """Return the statistics with cells given sorted by key (term, class), without terms without cells and classes without documents."""
+    """Return the statistics with cells given sorted by key (term, class), without terms without cells and classes without documents.
+
+    ``columns`` are as in `ClassStatistics.columns`.
+    """
     terms, labels = unpair(keys)
     kept = np.zeros(len(vocabulary), np.bool_)
     kept[terms] = True
     present = class_documents > 0
+    counts, documents, *logs = columns
     numbers = Renumbering(*(np.where(here, np.cumsum(here) - 1, -1) for here in (kept, present)))
     statistics = ClassStatistics(
         vocabulary.restrict(kept),
@@ -284,27 +318,26 @@ def from_cells(
         numbers.classes[labels],
         counts,
         documents,
+        logs[0] if logs else None,
     )
     return CountedStatistics(statistics, numbers)
 
 
-def sum_cells(
-    keys: NDArray[np.uint64], counts: NDArray[np.int64], documents: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys, sorted, and the sums of counts and of documents of each; all arguments have shape (n,).
+def sum_cells(keys: NDArray[np.uint64], *columns: NDArray[np.int64]) -> tuple[NDArray[np.uint64], list[NDArray[np.int64]]]:
+    """Return the distinct keys, sorted, and the sums of each column by key; all arguments have shape (n,).
 
     Fastest for keys in few sorted runs, which a stable sort only merges.
     """
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
-    return keys[begins], np.add.reduceat(counts[order], begins), np.add.reduceat(documents[order], begins)
+    return keys[begins], [np.add.reduceat(column[order], begins) for column in columns]
 
 
 class StatisticsBuilder:
     """Sums the postings of a stream of labelled documents. Memory grows with the number of cells, not of documents."""
 
-    def __init__(self, attributes: Attributes = NO_ATTRIBUTES) -> None:
+    def __init__(self, attributes: Attributes = NO_ATTRIBUTES, *, logs: bool = False) -> None:
         self.vocabulary = GrowingVocabulary()
         self._attributes = attributes
         self._moments: Moments | None = None
@@ -318,6 +351,7 @@ class StatisticsBuilder:
         self._counts = np.zeros(1 << 16, np.int64)
         self._documents = np.zeros(1 << 16, np.int64)
         self._unit = 1
+        self._logs = np.zeros(1 << 16, np.int64) if logs else None
 
     @property
     def labels(self) -> list[str]:
@@ -331,12 +365,19 @@ class StatisticsBuilder:
         """
         if weights is not None and self._unit == 1:
             self._unit = WEIGHT_UNIT
-            for counts in (self._class_documents, self._counts, self._documents):
-                np.multiply(counts, WEIGHT_UNIT, out=counts)
+            for counts in (self._class_documents, self._counts, self._documents, self._logs):
+                if counts is not None:
+                    np.multiply(counts, WEIGHT_UNIT, out=counts)
         classes = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
         self._class_documents = _grown(self._class_documents, len(self._classes))
         np.add.at(self._class_documents, classes, self._weighed(weights))
-        self.add_cells(postings, classes, weights)
+        begins, cells = self.add_cells(postings, classes, weights)
+        if self._logs is not None:
+            units = log_units(postings.counts)
+            if self._unit != 1:
+                units *= np.broadcast_to(self._weighed(weights), classes.shape)[postings.documents]
+            self._logs = _grown(self._logs, len(self._cells) + 1)
+            np.add.at(self._logs, cells, np.add.reduceat(units, begins))
         if postings.encoded_lines is not None and postings.encoded_lines.any():
             holding = np.flatnonzero(postings.encoded_lines)
             terms = np.full_like(holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0])
@@ -348,8 +389,13 @@ class StatisticsBuilder:
     def _weighed(self, weights: NDArray[np.int64] | None) -> NDArray[np.int64] | int:
         return self._unit if weights is None else weights
 
-    def add_cells(self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> None:
-        """Count further terms of documents that were added, given the class numbers of these and their weights."""
+    def add_cells(
+        self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Count further terms of documents that were added, given the class numbers of these and their weights.
+
+        Return where the postings of each cell begin, and its number, both of shape (n_cells,).
+        """
         of_postings = classes.take(postings.documents)
         begins = run_starts(postings.terms, of_postings)
         cells = self._cells.intern(pair(postings.terms.take(begins), of_postings.take(begins)))
@@ -362,6 +408,7 @@ class StatisticsBuilder:
             counts, documents = postings.counts * held, np.add.reduceat(held, begins)
         np.add.at(self._counts, cells, np.add.reduceat(counts, begins))
         np.add.at(self._documents, cells, documents)
+        return begins, cells
 
     def freeze(self) -> CountedStatistics:
         """Return the statistics. The builder is then used up: its tables, as large as the statistics, are freed on the way."""
@@ -376,9 +423,9 @@ class StatisticsBuilder:
         del terms, labels
         order = np.argsort(keys)
         cells = order + 1  # their ids in the table
-        statistics, numbers = from_cells(
-            vocabulary, classes, self._class_documents[first_order], keys[order], self._counts[cells], self._documents[cells]
-        )
+        logs = () if self._logs is None else (_grown(self._logs, cells.size + 1)[cells],)
+        columns = (self._counts[cells], self._documents[cells], *logs)
+        statistics, numbers = from_cells(vocabulary, classes, self._class_documents[first_order], keys[order], *columns)
         moments = self._moments and self._moments.of_classes(first_order)
         statistics = replace(statistics, attributes=self._attributes, moments=moments, unit=self._unit)
         return CountedStatistics(statistics, numbers.after(final_term, final_class))

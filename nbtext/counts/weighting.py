@@ -6,11 +6,13 @@ frequency and length; G. Salton, C. Buckley, Term-weighting approaches in automa
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.counts.corpus_counts import cells_of_entries
+from nbtext.counts.statistics import LOG_UNITS, log_units, no_log_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,11 +23,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-NEEDS_DOCUMENTS = ("log", "tfidf")
-"""The weightings whose sums over documents do not follow from the statistics."""
-
-UNITS = 1 << 30
-"""Weights are rounded to multiples of 1 / `UNITS`: sums below eight million are exact and do not depend on the order of documents."""
+NEEDS_DOCUMENTS = ("tfidf",)
+"""The weightings whose sums over documents do not add."""
 
 
 def log_counts(counts: NDArray[Any]) -> Floats:
@@ -57,18 +56,21 @@ def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatis
         return matrix
     if weighting == "binary":
         return matrix._replace(counts=np.ones_like(matrix.counts))
-    weights = _weights(matrix, weighting, statistics)
+    weights = log_counts(matrix.counts) if weighting == "log" else _tfidf(matrix, statistics)
     found = matrix._replace(counts=weights)
     return found if weights.all() else found.of_entries(weights > 0)
 
 
-def _weights(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatistics) -> Floats:
-    """Return the weight of each entry, shape (n_entries,), for one of `NEEDS_DOCUMENTS`."""
-    weights = log_counts(matrix.counts)
-    if weighting == "tfidf":
-        weights *= inverse_document_frequency(statistics, matrix.terms)
-        weights = unit_length(weights, matrix.entry_documents, matrix.n_documents)
-    return weights
+def as_summed(documents: CountedDocuments, weighting: str) -> CountedDocuments:
+    """Return the documents with what each term adds to its sum in `weighted_cells`, for a weighting whose sums add."""
+    matrix = documents.matrix
+    counts = {"counts": matrix.counts, "binary": np.ones_like(matrix.counts)}.get(weighting)
+    return replace(documents, matrix=matrix._replace(counts=log_units(matrix.counts) / LOG_UNITS if counts is None else counts))
+
+
+def _tfidf(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> Floats:
+    weights = log_counts(matrix.counts) * inverse_document_frequency(statistics, matrix.terms)
+    return unit_length(weights, matrix.entry_documents, matrix.n_documents)
 
 
 def weighted_cells(
@@ -76,18 +78,20 @@ def weighted_cells(
 ) -> NDArray[Any]:
     """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
 
-    ``documents`` are all those of the statistics, needed by `NEEDS_DOCUMENTS` only; there, terms that are not selected have weight 0.
+    ``documents`` are all those of the statistics, needed by `NEEDS_DOCUMENTS` only; there, terms that are not selected have weight 0. Weights are
+    rounded to multiples of 1 / `LOG_UNITS`. Raises `UsageError` if the sums of logs are not in the statistics.
     """
     if weighting == "counts":
         return statistics.cell_counts
     if weighting == "binary":
         return statistics.cell_documents
+    if weighting == "log":
+        if statistics.cell_logs is None:
+            raise no_log_sums()
+        return statistics.cell_logs / LOG_UNITS
     if documents is None:
         raise ValueError(f"--weighting {weighting} needs the documents")
-    cells = cells_of_entries(statistics, documents)
-    matrix = documents.matrix
-    if not selected.all():
-        kept = selected[matrix.terms]
-        cells, matrix = cells[kept], matrix.of_entries(kept)
-    units = np.rint(_weights(matrix, weighting, statistics) * UNITS)
-    return np.bincount(cells, units, statistics.cell_classes.size) / UNITS
+    kept = selected[documents.matrix.terms]
+    cells, matrix = cells_of_entries(statistics, documents)[kept], documents.matrix.of_entries(kept)
+    units = np.rint(_tfidf(matrix, statistics) * LOG_UNITS)
+    return np.bincount(cells, units, statistics.cell_classes.size) / LOG_UNITS

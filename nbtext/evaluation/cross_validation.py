@@ -243,6 +243,8 @@ def train_and_score(subsets: Subsets, parameters: Settings, training: Mask, test
 
     The same as training a model on those documents and nothing else. Raise `UsageError` if that does.
     """
+    if parameters.sums_logs:
+        subsets = subsets.with_logs()
     counts = subsets.counts(training, parameters["sample"] if needs_sample(parameters) else 0)
     needed = subsets.documents.rows(np.flatnonzero(training)) if needs_documents(parameters) else None
     learnt = learn(counts, parameters, needed)

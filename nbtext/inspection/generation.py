@@ -135,10 +135,12 @@ class DocumentGenerator:
         """Draw θ ~ Beta(n_1 + a, n_0 + b), the posterior of each coin."""
         statistics = self._model.statistics
         learnt = self._model.learnt
-        added = learnt.own.of(self._words, learnt.smoothing) + float(self._model.parameters["estimate"] == "map")
+        more, absence = float(self._model.settings.estimate == "map"), self._model.settings.absence_smoothing
+        a = learnt.own.of(self._words, learnt.smoothing) + more
+        b = a if absence is None else np.full_like(a, absence + more)
         heads = cells_of_class(statistics, statistics.cell_documents, number)[self._words]
         tails = statistics.class_documents[number] - heads
-        return draw_beta(heads + added, tails + added, random_source(self._seed, number))
+        return draw_beta(heads + a, tails + b, random_source(self._seed, number))
 
 
 def _words(model: TextClassifier) -> Whole:

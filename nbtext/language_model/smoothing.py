@@ -138,7 +138,7 @@ def _histogram(
         distinct, cells = np.unique(counts, return_counts=True) if number is None else _summed(counts, number)
     else:
         pairs, place, cells = np.unique(np.stack((counts, statistics.term_counts[terms])), axis=1, return_inverse=True, return_counts=True)
-        distinct, base_measure = pairs[0], pairs[1] / max(tokens.sum(), 1)
+        distinct, base_measure = pairs[0], pairs[1] / (tokens.sum() or 1)
         cells = cells if number is None else np.bincount(place.ravel(), number, distinct.size)
     return CountHistogram(distinct.astype(np.float64), base_measure, cells.astype(np.float64), tokens, np.ones(tokens.size), n_terms)
 
@@ -257,14 +257,16 @@ def left_out_tokens(
     matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
     counts = (statistics.counts_in(matrix.terms, own) - left.own).astype(np.float64)
     tokens = statistics.tokens_of(selected).astype(np.float64)
-    class_tokens = np.round(tokens[documents.classes] - left.lengths, 6)
+    class_tokens = tokens[documents.classes] - left.lengths
+    if statistics.weight_unit != 1:
+        class_tokens = np.round(class_tokens, 6)
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
         counts, inverse = np.unique(counts, return_inverse=True)
         weights = np.bincount(inverse, left.own, counts.size).astype(np.float64)
         base, base_sums = np.ones(counts.size), (n_terms - left.vanishing.entries).astype(np.float64)
     else:
-        in_others = np.maximum(tokens.sum() - left.lengths, 1)
+        in_others = np.where(tokens.sum() > left.lengths, tokens.sum() - left.lengths, 1)
         weights, base = left.own.astype(np.float64), left.remaining / in_others[matrix.entry_documents]
         base_sums = np.ones(len(documents))
     lengths = np.bincount(matrix.entry_documents, left.own, len(documents)).astype(np.float64)
@@ -332,37 +334,44 @@ class WithoutThemselves(NamedTuple):
     """Their entries of selected terms that only this document holds."""
     lengths: NDArray[Any]
     """What each document is in the tokens of its class, terms that vanish included, shape (n_docs,)."""
+    others: NDArray[np.bool_]
+    """Which of their entries of selected terms are in `matrix`."""
 
 
 def without_themselves(statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments) -> WithoutThemselves:
     """Return what is left of documents of the corpus when each is subtracted from its statistics."""
     matrix = documents.matrix.of_terms(selected)
     own: NDArray[Any] = matrix.counts
-    lengths: NDArray[Any] = matrix.lengths
+    lengths = matrix.sums
     unit = statistics.weight_unit
     if unit != 1:
         weights = documents.in_units(unit)
         own, lengths = own * weights[matrix.entry_documents] / unit, lengths * weights / unit
     remaining = statistics.term_counts[matrix.terms] - own
     others = remaining > 0
-    return WithoutThemselves(matrix.of_entries(others), own[others], remaining[others], matrix.of_entries(remaining == 0), lengths)
+    vanishing = matrix.of_entries(remaining == 0)
+    return WithoutThemselves(matrix.of_entries(others), own[others], remaining[others], vanishing, lengths, others)
 
 
-def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOut:
-    """Return the log-likelihoods of documents of the corpus, each under the models estimated from all others."""
-    statistics = models.statistics
-    matrix, in_class, remaining, vanishing, selected_tokens = without_themselves(statistics, models.selected, documents)
+def leave_one_out(models: LanguageModels, documents: CountedDocuments, tokens: DocumentTermMatrix | None = None) -> LeftOut:
+    """Return the log-likelihoods of documents of the corpus, each under the models estimated from all others.
+
+    If the models are of sums of weights, the documents have the same weights, and their counts are in ``tokens``.
+    """
+    statistics, tokens = models.statistics, tokens or documents.matrix
+    matrix, in_class, remaining, vanishing, selected_tokens, others = without_themselves(statistics, models.selected, documents)
 
     class_tokens = np.tile(models.class_tokens, (len(documents), 1))
     class_tokens[np.arange(len(documents)), documents.classes] -= selected_tokens
-    class_tokens = np.round(class_tokens, 6)  # sums of weights are multiples of a millionth
+    if statistics.weight_unit != 1:
+        class_tokens = np.round(class_tokens, 6)  # sums of weights are multiples of a millionth
     of_entry = matrix.entry_documents
     if models.prior_shape == "symmetric":
         added = models.pseudo_counts(matrix.terms)[0][:, 0]
         total = models.pseudo_tokens_without(vanishing)
         weights, n_weights = matrix, statistics.n_terms
     else:  # the background depends on the document, so each entry has weights of its own
-        added = models.smoothing * remaining / np.maximum(models.class_tokens.sum() - selected_tokens, 1)[of_entry]
+        added = models.smoothing * remaining / (models.class_tokens.sum() - selected_tokens)[of_entry]
         total = np.full(len(documents), models.smoothing)
         weights, n_weights = matrix._replace(terms=np.arange(matrix.terms.size)), matrix.terms.size
 
@@ -382,8 +391,9 @@ def leave_one_out(models: LanguageModels, documents: CountedDocuments) -> LeftOu
         change = matrix.counts * (np.log(counts - in_class + added) - np.log(counts + added))
         scores[np.arange(len(documents)), documents.classes] += np.bincount(of_entry, change, minlength=len(documents))
         log_total = np.log(class_tokens + total[:, np.newaxis])
-    lengths = matrix.lengths
+    sums = matrix.sums[:, np.newaxis]
     with np.errstate(invalid="ignore"):
-        scores -= np.where(lengths[:, np.newaxis] > 0, lengths[:, np.newaxis] * log_total, 0.0)
+        scores -= np.where(sums > 0, sums * log_total, 0.0)
     scores[np.isnan(scores)] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
-    return LeftOut(scores, lengths, documents.matrix.lengths - lengths)
+    lengths = tokens.of_terms(models.selected).of_entries(others).lengths
+    return LeftOut(scores, lengths, tokens.lengths - lengths)

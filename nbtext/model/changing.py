@@ -142,6 +142,8 @@ def counting_difference(one: TextClassifier, other: TextClassifier) -> str | Non
     for name in COUNTING:
         if name != "stop_words" and one.settings[name] != other.settings[name]:
             return "--" + name.replace("_", "-")
+    if one.settings.sums_logs != other.settings.sums_logs:
+        return "--weighting"
     for kind in KINDS:
         if one.reading[kind] != other.reading[kind]:
             return f"--{kind}"

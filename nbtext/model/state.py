@@ -21,8 +21,8 @@ from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import LARGEST_HASH, MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.statistics import ClassStatistics
-from nbtext.counts.vocabulary import Vocabulary
+from nbtext.counts.statistics import ClassStatistics, log_units
+from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.training import (
     Judgement,
@@ -60,6 +60,9 @@ Kind = TypeVar("Kind", bound=Declared)
 MOST = 2**53
 """Counts stay below this, so that sums are exact in int64 and in float64."""
 
+MOST_UNITS = 2**63
+"""Sums of log weights stay below this, in their units."""
+
 MOST_DIGITS = 2000
 """Of the whole number in an exact sum: the square of a large number in units of the square of a small one has about 500."""
 
@@ -87,6 +90,9 @@ SETTINGS = frozenset({"training", "reading", "written_by", "sample_bound"}) | LE
 CLOSED = "closed_vocabulary"
 """A setting of pruned models only: true."""
 
+LOGS = "cell_logs"
+"""The array of the sums of log weights, in models of them."""
+
 UNIT = "unit"
 """A setting of models of weighted documents only: `nbtext.attributes.WEIGHT_UNIT`."""
 
@@ -96,7 +102,7 @@ WEIGHTS = "sample_weights"
 LEFT_OUT = frozenset({"class_weight", "weight_column"})
 """Settings that stand in a model file only if they differ from the default."""
 
-ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | {"stop_words", WEIGHTS}
+ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | {LOGS, "stop_words", WEIGHTS}
 """The arrays of a model file; an empty one is left out."""
 
 
@@ -156,6 +162,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     require(plain.get(UNIT, WEIGHT_UNIT) == WEIGHT_UNIT, "its counts have another unit")
     unit = WEIGHT_UNIT if UNIT in plain else 1
     counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit)
+    counts = replace(counts, statistics=_with_logs(counts.statistics, part[LOGS], needed=settings.sums_logs))
     if CLOSED in plain:
         require(plain[CLOSED] is True, "its vocabulary is neither open nor closed")
         counts = replace(counts, is_closed=True)
@@ -396,7 +403,9 @@ def counts_to_plain(counts: CorpusCounts) -> dict[str, Array]:
     """Return arrays, each in the narrowest type that holds it."""
     statistics, documents = counts.statistics, counts.sample.documents
     classes = [label.encode() for label in statistics.classes]
-    values = {} if statistics.moments is None else values_to_plain(statistics.moments, documents.matrix.values)
+    more = {} if statistics.moments is None else values_to_plain(statistics.moments, documents.matrix.values)
+    if statistics.cell_logs is not None:
+        more[LOGS] = statistics.cell_logs.astype(np.min_scalar_type(int(statistics.cell_logs.max(initial=0))))
     return {
         "terms": np.frombuffer(statistics.vocabulary.text, np.uint8),
         "term_lengths": narrow(np.diff(statistics.vocabulary.bounds)),
@@ -414,7 +423,7 @@ def counts_to_plain(counts: CorpusCounts) -> dict[str, Array]:
         "sample_terms": narrow(documents.matrix.terms),
         "sample_counts": narrow(documents.matrix.counts),
         **({} if documents.weights is None else {WEIGHTS: narrow(documents.weights)}),
-        **values,
+        **more,
     }
 
 
@@ -427,6 +436,21 @@ def counts_from_plain(part: Arrays, sample_size: int, sample_bound: int, attribu
         require(not any(part[name].size for name in VALUES), "it has values of no attribute")
     statistics = replace(statistics, attributes=attributes)
     return CorpusCounts(statistics, _sample(part, statistics, sample_size, sample_bound))
+
+
+def _with_logs(statistics: ClassStatistics, logs: Array, *, needed: bool) -> ClassStatistics:
+    """Return the statistics with the sums of log weights; without in files of earlier versions and for other weightings."""
+    n_cells = statistics.cell_counts.size
+    if not needed or (n_cells and not logs.size):
+        require(not logs.size, "it has sums of log weights and does not use them")
+        return statistics
+    require(logs.size == n_cells and logs.dtype.kind == "u", "its sums of log weights do not fit its cells")
+    require(float(logs.sum(dtype=np.float64)) < MOST_UNITS, "its sums of log weights are too large")
+    sums, counts, documents = logs.astype(np.int64), statistics.cell_counts, statistics.cell_documents
+    least, most = documents * log_units(np.ones(1)), documents * (log_units(counts / documents) + 1)  # the logarithm is concave
+    unweighted = is_category(statistics.vocabulary)[statistics.cell_terms] & (sums == 0)
+    require(np.all(unweighted | ((least <= sums) & (sums <= most))), "its sums of log weights do not fit its counts")
+    return replace(statistics, cell_logs=sums)
 
 
 def _sample(part: Arrays, statistics: ClassStatistics, size: int, bound: int) -> DocumentSample:

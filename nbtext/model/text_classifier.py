@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtext.attributes import KINDS, Attributes
 from nbtext.classifiers.base import class_prior
-from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vocabulary
+from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vocabulary, with_log_sums
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
@@ -97,7 +97,7 @@ class TextClassifier:
         Criterion for ``top``.
     weighting : {"counts", "binary", "log", "tfidf"}
         Weight of a term in a document.
-    smoothing : {"auto", "leave-one-out"}, float or mapping
+    smoothing : {"auto", "leave-one-out"}, float, two floats or mapping
         Pseudo-count added to each count: chosen by evidence ("auto") or by the likelihood of held-out documents, a number, or numbers by
         term, with one for "*", all others.
     prior_shape : {"symmetric", "background"}
@@ -161,7 +161,7 @@ class TextClassifier:
         top: int | None = None,
         by: str = "mutual-information",
         weighting: str = "counts",
-        smoothing: str | float | Mapping[str, float] = "auto",
+        smoothing: str | float | tuple[float, float] | Mapping[str, float] = "auto",
         prior_shape: str = "symmetric",
         estimate: str = "mean",
         members: str = "multinomial:log+logistic",
@@ -203,8 +203,10 @@ class TextClassifier:
         """
         before, after = self.settings, _changed(self.settings, parameters)
         counted_alike = before.reading == after.reading and all(before[name] == after[name] for name in COUNTING)
-        if self._counts is not None and counted_alike and not needs_documents(after):
-            return self._estimate(self._counts, after)
+        counts = self._counts and (self._counts if after.sums_logs else self._counts.without_logs())
+        counted_alike &= not after.sums_logs or (counts is not None and counts.statistics.cell_logs is not None)
+        if counts is not None and counted_alike and not needs_documents(after):
+            return self._estimate(counts, after)
         self._stop_list = None
         return self._replace(after, None, None)
 
@@ -225,6 +227,7 @@ class TextClassifier:
 
     def fit_counted(self, statistics: ClassStatistics, documents: CountedDocuments) -> TextClassifier:
         """Learn from a whole corpus as `nbtext.counts.counting.count_documents` counts it under these settings."""
+        statistics = with_log_sums(statistics, documents) if self.settings.sums_logs else replace(statistics, cell_logs=None)
         counts = CorpusCounts(statistics, DocumentSample.of(documents, self.settings.sample))
         return self._estimate(counts, self.settings, documents if self._needs_documents else None)
 

@@ -17,6 +17,7 @@ from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.corpus_counts import balancing_factors
 from nbtext.counts.vocabulary import has_categories, is_category
+from nbtext.counts.weighting import as_summed
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
@@ -48,7 +49,7 @@ def read_smoothing(value: str) -> str | dict[str, float]:
 
     Raises `UsageError` if there is no such name or file, `PathError` for a file that cannot be read or has no number for all others.
     """
-    if value in ("auto", "leave-one-out") or _is_number(value):
+    if value in ("auto", "leave-one-out") or all(map(_is_number, value.split(",", 1))):
         return value
     numbers = read_named_numbers(value, "a term")
     if numbers is None:
@@ -248,6 +249,9 @@ def _require_taken(settings: Settings) -> None:
         if settings[name] not in taken:
             setting = f"--{name.replace('_', '-')} {settings[name]}"
             raise UsageError(f"--classifier {settings.classifier} does not take {setting}", hint=f"it takes {', '.join(taken)}")
+    if isinstance(settings.smoothing, tuple) and not chosen.TAKES_ABSENCE_SMOOTHING:
+        message = f"--classifier {settings.classifier} takes one pseudo-count, not {settings.smoothing[0]:g},{settings.smoothing[1]:g}"
+        raise UsageError(message, hint="two are for bernoulli: of documents with a term and without")
     if not chosen.HAS_CLASS_PRIOR and settings.class_prior not in ("empirical", "uniform"):
         message = f"--classifier {settings.classifier} has no class prior, so --class-prior would change nothing"
         raise UsageError(message, hint="leave it out, or take another classifier")
@@ -407,7 +411,8 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
         return smoothing == 0
     if isinstance(given, str):
         return could_be_chosen(smoothing, n_terms)
-    return bool(smoothing == (given[ALL_OTHERS] if isinstance(given, dict) else given))
+    others = given[ALL_OTHERS] if isinstance(given, dict) else given[0] if isinstance(given, tuple) else given
+    return bool(smoothing == others)
 
 
 def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None) -> float:
@@ -417,13 +422,15 @@ def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], settings: Sett
     if given == "leave-one-out":
         from nbtext.language_model.smoothing import smoothing_by_leave_one_out
 
-        if not classifier_class(settings.classifier).LEAVES_ONE_OUT or settings.weighting != "counts":
-            raise UsageError("--smoothing leave-one-out is for --classifier multinomial on counts only", hint="use auto or a number")
+        chosen = classifier_class(settings.classifier)
+        if not chosen.LEAVES_ONE_OUT or chosen.needs_documents(settings):
+            raise UsageError("--smoothing leave-one-out is for --classifier multinomial without tf-idf only", hint="use auto or a number")
         if not len(sample):
             raise UsageError("--smoothing leave-one-out needs documents, and the model keeps none", hint="train with a --sample above 0")
-        return smoothing_by_leave_one_out(statistics, selected, settings.prior_shape, sample)
+        counted, summed = chosen.counted(statistics, selected, settings), as_summed(sample, settings.weighting)
+        return smoothing_by_leave_one_out(counted, selected, settings.prior_shape, summed)
     if isinstance(given, GivenSmoothing):
         return given.others
-    if isinstance(given, (int, float)):
-        return float(given)
+    if isinstance(given, (int, float, tuple)):
+        return float(given[0] if isinstance(given, tuple) else given)
     return classifier_class(settings.classifier).smoothing(statistics, selected, settings, documents)

@@ -185,7 +185,8 @@ def _smoothing(overview: Overview, *, per_term: bool) -> str:
         auto = "automatic" if without or overview.smoothing == _PSEUDO_COUNT else "by evidence"
         chosen = {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
     own = f"; {_own(overview.terms_with_own_smoothing)}" if per_term and training["estimate"] != "ml" else ""
-    return f"{overview.smoothing:g} ({chosen}{own})"
+    pair = f" with a term, {training['smoothing'][1]:g} without" if isinstance(training["smoothing"], tuple) else ""
+    return f"{overview.smoothing:g}{pair} ({chosen}{own})"
 
 
 def _own(n_terms: int) -> str:
