@@ -90,10 +90,9 @@ def is_unspaced(word: str) -> bool:
 def unspaced_runs(text: bytes) -> UnspacedRuns | None:
     """Return the runs in a text in valid UTF-8; None if it has none."""
     raw = np.frombuffer(text, np.uint8)
-    possible = (raw >= 0xE0) & (raw != 0xE2)  # all these characters have three or four bytes; U+2000 to U+2FFF has none of them
-    if not possible.any():
+    if raw.max(initial=0) < 0xE0:  # all these characters have three or four bytes
         return None
-    places = np.flatnonzero(possible)
+    places = np.flatnonzero(raw >= 0xE0)
     kinds = _kinds_at(raw, places)
     found = np.flatnonzero(kinds)
     if not found.size:
