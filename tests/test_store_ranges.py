@@ -41,6 +41,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "gaussian": {"classifier": "gaussian", "latent": 3, **ATTRIBUTES},
     "separate": {"classifier": "gaussian", "latent": 2, "covariance": "separate", "covariance_shape": "diagonal", "numeric": "x,y"},
     "logistic": {"classifier": "logistic", **ATTRIBUTES},
+    "average": {"classifier": "average", "members": "multinomial:log+bernoulli", "ngrams": 2},
 }
 
 OPTIONS = [0, 1e-300, 1e30]
