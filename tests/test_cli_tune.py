@@ -126,7 +126,7 @@ def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) 
     assert (said["for"], said["folds"], len(said["settings"])) == ("accuracy", 3, 6)
     assert said["best"]["folds"] == 3
     assert said["best"]["bytes"] == (tmp_path / "nbtext.joblib").stat().st_size
-    assert 0 < said["nested"] <= 1
+    assert 0 < said["corrected"] <= 1
     assert not any("seconds" in setting for setting in said["settings"])
     best = (tmp_path / "nbtext.joblib").read_bytes()
     command = said["best"]["command"]
@@ -193,6 +193,7 @@ def test_a_pipe_is_read_once_only(pets: Path) -> None:
     table = b"x\tred apple\ny\tgreen pear\nx\tred plum\ny\tgreen grass\n"
     options = ("tune", "-", "--format", "tsv", "--folds", "2")
     assert succeeded(nbtext(*options, "--try", "smoothing=0.1,1", cwd=pets, stdin=table)).out
+    assert succeeded(nbtext(*options, "--tries", "2", cwd=pets, stdin=table)).out
     assert "read once" in error_line(nbtext(*options, "--try", "ngrams=1,2", cwd=pets, stdin=table), 2)
     assert "read once" in error_line(bash("$NBTEXT tune <(printf 'x\\ta\\n') --format tsv --try ngrams=1,2", cwd=pets), 2)
 

@@ -77,7 +77,7 @@ def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
     candidates = combinations(["classifier=bernoulli,multinomial", "weighting=counts,tfidf,binary"], values())
     left, out = possible(candidates, "cross-validation", Reading())
     assert len(left) + len(out) == 6
-    assert {weighting for name, weighting in (candidate.kind for candidate in left) if name == "multinomial"} == {
+    assert {each.settings.weighting for each in left if each.settings.classifier == "multinomial"} == {
         "counts",
         "tfidf",
         "binary",

@@ -62,8 +62,14 @@ POOR = 4.0
 PUNCTUAL = 0.97
 """Share of the time that may be planned."""
 
-CAUTION = 1.2
+CAUTION = 1.3
 """How many times as long as a fold predicts the training of the best model may take; nothing can stop that."""
+
+GROWTH = 0.75
+"""Exponent by which the time of a fold grows with the entries of the matrix: fits of more terms need fewer steps."""
+
+A_DOCUMENT = 12
+"""Entries that take as long as a document does beside them."""
 
 INTERVAL = 0.2
 """Seconds between two looks at the clock while other processes work."""
@@ -128,7 +134,7 @@ class Cost(NamedTuple):
     """The cost of counting a corpus."""
 
     entries: float = 0.0
-    """Of the document-term matrix."""
+    """Of the document-term matrix, and `A_DOCUMENT` for each document."""
     seconds: float = 0.0
     bytes: int = 0
     """Of the counts in a model file."""
@@ -141,8 +147,8 @@ class SearchOutcome(NamedTuple, Generic[C]):
     trials: list[Trial]
     of_best: C
     left_out: list[Impossible]
-    nested: float | None
-    """See `nested_figure`; None without folds, or if fewer than two settings were judged on all."""
+    corrected: float | None
+    """The figure of the goal on documents that had no part in the choice; None if there are none."""
 
 
 class TimeIsUpError(Exception):
@@ -192,9 +198,17 @@ class Search(Generic[C]):
             raise next(iter(self._left_out.values())).named()
         if self.by == "evidence":
             ranked = with_posteriors(ranked)
-        complete = [self._parts[trial.candidate] for trial in ranked if self._parts and trial.folds == self.division.folds]
-        nested = nested_figure(self._figure, complete, self._n_classes) if len(complete) > 1 else None
-        return SearchOutcome(ranked, self._corpus(ranked[0].candidate).counted, list(self._left_out.values()), nested)
+        corrected = self._corrected(ranked) if self._parts else None
+        return SearchOutcome(ranked, self._corpus(ranked[0].candidate).counted, list(self._left_out.values()), corrected)
+
+    def _corrected(self, ranked: Sequence[Trial]) -> float | None:
+        """Return the figure of the goal on documents that had no part in the choice; None if all had."""
+        complete = [self._parts[trial.candidate] for trial in ranked if trial.folds == self.division.folds]
+        if len(complete) > 1:
+            return nested_figure(self._figure, complete, self._n_classes)
+        if complete and len(ranked) > 1 and ranked[1].folds == 1:  # the choice went by the first fold alone
+            return figures_of(complete[0][1:], self._n_classes)[self._figure]
+        return None
 
     def result(self, outcome: SearchOutcome[C], model: str, train: Sequence[str], left_out: Sequence[Impossible] = ()) -> SearchResult:
         """Return what was found as a record.
@@ -222,7 +236,7 @@ class Search(Generic[C]):
             len(outcome.of_best.corpus.documents),
             model,
             tuple(ranked),
-            outcome.nested,
+            outcome.corrected,
             tuple(str(left.named()) for left in (*left_out, *outcome.left_out)),
         )
 
@@ -245,19 +259,26 @@ class Search(Generic[C]):
 
     def _race(self) -> None:
         """Judge the candidates on the first fold, and then on the others; kinds that are poor over the first terms come last."""
-        later: list[int] = []
-        poor: set[tuple[str, str]] = set()
+        poor: set[tuple[str, ...]] = set()
         for numbers in self._groups(range(len(self.candidates))):
             now = [number for number in numbers if self.candidates[number].kind not in poor]
-            later += [number for number in numbers if number not in now]
             self._judge_first_fold(now)
             if self.limits.is_race and (ranked := [trial for trial in self._ranked() if trial.candidate in now]):
                 poor |= {self.candidates[trial.candidate].kind for trial in ranked if self._is_behind(trial, ranked[0], POOR)}
         self._judge_other_folds()
-        for numbers in self._groups(later):
-            self._judge_first_fold(numbers)
-        if later:
-            self._judge_other_folds()
+        for is_hopeful in (False, True):  # what looked too long may have been overestimated
+            tried = len(self._trials)
+            for numbers in self._groups(self._untried()):
+                self._judge_first_fold(numbers, is_hopeful=is_hopeful)
+            if len(self._trials) > tried:
+                self._judge_other_folds()
+
+    def _untried(self) -> list[int]:
+        """Return the candidates that were not judged, those first that are like the best."""
+        kinds = [self.candidates[trial.candidate].kind for trial in self._ranked()]
+        untried = [number for number in range(len(self.candidates)) if number not in self._trials and number not in self._left_out]
+        ranks = {number: kinds.index(kind) if (kind := self.candidates[number].kind) in kinds else len(kinds) for number in untried}
+        return sorted(untried, key=lambda number: ranks[number])
 
     def _groups(self, numbers: Iterable[int]) -> list[list[int]]:
         """Return the candidates that count alike together, in order of the first of them."""
@@ -266,11 +287,14 @@ class Search(Generic[C]):
             groups.setdefault(self.candidates[number].analysis(), []).append(number)
         return list(groups.values())
 
-    def _judge_first_fold(self, numbers: list[int]) -> None:
-        """Judge candidates of one analysis on the first fold, if costs are known the most expensive first, so that processes end together."""
+    def _judge_first_fold(self, numbers: list[int], *, is_hopeful: bool = False) -> None:
+        """Judge candidates of one analysis on the first fold, if costs are known the most expensive first, so that processes end together.
+
+        If ``is_hopeful`` they are begun whatever they should cost, as long as the best can be trained afterwards.
+        """
         if self.limits.tries is not None:
             numbers = numbers[: max(self.limits.tries - len(self._parts), 0)]
-        numbers = [number for number in numbers if self._has_time(self._predicted(number) + self._uncounted_seconds(number), number)]
+        numbers = [number for number in numbers if self._may_begin(number, is_hopeful=is_hopeful)]
         if not numbers:
             return
         corpus = self._corpus(numbers[0])
@@ -278,7 +302,7 @@ class Search(Generic[C]):
         if self._parts:
             numbers.sort(key=self._predicted, reverse=True)
         found: dict[int, dict[int, FoldJudgement]] = {number: {} for number in numbers}
-        for task, outcome in self._judged(corpus, [Task(number, fold) for number in numbers for fold in folds]):
+        for task, outcome in self._judged(corpus, [Task(number, fold) for number in numbers for fold in folds], is_hopeful=is_hopeful):
             number = task.candidate
             if isinstance(outcome, UsageError):
                 self._leave_out(number, outcome)
@@ -316,7 +340,7 @@ class Search(Generic[C]):
                     self._add(number, [])
                     return
 
-    def _judged(self, corpus: CountedFolds[C], tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
+    def _judged(self, corpus: CountedFolds[C], tasks: Sequence[Task], *, is_hopeful: bool = False) -> Iterator[tuple[Task, Outcome]]:
         """Yield what comes of tasks, in any order, but for those for which there is no time."""
         settings = self._settings(corpus, list(dict.fromkeys(task.candidate for task in tasks)))
         folding = Folding(corpus.subsets, corpus.folds, settings, self.clock)
@@ -327,14 +351,14 @@ class Search(Generic[C]):
             from nbtext.parallel.processes import CannotStartError, workers
 
             with suppress(CannotStartError, TimeIsUpError), workers(self.processes, partial(judge_fold, folding)) as others:
-                yield from self._side_by_side(others, left)
+                yield from self._side_by_side(others, left, is_hopeful=is_hopeful)
         while left:
             task = left.popleft()
-            if self._has_time(self._predicted(task.candidate), task.candidate):
+            if self._may_begin(task.candidate):
                 yield task, attempt(partial(judge_fold, folding, task))
                 self._report()
 
-    def _side_by_side(self, others: Workers, left: deque[Task]) -> Iterator[tuple[Task, Outcome]]:
+    def _side_by_side(self, others: Workers, left: deque[Task], *, is_hopeful: bool) -> Iterator[tuple[Task, Outcome]]:
         """Have other processes do tasks; raise `TimeIsUpError` once none can end in time."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
@@ -342,7 +366,7 @@ class Search(Generic[C]):
         """With the time when they began."""
         while left or pending:
             while left and len(pending) < self.processes:
-                if self._has_time(self._predicted(left[0].candidate), left[0].candidate):
+                if self._may_begin(left[0].candidate, is_hopeful=is_hopeful):
                     pending[others.submit(left[0])] = left[0], self.clock()
                 left.popleft()
             for future in wait(pending, INTERVAL, FIRST_COMPLETED).done:
@@ -352,6 +376,11 @@ class Search(Generic[C]):
             if pending and not any(self._has_time(0.0, task.candidate, self.clock() - begin) for task, begin in pending.values()):
                 left.clear()
                 raise TimeIsUpError
+
+    def _may_begin(self, number: int, *, is_hopeful: bool = False) -> bool:
+        """Return whether there is time for a fold of a candidate; if ``is_hopeful`` only for what nothing can stop."""
+        counting = self._uncounted_seconds(number)
+        return self._has_time(counting, number, 0.0) if is_hopeful else self._has_time(counting + self._predicted(number), number)
 
     def _has_time(self, seconds: float, number: int, a_fold: float | None = None) -> bool:
         """Return whether there is time for so many seconds, and then to train the candidate or the best so far. The first always has time.
@@ -365,20 +394,20 @@ class Search(Generic[C]):
         return self.clock() - self.limits.begin + seconds + last <= PUNCTUAL * self.limits.seconds
 
     def _predicted(self, number: int) -> float:
-        """Return about how many seconds a fold takes: as long as another one, or for each entry of the matrix as long as the same kind.
+        """Return about how many seconds a fold takes: as long as another one, else what follows from the same kind over other terms.
 
         For the first of a kind it is the least that follows from other kinds: if it takes longer, it is stopped in time.
         """
         if number in self._parts:
             return max(part.seconds for part in self._parts[number])
-        candidate = self.candidates[number]
-        rates = [
-            (self.candidates[other], max(part.seconds for part in parts) / max(self._cost(other).entries, 1.0))
-            for other, parts in self._parts.items()
-        ]
-        alike = [rate for other, rate in rates if other.kind == candidate.kind]
-        least = min((rate / other.relative_cost for other, rate in rates), default=0.0)
-        return self._cost(number).entries * (max(alike) if alike else candidate.relative_cost * least)
+        candidate, alike, others = self.candidates[number], [0.0], []
+        for known, parts in self._parts.items():
+            other, seconds = self.candidates[known], max(part.seconds for part in parts)
+            seconds *= (self._cost(number).entries / max(self._cost(known).entries, 1.0)) ** GROWTH
+            if other.kind == candidate.kind:
+                alike.append(seconds)
+            others.append(seconds * candidate.relative_cost / other.relative_cost)
+        return max(alike) or min(others, default=0.0)
 
     def _training_seconds(self, number: int, a_fold: float | None = None) -> float:
         """Return about how many seconds training and writing the model of a candidate take."""
@@ -407,7 +436,7 @@ class Search(Generic[C]):
             begin = self.clock()
             counted = self.count(candidate)
             subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
-            self._n_classes, entries = subsets.statistics.n_classes, subsets.documents.matrix.terms.size
+            self._n_classes, entries = subsets.statistics.n_classes, subsets.documents.matrix.terms.size + A_DOCUMENT * len(subsets)
             corpus = CountedFolds(counted, subsets, self._folds(subsets))
             sample = DocumentSample.of(subsets.documents, candidate.settings.sample)
             n_bytes = sum(array.nbytes for array in counts_to_plain(CorpusCounts(subsets.statistics, sample)).values())
@@ -464,13 +493,13 @@ class Search(Generic[C]):
     def _report(self) -> None:
         best = None
         for trial in self._ranked()[:1]:
-            options = " ".join(self.candidates[trial.candidate].arguments())
-            best = f"{self.goal} {trial.figures[self._figure]:.4f} {options}"
+            value, options = trial.figures[self._figure], self.candidates[trial.candidate].arguments()
+            best = " ".join([self.goal, "infinite" if value is None else f"{value:.4f}", *options])
         self.on_progress(SearchState(len(self._parts), best))
 
     def _require_rereadable(self) -> None:
         """Raise `UsageError` for standard input or a pipe that would have to be read several times."""
-        times = len(self._groups(range(len(self.candidates))))
+        times = len(self._groups(range(len(self.candidates))[: self.limits.tries]))
         for path in self.paths if times > 1 else ():
             if path == "-" or Path(path).is_fifo():
                 name = "standard input" if path == "-" else path

@@ -230,8 +230,8 @@ class SearchResult:
     documents: int
     model: str
     trials: tuple[RankedTrial, ...]
-    nested: float | None = None
-    """The figure of the goal if the choice is judged too, by `nested_figure`."""
+    corrected: float | None = None
+    """The figure of the goal on documents that had no part in the choice, for example by `nested_figure`."""
     left_out: tuple[str, ...] = ()
     """Settings that cannot be, and why."""
 
@@ -251,7 +251,7 @@ class SearchResult:
             **divided,
             "documents": self.documents,
             "model": self.model,
-            "nested": self.nested,
+            "corrected": self.corrected,
             "best": settings[0],
             "settings": settings,
             "left_out": list(self.left_out),

@@ -130,10 +130,10 @@ def print_trials(result: SearchResult) -> None:
         "documents": f"{result.documents:,}",
         "model": f"{result.model}, trained on all documents with the first setting",
     }
-    if result.goal is not None and result.nested is not None:
-        lines["corrected"] = f"{result.goal} {result.nested:.4f}, if each fold is answered by the setting that is best on the others"
+    if result.goal is not None and result.corrected is not None:
+        lines["corrected"] = f"{result.goal} {result.corrected:.4f}, on documents that had no part in the choice"
     elif result.goal is not None and len(result.trials) > 1:
-        lines["corrected"] = f"no: {result.goal} of the first setting is optimistic, since it was chosen by it"
+        lines["corrected"] = f"no: the {result.goal} of the first setting is optimistic, since it was chosen by it"
     figures = [name for name in TRIAL_FIGURES if name in best.figures]
     titles = [TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best.figures else "") for name in figures]
     is_grid = all(trial.setting.keys() == best.setting.keys() for trial in result.trials)
