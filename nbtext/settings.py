@@ -511,8 +511,9 @@ class Settings(Declared):
         f"Language of stop words and stemmer: {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
     )
     stop_words: str = declared(
-        "default", "NAME|FILE", text,
-        "Words to leave out: default (the language's list), another language's list, a file of words, or none.",
+        "auto", "NAME|FILE", text,
+        "Words to leave out: auto (the language's list, unless left-out documents are clearly answered better with these words; with --ngrams always the list), "
+        "default (the language's list), another language's list, a file of words, or none.",
     )
     stemmer: str = declared(
         "snowball", "NAME", one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
@@ -555,11 +556,11 @@ class Settings(Declared):
         "documents over those that hold it, each document scaled to unit length).",
     )
     smoothing: Smoothing = declared(  # noqa: RUF009 - a field
-        "auto", "auto|leave-one-out|A|A,B|FILE",
-        one_of("auto", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
-        "Pseudo-count added to each count; auto takes the one under which the class counts are most probable (evidence), leave-one-out the one under "
-        "which sampled documents are, each by its own class without it; both at most 1 per term. A file gives terms their own: lines of a term, a tab "
-        "and a number, and one of * for all others. Two numbers are those of documents with a term and without, for bernoulli.",
+        "auto", "auto|evidence|leave-one-out|A|A,B|FILE",
+        one_of("auto", "evidence", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
+        "Pseudo-count added to each count. evidence: the one under which the class counts are most probable; leave-one-out: the one under which sampled "
+        "documents are, each by its own class without it; both at most 1 per term. auto: that of evidence, unless left-out documents are clearly answered better "
+        "with another. A file gives terms their own: lines of a term, a tab and a number, and one of * for all others. Two numbers are those of documents with a term and without, for bernoulli.",
     )
     prior_shape: str = declared(
         "symmetric", "SHAPE", one_of("symmetric", "background"),
@@ -636,6 +637,11 @@ class Settings(Declared):
     def absence_smoothing(self) -> float | None:
         """The pseudo-count of documents without a term; None if it is that of documents with it."""
         return self.smoothing[1] if isinstance(self.smoothing, tuple) and self.estimate != "ml" else None
+
+    @property
+    def counts_stop_words(self) -> bool:
+        """Whether stop words are counted as other words, and training chooses whether they are selected."""
+        return self.stop_words == "auto" and self.ngrams == 1 and not self.reading.is_counted
 # fmt: on
 
 

@@ -20,6 +20,7 @@ from nbtext.counts.counting import count_documents, document_counter
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
 from nbtext.inspection.verification import verify
+from nbtext.model.training import looked_up
 from nbtext.settings import CALIBRATIONS, CLASSIFIERS, WEIGHTINGS
 from tests.process import HOUSE, SERVICE_DESK, cold, nbtext, run, succeeded
 
@@ -269,7 +270,7 @@ def test_cross_validation_is_training_apart(options: Options, calibration: str) 
     model = TextClassifier(**PLAIN, **options, calibration=calibration)
     statistics, documents = count_documents([(label, text.encode()) for label, text in CORPUS], model.analysis)
     test = np.arange(len(CORPUS)) % 5 == 2
-    _, blocks = train_and_score(Subsets(statistics, documents), model.settings, ~test, test)
+    _, blocks = train_and_score(Subsets(statistics, documents), looked_up(model.analysis), ~test, test)
     (block,) = blocks
     apart = fitted([CORPUS[row] for row in np.flatnonzero(~test)], options, calibration=calibration)
     wanted = apart.predict_log_proba([CORPUS[row][1] for row in np.flatnonzero(test)])

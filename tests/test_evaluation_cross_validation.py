@@ -25,7 +25,7 @@ from nbtext.evaluation.cross_validation import (
 )
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model import TextClassifier
-from nbtext.model.training import learn
+from nbtext.model.training import learn, looked_up
 from nbtext.selection import rank
 from nbtext.settings import CRITERIA, Settings
 from tests.building import language_models, statistics_from_table
@@ -60,7 +60,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def counted(documents: Sequence[Labelled], **settings: Any) -> tuple[ClassStatistics, CountedDocuments, Settings]:
     model = TextClassifier(**settings)
-    return *count_documents(documents, model.analysis), model.settings
+    return *count_documents(documents, model.analysis), looked_up(model.analysis)
 
 
 def assert_as_trained_apart(documents: list[Labelled], training: np.ndarray[Any, Any], **settings: Any) -> None:

@@ -44,7 +44,7 @@ def model_of(number: int) -> TextClassifier:
 
 
 def without_model() -> WordWalker:
-    return WordWalker(Analysis(Settings(), STOP_WORDS))
+    return WordWalker(Analysis(Settings(stop_words="default"), STOP_WORDS))
 
 
 def test_every_reason() -> None:
@@ -81,7 +81,7 @@ def test_words_have_the_terms_that_are_counted(number: int, text: bytes) -> None
     """The counter's known and unknown terms are those of the tokens, and those of the located words."""
     model = model_of(number)
     vocabulary, selected, n_terms = model.statistics.vocabulary, model.learnt.selected, model.statistics.n_terms
-    matrix = document_counter(model.analysis, vocabulary).count([text]).matrix()
+    matrix = document_counter(model.answered_analysis, vocabulary).count([text]).matrix()
     wanted = np.bincount(matrix.terms, matrix.counts, n_terms)
     walker = WordWalker.of_model(model)
     located, tokens = walker.locate(text), list(walker.tokens(text))

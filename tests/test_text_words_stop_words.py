@@ -67,7 +67,9 @@ def test_every_language_trains_and_tells_two_classes_apart(language: str) -> Non
 
 @EVERY
 def test_every_language_leaves_its_stop_words_out(language: str) -> None:
-    model = TextClassifier(language=language).fit([" ".join([*stop_words("default", language), "kappa"]), "sigma"], ["k", "s"])
+    model = TextClassifier(language=language, stop_words="default").fit(
+        [" ".join([*stop_words("default", language), "kappa"]), "sigma"], ["k", "s"]
+    )
     assert model.statistics.n_terms == 2
     assert model.predict(["kappa", "sigma"]) == ["k", "s"]
 

@@ -51,7 +51,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
         settings = replace(settings, reading=reading)
         require_words(settings)
-        walker = WordWalker(Analysis.of(settings))
+        walker = WordWalker(Analysis.of(settings).dropping_stop_words())
     else:
         for name in ANALYSIS:
             if options[name] is not None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from os import getpid
 from threading import Lock
@@ -19,7 +19,7 @@ from nbtext.counts.corpus_counts import CorpusCounts, bounded_sum
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
-from nbtext.counts.vocabulary import FORMS, category_term
+from nbtext.counts.vocabulary import FORMS, category_term, stop_word_term
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, TermSequence, blocks, text_pieces
@@ -75,11 +75,25 @@ class Analysis:
         """Look up the stop words; raises `UsageError` or `PathError` if there are none of that name."""
         from nbtext.text.words import stop_words
 
-        return cls(settings, stop_words(settings.stop_words, settings.language))
+        name = "default" if settings.stop_words == "auto" else str(settings.stop_words)
+        return cls(settings, stop_words(name, settings.language))
+
+    @property
+    def dropped(self) -> Sequence[str]:
+        """The words that are not counted."""
+        return () if self.settings.counts_stop_words else self.stop_list
+
+    def dropping_stop_words(self) -> Analysis:
+        """Return the same analysis without stop words."""
+        return replace(self, settings=replace(self.settings, stop_words="default")) if self.settings.counts_stop_words else self
 
     def stemmer(self) -> Callable[[list[str]], list[str]]:
-        """Return the function that stems words."""
-        return stemmer(self.settings.stemmer, self.settings.language)
+        """Return the function that makes terms of words: their stems; stop words that are counted stay apart from those."""
+        stem = stemmer(self.settings.stemmer, self.settings.language)
+        if not self.settings.counts_stop_words:
+            return stem
+        apart = {word: stop_word_term(word) for word in self.stop_list}
+        return lambda words: [apart.get(word, term) for word, term in zip(words, stem(words), strict=True)]
 
     def without_encoded_lines(self, texts: Sequence[bytes]) -> tuple[Sequence[bytes], NDArray[np.int64] | None]:
         """Return texts in which words are looked for, and the number of lines dropped from each; None if all lines are kept."""
@@ -87,7 +101,7 @@ class Analysis:
 
     def words(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> Analyzer:
         """Return the analyzer of the words of a text; ``term_ids`` gives ids to its terms."""
-        return Analyzer(self.stop_list, self.stemmer(), term_ids, self.settings.unspaced)
+        return Analyzer(self.dropped, self.stemmer(), term_ids, self.settings.unspaced)
 
 
 def document_counter(analysis: Analysis, vocabulary: TermIds) -> DocumentCounter:

@@ -4,7 +4,7 @@ Single terms come first, sorted by their UTF-8 bytes; n-grams follow, each a pai
 last term), sorted as pairs, so that shorter n-grams precede longer ones.
 
 Values of categorical attributes are terms too. They begin with a separator that no text holds, so they come first and are recognised by it;
-language models of texts leave them out. The inflected words that a model may keep beside their stems are values of an attribute without a name.
+language models of texts leave them out. Stop words that are counted end with it, so that none equals the stem of another word. The inflected words that a model may keep beside their stems are values of an attribute without a name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ENCODED_LINES = "\n"
 """Name of the attribute, which no column can have, whose only value, an empty one, counts the encoded lines that were dropped."""
 
 _MARK = BETWEEN_VALUES
-"""First character of the term of a category."""
+"""First character of the term of a category, last character of that of a stop word."""
 
 
 def category_term(name: str, value: str) -> str:
@@ -48,8 +48,19 @@ def category_term(name: str, value: str) -> str:
 
 
 def displayed_term(term: str) -> str:
-    """Return a term as people read it: that of a category as ``name=value``, any other as it is."""
-    return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term
+    """Return a term as people read it: that of a category as ``name=value``, that of a stop word as the word, any other as it is."""
+    return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term.removesuffix(_MARK)
+
+
+def stop_word_term(word: str) -> str:
+    """Return the term of a stop word, which is no stem of another word."""
+    return word + _MARK
+
+
+def is_stop_word(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """Return a mask of the terms of stop words, shape (n_terms,)."""
+    last = np.frombuffer(vocabulary.text, np.uint8)[vocabulary.bounds[1:] - 1]
+    return np.append(last == ord(_MARK), np.zeros(len(vocabulary) - last.size, np.bool_))
 
 
 def has_categories(vocabulary: Vocabulary) -> bool:

@@ -1,7 +1,7 @@
 """Judge models of a corpus on documents that they were not trained on: by k folds, or by leaving out one document at a time.
 
 The corpus is counted once. For each fold its documents are subtracted, and all that is learnt (vocabulary limits, selected terms, smoothing,
-calibration) is learnt anew from what is left, so that no document has a part in the model that judges it. Leave-one-out is one pass; it is
+calibration) is learnt anew from what is left. Only the choices of ``auto`` (`nbtext.model.choosing`) are made once, from documents left out one by one. Leave-one-out is one pass; it is
 exact given the selected terms, the smoothing and the calibration, which are learnt from the whole corpus.
 
 Sources: R. Kohavi, A study of cross-validation and bootstrap for accuracy estimation and model selection (1995), for stratified folds;
@@ -28,7 +28,7 @@ from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
-from nbtext.model.training import classifier, learn, needs_documents, needs_sample, weighed_documents
+from nbtext.model.training import choices_of, classifier, learn, needs_documents, needs_sample, weighed_documents
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.results import EvaluationResult
+    from nbtext.model.choosing import Choices
     from nbtext.model.corpus_flow import CountedCorpus
     from nbtext.model.training import Learnt
     from nbtext.settings import Settings
@@ -238,16 +239,23 @@ def evaluate_leave_one_out(
     return evaluation
 
 
-def train_and_score(subsets: Subsets, parameters: Settings, training: Mask, test: Mask) -> tuple[Learnt, Iterator[HeldOutBlock]]:
+def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
+    """Return what ``auto`` stands for in a model of all documents, for folds to use: to choose anew in each would take as long as all the rest."""
+    return choices_of(CorpusCounts(subsets.statistics, DocumentSample.of(subsets.documents, parameters.sample)), parameters)
+
+
+def train_and_score(
+    subsets: Subsets, parameters: Settings, training: Mask, test: Mask, choices: Choices | None = None
+) -> tuple[Learnt, Iterator[HeldOutBlock]]:
     """Learn from the training documents alone, and score the test documents, a block at a time; both masks of shape (n_docs,).
 
-    The same as training a model on those documents and nothing else. Raise `UsageError` if that does.
+    Without ``choices`` the same as training a model on those documents and nothing else. Raise `UsageError` if that does.
     """
     if parameters.sums_logs:
         subsets = subsets.with_logs()
     counts = subsets.counts(training, parameters["sample"] if needs_sample(parameters) else 0)
     needed = subsets.documents.rows(np.flatnonzero(training)) if needs_documents(parameters) else None
-    learnt = learn(counts, parameters, needed)
+    learnt = learn(counts, parameters, needed, choices)
     return learnt, _scored(counts.statistics, learnt, parameters, subsets.documents, np.flatnonzero(test))
 
 
@@ -359,11 +367,12 @@ def cross_validate(
     """
     repeats = [HeldOutEvaluation(subsets.statistics, rule) for _ in folds_of_repeats]
     pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(subsets.statistics, rule)
+    choices = choices_of_corpus(subsets, parameters)
     figures = []
     for repeat, (folds, judged_here) in enumerate(zip(folds_of_repeats, repeats, strict=True), 1):
         for fold, (training, test) in enumerate(folds, 1):
             before = judged_here.evaluation.n
-            learnt, blocks = train_and_score(subsets, parameters, training, test)
+            learnt, blocks = train_and_score(subsets, parameters, training, test, choices)
             for block in blocks:
                 for pool in {judged_here, pooled}:
                     pool.add(block)

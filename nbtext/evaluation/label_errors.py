@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.evaluation.cross_validation import leave_one_out_blocks, stratified_folds, train_and_score
+from nbtext.evaluation.cross_validation import choices_of_corpus, leave_one_out_blocks, stratified_folds, train_and_score
 from nbtext.model.training import class_for
 
 if TYPE_CHECKING:
@@ -93,5 +93,6 @@ def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters
         yield from leave_one_out_blocks(statistics, documents, parameters)
         return
     subsets = Subsets(statistics, documents)
+    choices = choices_of_corpus(subsets, parameters)
     for training, test in stratified_folds(documents.classes, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0)):
-        yield from train_and_score(subsets, parameters, training, test)[1]
+        yield from train_and_score(subsets, parameters, training, test, choices)[1]

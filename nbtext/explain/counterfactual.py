@@ -22,6 +22,7 @@ import numpy as np
 
 from nbtext.counts.counting import document_counter
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
+from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError
 from nbtext.explain.contributions import bias, class_contributions, word_contributions
@@ -140,7 +141,7 @@ class ChangedDocument:
         self.located = walker.locate(self.text)
         self.names, self.name_of = self.located.surface_words()
         self._changed_counts = cache(self._counts_changed_by)
-        counter = document_counter(model.analysis, model.statistics.vocabulary)
+        counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
         self.matrix = counter.count([self.rewritten(())]).matrix()
         self.scores, self.log_prior = model.score_counts(self.matrix).scores[0], bias(model.classifier.of_texts, self.matrix)
         possible = np.ones(self.scores.size, np.bool_) if self.log_prior is None else self.log_prior > -np.inf
@@ -183,7 +184,7 @@ class ChangedDocument:
 
     def as_word(self, term: int) -> str | None:
         """Return a term as a word that becomes this term again; None for others, such as character n-grams, and stems with another stem."""
-        word = self.model.statistics.vocabulary.term(term)
+        word = displayed_term(self.model.statistics.vocabulary.term(term))
         return word if self._walker.locate(self._written(word)).own == [[term]] else None
 
     def _written(self, word: str) -> bytes:

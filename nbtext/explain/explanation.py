@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.counting import document_counter
+from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
@@ -134,7 +135,7 @@ class Explainer:
         if len(self._classes) < 2:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
-        self._counter = document_counter(model.analysis, model.statistics.vocabulary)
+        self._counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
         self._walker = WordWalker.of_model(model)
 
     def explain(self, documents: Iterable[Document]) -> Iterator[Explained]:
@@ -198,7 +199,7 @@ def _words(located: LocatedWords, nats: NDArray[np.float64], model: TextClassifi
         groups.setdefault(name, []).append(place)
     spans, found = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True)), []
     for name, places in groups.items():
-        terms = tuple(model.statistics.vocabulary.term(number) for number in located.own[places[0]] if number != UNKNOWN)
+        terms = tuple(displayed_term(model.statistics.vocabulary.term(number)) for number in located.own[places[0]] if number != UNKNOWN)
         total, occurrences, where = fsum(nats[places].tolist()), int(located.counts[places].sum()), tuple(spans[place] for place in places)
         found.append(WordContribution(name, total, occurrences, where, terms, located.notes[places[0]]))
     return tuple(found)
@@ -218,7 +219,7 @@ def ruled_out(model: TextClassifier, located: LocatedWords, matrix: DocumentTerm
             first_part = int(np.flatnonzero(located.terms == terms[place])[0])
             n_words = max(round(1 / float(located.shares[first_part])), 1)
             words = " ".join(located.names[word] for word in located.words[first_part : first_part + n_words].tolist())
-            found.append(RuledOut(label, WORD, words, model.statistics.vocabulary.term(int(terms[place]))))
+            found.append(RuledOut(label, WORD, words, displayed_term(model.statistics.vocabulary.term(int(terms[place])))))
         elif named is not None:
             found.append(RuledOut(label, ATTRIBUTE, named[0], value=named[1]))
         else:

@@ -75,7 +75,7 @@ class Excerpts:
         self._model = model
         self._attributes = model.statistics.attributes.names
         settings = replace(model.settings, reading=replace(model.reading, categorical=None, count=None, numeric=None))  # of the text alone
-        self._counter = document_counter(replace(model.analysis, settings=settings), model.statistics.vocabulary)
+        self._counter = document_counter(replace(model.answered_analysis, settings=settings), model.statistics.vocabulary)
         self._walker = WordWalker.of_model(model)
 
     def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
@@ -129,7 +129,7 @@ class MistakeFinder:
         self._model = model
         self._classes = model.classes_
         self._number = {label: number for number, label in enumerate(self._classes)}
-        self._counter = document_counter(model.analysis, model.statistics.vocabulary)
+        self._counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
 
     def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Misclassification]:
         """Yield the documents whose answer is not their label, in order; those without an answer are left out. Counts them once more."""

@@ -156,7 +156,7 @@ class WordWalker:
         self._counted = settings.reading.is_counted
         self._pairs = settings.unspaced == PAIRS and not self._counted
         self._drops_lines = settings.encoded_lines == "drop" and not self._counted
-        self._stop_words = frozenset(analysis.stop_list)
+        self._stop_words = frozenset(analysis.dropped)
         self._stem = list if self._counted else analysis.stemmer()
         self._order = 1 if self._counted else settings.ngrams
         sizes = None if self._counted else settings.char_ngrams
@@ -168,7 +168,7 @@ class WordWalker:
     @classmethod
     def of_model(cls, model: TextClassifier) -> WordWalker:
         """Return the walker that finds the ids of a model's terms, and marks terms that the model does not know or did not select."""
-        walker = cls(model.analysis)
+        walker = cls(model.answered_analysis)
         walker._vocabulary, walker._selected = model.statistics.vocabulary, model.learnt.selected.tobytes()
         return walker
 
@@ -302,7 +302,7 @@ class WordWalker:
     def _looked_up(self, terms: list[str]) -> list[tuple[str, int | None, str | None]]:
         """Return single terms, each with its id in the model and the reason if it does not count."""
         ids = [UNKNOWN] * len(terms) if self._vocabulary is None else self._vocabulary.find(terms)
-        return [(term, *self._status(term_id)) for term, term_id in zip(terms, ids, strict=True)]
+        return [(displayed_term(term), *self._status(term_id)) for term, term_id in zip(terms, ids, strict=True)]
 
     def _status(self, term_id: int) -> tuple[int | None, str | None]:
         if self._vocabulary is None:
@@ -336,7 +336,7 @@ class WordWalker:
             else:
                 [(term, term_id, dropped)] = self._looked_up([category_term(name, value)])
                 # the selection of terms is among those of texts: a category that the model knows always counts
-                yield Token("category", None, None, value, "", displayed_term(term), term_id, dropped if term_id is None else None)
+                yield Token("category", None, None, value, "", term, term_id, dropped if term_id is None else None)
 
 
 def _ids(term_ids: Sequence[int | None]) -> Whole:

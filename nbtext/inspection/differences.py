@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.statistics import whole_or_float
-from nbtext.counts.vocabulary import displayed_term, is_category
+from nbtext.counts.vocabulary import displayed_term, is_category, is_stop_word
 from nbtext.inspection.overview import attributes_overview
 from nbtext.inspection.terms import ClassSize, class_size
 from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
@@ -145,7 +145,7 @@ def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> Vocabul
         TermChange(displayed_term(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
         for place, (share, before, after) in zip(best.tolist(), values.T.tolist(), strict=True)
     ]
-    of_texts = ~is_category(vocabulary)
+    of_texts = ~is_category(vocabulary) & ~is_stop_word(vocabulary)
     came, went = (int(np.count_nonzero(of_texts & (side.own < 0))) for side in sides)
     return VocabularyChange(dict(zip(labels, divergence.tolist(), strict=True)), changes, CameAndWent(came, went))
 
@@ -187,9 +187,9 @@ def _sizes(model: TextClassifier) -> dict[str, float]:
     statistics, learnt = model.counts.statistics.natural, model.learnt
     return {
         "documents": statistics.n_documents,
-        "tokens": whole_or_float(statistics.class_tokens.sum()),
+        "tokens": whole_or_float(model.class_tokens.sum()),
         "encoded_lines": statistics.encoded_lines,
-        "terms": int(np.count_nonzero(~is_category(statistics.vocabulary))),
+        "terms": int(np.count_nonzero(model.text_terms)),
         "selected_terms": model.language_models.n_selected,
         "smoothing": learnt.smoothing,
         "terms_with_own_smoothing": len(learnt.own),

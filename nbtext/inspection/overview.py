@@ -13,7 +13,6 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import relabelled_statistics
 from nbtext.counts.counting import document_counter
 from nbtext.counts.statistics import whole_or_float
-from nbtext.counts.vocabulary import is_category
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.language_model.measures import (
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.model.choosing import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
 
@@ -147,7 +147,7 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
     Each counts under the language model of its own class, whatever the classifier. Raise `UsageError` if none has a class of the model.
     """
     number = {label: place for place, label in enumerate(model.classes_)}
-    counter = document_counter(model.analysis, model.statistics.vocabulary)
+    counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
     sums, others = HeldOutText.empty(len(number)), Counter[str]()
     for block in blocks(labelled, lambda document: len(document[1])):
         others.update(label for label, _ in block if label not in number)
@@ -332,6 +332,7 @@ class Overview:
     ngrams: int
     smoothing: float
     terms_with_own_smoothing: int
+    choices: Choices
     calibration: CalibrationOverview | None
     l2: float | None = field(metadata=IF_KNOWN)
     """Strength of the penalty of a logistic model."""
@@ -354,14 +355,15 @@ def overview(model: TextClassifier, top: int) -> Overview:
     top_terms, temperature = _top_terms(model, top), {"scale": calibration.scale, "exponent": calibration.exponent}
     return Overview(
         documents=statistics.n_documents,
-        tokens=whole_or_float(statistics.class_tokens.sum()),
+        tokens=whole_or_float(model.class_tokens.sum()),
         encoded_lines=statistics.encoded_lines,
-        terms=statistics.n_terms - int(np.count_nonzero(is_category(statistics.vocabulary))),
+        terms=int(np.count_nonzero(model.text_terms)),
         closed_vocabulary=model.counts.is_closed,
         selected_terms=model.language_models.n_selected,
         ngrams=int(statistics.vocabulary.pairs.size),
         smoothing=model.learnt.smoothing,
         terms_with_own_smoothing=len(model.learnt.own),
+        choices=model.learnt.choices,
         calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
         l2=model.classifier.of_texts.penalty(),
         boundary=_boundary(model),

@@ -252,9 +252,8 @@ MEASURES = ("probability", "lift", "mutual_information")
 
 def class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
     """Return the documents, tokens and prior of a class."""
-    statistics = model.counts.statistics.natural
-    documents, tokens = (whole_or_float(counts[number]) for counts in (statistics.class_documents, statistics.class_tokens))
-    return documents, tokens, float(model.prior[number])
+    documents = model.counts.statistics.natural.class_documents[number]
+    return whole_or_float(documents), whole_or_float(model.class_tokens[number]), float(model.prior[number])
 
 
 def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dict[str, ClassDetails]:

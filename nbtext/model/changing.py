@@ -149,7 +149,9 @@ def counting_difference(one: TextClassifier, other: TextClassifier) -> str | Non
             return f"--{kind}"
     if one.reading.is_counted != other.reading.is_counted:
         return f"--format {(one if one.reading.is_counted else other).reading.format}"
-    return None if one.stop_list == other.stop_list else "--stop-words"
+    return (
+        None if one.stop_list == other.stop_list and one.settings.counts_stop_words == other.settings.counts_stop_words else "--stop-words"
+    )
 
 
 def require_changeable(model: TextClassifier, reading: Reading) -> None:

@@ -37,15 +37,17 @@ def similar_labels(labels: Iterable[str]) -> str | None:
     return listed(found, SHOWN) or None
 
 
-def describe(statistics: ClassStatistics, learnt: Learnt) -> str:
-    """Return the size and the smoothing of a model in one line."""
+def describe(statistics: ClassStatistics, tokens: float, learnt: Learnt) -> str:
+    """Return the size of a model, its smoothing and what ``auto`` chose in one line."""
     attributes = f", {quantity(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
     n_own = len(learnt.own)
     own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
     encoded = f", {quantity(statistics.encoded_lines, 'encoded line')} dropped" if statistics.encoded_lines else ""
     return (
         f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
-        f"{quantity(whole_or_float(statistics.class_tokens.sum()), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
+        f"{quantity(whole_or_float(tokens), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
+        f"{f' ({smoothing})' if (smoothing := learnt.choices.of_smoothing) else ''}"
+        f"{f', stop words {stop_words}' if (stop_words := learnt.choices.of_stop_words) else ''}"
     )
 
 

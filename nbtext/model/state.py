@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -24,6 +24,7 @@ from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.statistics import ClassStatistics, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import ModelError, UsageError
+from nbtext.model.choosing import NO_CHOICES, Choices, PairedTest
 from nbtext.model.training import (
     Judgement,
     Learnt,
@@ -69,6 +70,9 @@ MOST_DIGITS = 2000
 LEARNT_ARRAYS = frozenset({"selected", "curve_places", "curve_shares", "typicality", "answers"})
 
 LEARNT_SETTINGS = frozenset({"smoothing", "temperature", "calibration", "profile"})
+
+CHOICES = "choices"
+"""What training chose where ``auto`` left a choice; models from before that have none."""
 
 FITTED = "fitted_"
 """Prefix of the names of a classifier's own arrays."""
@@ -140,6 +144,7 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Array]]:
         **learnt,
         **({CLOSED: True} if state.counts.is_closed else {}),
         **({UNIT: state.counts.statistics.unit} if state.counts.statistics.unit != 1 else {}),
+        CHOICES: asdict(state.learnt.choices),
     }
     stop_words = np.frombuffer("\n".join(state.stop_list).encode(), np.uint8)
     return settings, {**counts_to_plain(state.counts), **arrays, "stop_words": stop_words}
@@ -149,7 +154,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     """Return the state that plain settings and arrays describe; raises `ModelError` unless training could have made it."""
     others = set(arrays) - ARRAYS
     require(
-        set(plain) - {CLOSED, UNIT} == SETTINGS and all(name.startswith(FITTED) for name in others),
+        set(plain) - {CLOSED, UNIT, CHOICES} == SETTINGS and all(name.startswith(FITTED) for name in others),
         "it has not the parts of a model",
     )
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS | others}
@@ -325,7 +330,24 @@ def learnt_from_plain(plain: Plain, part: Arrays, settings: Settings, n_terms: i
     require(all(array.dtype.kind == "f" and np.isfinite(array).all() for array in fitted.values()), "its classifier's numbers are none")
     calibration, quantiles = _calibration(plain["temperature"], part), _typicality(part["typicality"])
     profile = _profile(plain["profile"], part["answers"], n_classes)
-    return Learnt(selected, smoothing, calibration, judgement, quantiles, profile, fitted)
+    choices = _choices(plain[CHOICES]) if CHOICES in plain else NO_CHOICES
+    return Learnt(selected, smoothing, calibration, judgement, quantiles, profile, fitted, choices=choices)
+
+
+def _choices(plain: object) -> Choices:
+    wrong = "its choices are not those of training"
+    kept, stop_words, pseudo_count, smoothing = _named(plain, tuple(field.name for field in fields(Choices)), wrong)
+    if not isinstance(kept, bool):
+        raise ModelError(f"the model is malformed: {wrong}")
+    chosen = None if pseudo_count is None else _number(pseudo_count, 0, MOST, wrong)
+    return Choices(kept, _comparison(stop_words, wrong), chosen, _comparison(smoothing, wrong))
+
+
+def _comparison(plain: object, wrong: str) -> PairedTest | None:
+    if plain is None:
+        return None
+    gain, error, documents = _named(plain, tuple(field.name for field in fields(PairedTest)), wrong)
+    return PairedTest(_number(gain, -MOST, MOST, wrong), _number(error, 0, MOST, wrong), _count(documents, 0, wrong))
 
 
 def _calibration(temperature: object, part: Arrays) -> Calibration:

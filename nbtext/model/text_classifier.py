@@ -14,8 +14,10 @@ from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vo
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.vocabulary import is_category
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, UsageError
+from nbtext.model.choosing import stop_terms
 from nbtext.model.description import describe, warnings
 from nbtext.model.given_texts import all_utf8, labelled_texts, path_names
 from nbtext.model.scoring import ScoredTexts, answers_to
@@ -58,7 +60,7 @@ class Classes(list[str]):
         return list(self)
 
 
-MADE_OF_COUNTS = ("statistics", "classifier", "language_models", "prior", "_counter")
+MADE_OF_COUNTS = ("statistics", "text_terms", "class_tokens", "classifier", "language_models", "prior", "_counter")
 """Attributes of `TextClassifier` that are computed from settings, counts and what was learnt, on first use."""
 
 
@@ -72,7 +74,8 @@ class TextClassifier:
     language : str
         Language of stop words and stemmer, such as "english".
     stop_words : str
-        "default" (those of the language), "none", another language, or the path of a file of words.
+        "auto" (those of the language, unless left-out documents are clearly answered better with these words), "default" (those of the
+        language), "none", another language, or the path of a file of words.
     stemmer : str
         "snowball" (that of the language), "none", another language, or one of nltk's, such as "porter".
     encoded_lines : {"drop", "keep"}
@@ -97,9 +100,9 @@ class TextClassifier:
         Criterion for ``top``.
     weighting : {"counts", "binary", "log", "tfidf"}
         Weight of a term in a document.
-    smoothing : {"auto", "leave-one-out"}, float, two floats or mapping
-        Pseudo-count added to each count: chosen by evidence ("auto") or by the likelihood of held-out documents, a number, or numbers by
-        term, with one for "*", all others.
+    smoothing : {"auto", "evidence", "leave-one-out"}, float, two floats or mapping
+        Pseudo-count added to each count: the one of greatest evidence, the one that makes held-out documents most probable, a number, or
+        numbers by term, with one for "*", all others. "auto" is "evidence", unless held-out documents are clearly answered better with another.
     prior_shape : {"symmetric", "background"}
         Dirichlet prior: the same for all terms, or in proportion to the whole corpus.
     estimate : {"mean", "map", "ml"}
@@ -148,7 +151,7 @@ class TextClassifier:
         *,
         classifier: str = "multinomial",
         language: str = "english",
-        stop_words: str = "default",
+        stop_words: str = "auto",
         stemmer: str = "snowball",
         encoded_lines: str = "drop",
         unspaced: str = "pairs",
@@ -417,7 +420,7 @@ class TextClassifier:
 
     def describe(self) -> str:
         """Return the model in one line."""
-        return describe(self.counts.statistics.natural, self.learnt)
+        return describe(self.counts.statistics.natural, self.class_tokens.sum(), self.learnt)
 
     def warnings(self) -> list[str]:
         """Return what makes the model less useful than its user may think."""
@@ -475,8 +478,13 @@ class TextClassifier:
 
     @property
     def analysis(self) -> Analysis:
-        """How documents are counted; raises as `stop_list` does."""
+        """How documents are counted to be learnt; raises as `stop_list` does."""
         return Analysis(self.settings, self.stop_list)
+
+    @property
+    def answered_analysis(self) -> Analysis:
+        """How documents are counted to be answered: without stop words that are not kept."""
+        return self.analysis if self.learnt.choices.stop_words_kept else self.analysis.dropping_stop_words()
 
     @cached_property
     def classifier(self) -> Classifier:
@@ -499,8 +507,19 @@ class TextClassifier:
         return class_prior(self.settings.class_prior, self.statistics)
 
     @cached_property
+    def text_terms(self) -> NDArray[np.bool_]:
+        """The terms of texts, shape (n_terms,): all but categories, and stop words that are dropped."""
+        texts = ~is_category(self.statistics.vocabulary)
+        return texts if self.learnt.choices.stop_words_kept else texts & ~stop_terms(self.statistics, self.settings)
+
+    @cached_property
+    def class_tokens(self) -> NDArray[Any]:
+        """Tokens of `text_terms` in each class, without class weights, shape (n_classes,)."""
+        return self.counts.statistics.natural.tokens_of(self.text_terms)
+
+    @cached_property
     def _counter(self) -> DocumentCounter:
-        return InTurn(partial(document_counter, self.analysis, self.statistics.vocabulary))
+        return InTurn(partial(document_counter, self.answered_analysis, self.statistics.vocabulary))
 
     @property
     def _attributes(self) -> Attributes:

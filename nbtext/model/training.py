@@ -22,6 +22,7 @@ from nbtext.decision import log_posterior, minimum_error
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
+from nbtext.model.choosing import NO_CHOICES, Choices, choose, has_choice, stop_terms
 from nbtext.settings import ALL_OTHERS, AVERAGE, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
@@ -49,11 +50,11 @@ def read_smoothing(value: str) -> str | dict[str, float]:
 
     Raises `UsageError` if there is no such name or file, `PathError` for a file that cannot be read or has no number for all others.
     """
-    if value in ("auto", "leave-one-out") or all(map(_is_number, value.split(",", 1))):
+    if value in ("auto", "evidence", "leave-one-out") or all(map(_is_number, value.split(",", 1))):
         return value
     numbers = read_named_numbers(value, "a term")
     if numbers is None:
-        raise UsageError(f"--smoothing knows no {value!r}", hint="use auto, leave-one-out, a number or a file")
+        raise UsageError(f"--smoothing knows no {value!r}", hint="use auto, evidence, leave-one-out, a number or a file")
     if ALL_OTHERS not in numbers:
         raise PathError(f"no line says what all other terms have, {ALL_OTHERS!r}", where=value, hint="add one: *, a tab and a number")
     return numbers
@@ -155,23 +156,24 @@ class Learnt:
     """The arrays that the classifier keeps beside the statistics, by name."""
     own: OwnPseudoCounts = NO_OWN
     """The pseudo-counts of terms that were given their own instead of ``smoothing``."""
+    choices: Choices = NO_CHOICES
 
 
-def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Learnt:
+def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None, choices: Choices | None = None) -> Learnt:
     """Choose terms, smoothing and calibration, and fit what the statistics alone do not give.
 
-    The settings are as `looked_up` returns them. ``documents`` are all there are, for a classifier that needs
-    them. Raises `UsageError` if the limits leave no term of those there are.
+    The settings are as `looked_up` returns them. ``documents`` are all there are, for a classifier that needs them. ``choices`` are made
+    from the counts if they are not given. Raises `UsageError` if the limits leave no term of those there are.
     """
     if is_weighted(counts, settings):
         require_weights_taken(settings)
         documents = None if documents is None else weighed_documents(documents, counts.statistics, settings)
         counts = weighed(counts, settings)
-    learnt = terms_and_smoothing(counts, settings, documents)
-    choose = _chooser(counts.statistics, learnt, settings)
-    sample, own = counts.sample.documents, learnt.own
+    learnt = terms_and_smoothing(counts, settings, documents, choices)
+    select = _selector(counts.statistics, learnt, settings)
+    sample, own = _without_dropped(counts, learnt, settings), learnt.own
     training = Training(
-        counts.statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, choose, loss_after_calibration
+        counts.statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select, loss_after_calibration
     )
     fitted = class_for(counts.statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays())
@@ -181,7 +183,7 @@ def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments 
         return learnt
     unseen = fitted.unseen(training, sample)
     by_its_terms = unseen
-    if choose is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
+    if select is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
         by_its_terms = fitted.unseen(replace(training, choose=None), sample)  # likelihoods over other terms cannot be compared
     return _calibrated(_with_profile(learnt, fitted, by_its_terms), method, fitted, unseen)
 
@@ -315,7 +317,7 @@ def _kind(settings: Settings) -> str:
 def needs_sample(settings: Settings) -> bool:
     """Return whether anything is estimated from the sample."""
     from_sample = classifier_class(settings.classifier).LEARNS_FROM_SAMPLE or settings.smoothing == "leave-one-out"
-    return from_sample or calibration_method(settings) != "none"
+    return from_sample or calibration_method(settings) != "none" or has_choice(settings)
 
 
 def calibration_method(settings: Settings) -> str:
@@ -325,16 +327,44 @@ def calibration_method(settings: Settings) -> str:
     return "none" if settings.estimate == "ml" else "length"
 
 
-def terms_and_smoothing(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Learnt:
+def terms_and_smoothing(
+    counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None, choices: Choices | None = None
+) -> Learnt:
     """Choose terms and smoothing, before anything is fitted; raises as `learn` does."""
     counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
     statistics = counts.statistics
     selected = _within_document_limits(statistics, settings.min_df, settings.max_df)
-    smoothing, own = _smoothing(counts, selected, settings, documents), own_pseudo_counts(statistics, settings)
-    if settings.top is not None:
-        selected = _top(statistics, Learnt(selected, smoothing, own=own), settings)
-        smoothing = _smoothing(counts, selected, settings, documents)
-    return Learnt(selected, smoothing, own=own)
+    evidence = None
+    if choices is None:
+        choices, evidence = choose(counts, settings, selected)
+    selected = _after_choice(statistics, selected, choices, settings)
+    smoothing = _smoothing(counts, selected, choices, settings, documents, evidence)
+    own = own_pseudo_counts(statistics, settings)
+    learnt = Learnt(selected, smoothing, own=own, choices=choices)
+    if settings.top is None:
+        return learnt
+    selected = _top(statistics, learnt, settings)
+    return replace(learnt, selected=selected, smoothing=_smoothing(counts, selected, choices, settings, documents))
+
+
+def choices_of(counts: CorpusCounts, settings: Settings) -> Choices:
+    """Return what ``auto`` stands for in a model of this corpus; raises as `learn` does."""
+    counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
+    return choose(counts, settings, _within_document_limits(counts.statistics, settings.min_df, settings.max_df)).choices
+
+
+def _after_choice(statistics: ClassStatistics, selected: NDArray[np.bool_], choices: Choices, settings: Settings) -> NDArray[np.bool_]:
+    """Leave out the terms of stop words that are dropped."""
+    return selected if choices.stop_words_kept else selected & ~stop_terms(statistics, settings)
+
+
+def _without_dropped(counts: CorpusCounts, learnt: Learnt, settings: Settings) -> CountedDocuments:
+    """Return the sample as its documents are counted to be answered: without dropped stop words."""
+    sample = counts.sample.documents
+    dropped = stop_terms(counts.statistics, settings) & ~learnt.selected
+    if learnt.choices.stop_words_kept or not dropped.any():
+        return sample
+    return replace(sample, matrix=sample.matrix.of_terms(~dropped))
 
 
 def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> NDArray[np.bool_]:
@@ -347,16 +377,17 @@ def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> NDA
     return selected
 
 
-def _chooser(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Callable[[ClassStatistics], NDArray[np.bool_]] | None:
+def _selector(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Callable[[ClassStatistics], NDArray[np.bool_]] | None:
     """Return how training selects terms, from fewer documents with the same limits and smoothing; None where labels have no part in it."""
     if settings.top is None:
         return None
     within = _within_document_limits(statistics, settings.min_df, settings.max_df)
+    within = _after_choice(statistics, within, learnt.choices, settings)
 
-    def choose(fewer: ClassStatistics) -> NDArray[np.bool_]:
+    def select(fewer: ClassStatistics) -> NDArray[np.bool_]:
         return _top(fewer, replace(learnt, selected=within & (np.diff(fewer.term_offsets) > 0)), settings)
 
-    return choose
+    return select
 
 
 def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPseudoCounts:
@@ -415,7 +446,17 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
     return bool(smoothing == others)
 
 
-def _smoothing(counts: CorpusCounts, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None) -> float:
+def _smoothing(
+    counts: CorpusCounts,
+    selected: NDArray[np.bool_],
+    choices: Choices,
+    settings: Settings,
+    documents: CountedDocuments | None,
+    evidence: float | None = None,
+) -> float:
+    found = evidence if choices.pseudo_count is None else choices.pseudo_count
+    if choices.smoothing is not None and found is not None:
+        return found
     given, statistics, sample = settings.smoothing, counts.statistics, counts.sample.documents
     if settings.estimate == "ml":
         return 0.0

@@ -157,7 +157,7 @@ def print_overview(overview: Overview) -> None:
         **_members(overview),
         "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
-        "stop words": f"{overview.stop_words:,}",
+        "stop words": ", ".join(filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))),
         "training": _settings({**training, "smoothing": "per term"} if per_term else training),
         "reading": _settings(overview.reading),
         "written by": _writers(overview),
@@ -183,7 +183,8 @@ def _smoothing(overview: Overview, *, per_term: bool) -> str:
     else:
         without = training["classifier"] not in _BY_EVIDENCE or (training["classifier"], training["weighting"]) == ("multinomial", "tfidf")
         auto = "automatic" if without or overview.smoothing == _PSEUDO_COUNT else "by evidence"
-        chosen = {"auto": auto, "leave-one-out": "by leave-one-out"}.get(training["smoothing"], "given")
+        chosen_by = {"auto": overview.choices.of_smoothing or auto, "evidence": auto, "leave-one-out": "by leave-one-out"}
+        chosen = chosen_by.get(training["smoothing"], "given")
     own = f"; {_own(overview.terms_with_own_smoothing)}" if per_term and training["estimate"] != "ml" else ""
     pair = f" with a term, {training['smoothing'][1]:g} without" if isinstance(training["smoothing"], tuple) else ""
     return f"{overview.smoothing:g}{pair} ({chosen}{own})"

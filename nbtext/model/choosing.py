@@ -1,0 +1,224 @@
+"""Choose what ``auto`` means for stop words and smoothing: an alternative is taken if it answers left-out documents clearly better.
+
+Each document of the sample is left out of the counts, exactly, and answered by calibrated multinomial naive Bayes, whatever the classifier: this
+model leaves every document out in one pass. Two settings are compared by the log loss of the same documents, a paired test. The choice follows
+from counts and sample, so a model that is updated makes the choice that a trained one makes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.calibration import by_length
+from nbtext.classifiers.base import Training
+from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.counts.vocabulary import is_stop_word
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.settings import Settings
+
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+CLEARLY = 2.0
+"""Standard errors by which an alternative must be better."""
+
+LEAST_DOCUMENTS = 50
+"""With fewer left-out documents nothing is compared."""
+
+PRODUCTS = (1 << 20, 1 << 22)
+"""Entries times classes of the documents that are left out: first few, and if that does not decide clearly, more. 2²⁰ take about 8 ms a setting."""
+
+ALTERNATIVES = (0.03, 0.1, 0.3, 1.0)
+"""Pseudo-counts to compare with the one of greatest evidence, if they differ from it by at least `APART`."""
+
+APART = 2.0
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """How much better left-out documents are answered with an alternative."""
+
+    gain: float
+    """By how much the mean log loss is lower, in nats per document."""
+    error: float
+    """Standard error of the gain."""
+    documents: int
+
+    @classmethod
+    def of(cls, losses: Floats, alternative: Floats) -> PairedTest:
+        """Compare the losses of the same documents, shape (n_docs,); nan where a document cannot be judged."""
+        gains = losses - alternative
+        gains = gains[~np.isnan(gains)]
+        if gains.size < LEAST_DOCUMENTS:
+            return cls(0.0, 0.0, int(gains.size))
+        return cls(float(f"{gains.mean():.6g}"), float(f"{gains.std(ddof=1) / np.sqrt(gains.size):.6g}"), int(gains.size))
+
+    @property
+    def is_clear(self) -> bool:
+        """True if the alternative is better by `CLEARLY`."""
+        return self.gain > CLEARLY * self.error
+
+    def __str__(self) -> str:
+        lower = "lower" if self.gain >= 0 else "higher"
+        return f"left-out log loss {abs(self.gain):.3g} ± {self.error:.2g} {lower}"
+
+    @property
+    def needs_more(self) -> bool:
+        """True if more documents might turn the answer."""
+        return abs(self.gain) < 2 * CLEARLY * self.error
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What ``auto`` stands for in a model."""
+
+    stop_words_kept: bool = False
+    stop_words: PairedTest | None = None
+    """Keeping stop words against dropping them; None if nothing was compared."""
+    pseudo_count: float | None = None
+    """None for the one of greatest evidence."""
+    smoothing: PairedTest | None = None
+    """The best alternative against the pseudo-count of greatest evidence; None if nothing was compared."""
+
+    @property
+    def of_stop_words(self) -> str:
+        """Whether stop words are kept, and by how much that changes the log loss of left-out documents; empty if that was not compared.
+
+        >>> Choices(stop_words_kept=True, stop_words=PairedTest(0.0967, 0.0114, 4096)).of_stop_words
+        'kept: left-out log loss 0.0967 ± 0.011 lower with them'
+        """
+        return f"{'kept' if self.stop_words_kept else 'dropped'}: {self.stop_words} with them" if self.stop_words else ""
+
+    @property
+    def of_smoothing(self) -> str:
+        """By how much a pseudo-count other than that of greatest evidence changes the log loss; empty if it is that of evidence."""
+        return f"{self.smoothing} than by evidence" if self.pseudo_count is not None else ""
+
+
+NO_CHOICES = Choices()
+"""Nothing was compared: stop words are dropped, and the pseudo-count is the one of greatest evidence."""
+
+
+def stop_terms(statistics: ClassStatistics, settings: Settings) -> Mask:
+    """Return a mask of the terms that are stop words, shape (n_terms,); none unless ``auto`` has to choose."""
+    return is_stop_word(statistics.vocabulary) if settings.counts_stop_words else np.zeros(statistics.n_terms, np.bool_)
+
+
+class Chosen(NamedTuple):
+    """Choices, and the pseudo-count of greatest evidence for the terms that were chosen; None if it was not needed."""
+
+    choices: Choices
+    evidence: float | None
+
+
+def has_choice(settings: Settings) -> bool:
+    """Return whether anything is chosen by left-out documents."""
+    return settings.counts_stop_words or _compares_smoothing(settings)
+
+
+def _compares_smoothing(settings: Settings) -> bool:
+    multinomial = settings.classifier == "multinomial" and settings.weighting == "counts" and settings.prior_shape == "symmetric"
+    return settings.smoothing == "auto" and multinomial and settings.estimate != "ml"
+
+
+def choose(counts: CorpusCounts, settings: Settings, selected: Mask) -> Chosen:
+    """Return the choices for a corpus; ``selected`` are the terms within the limits of --min-df and --max-df, shape (n_terms,)."""
+    stop = stop_terms(counts.statistics, settings) & selected
+    compares_smoothing = _compares_smoothing(settings)
+    chosen = Chosen(Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any()), None)
+    if len(counts.sample.documents) < LEAST_DOCUMENTS or not (stop.any() or compares_smoothing):
+        return chosen
+    trials = _Trials(counts.statistics, settings, selected & ~stop, selected)
+    for products in PRODUCTS:
+        documents = _left_out(counts, products)
+        chosen = trials.chosen(documents, compares_stop_words=bool(stop.any()), compares_smoothing=compares_smoothing)
+        compared = [one for one in (chosen.choices.stop_words, chosen.choices.smoothing) if one is not None]
+        if len(documents) == len(counts.sample.documents) or not any(one.needs_more for one in compared):
+            break
+    return chosen
+
+
+def _left_out(counts: CorpusCounts, products: int) -> CountedDocuments:
+    """Return the first documents of the sample; it is in the order of hashes, so they are drawn at random."""
+    sample, n_classes = counts.sample.documents, counts.statistics.n_classes
+    fitting = int(np.searchsorted(np.cumsum(sample.matrix.entries), products // n_classes, side="right"))
+    return sample.rows(np.arange(min(len(sample), max(fitting, 2 * LEAST_DOCUMENTS))))
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """The terms of a corpus with and without stop words, to answer left-out documents by."""
+
+    statistics: ClassStatistics
+    settings: Settings
+    without: Mask
+    all: Mask
+    _evidence: dict[int, float] = field(default_factory=dict)
+    """By number of terms."""
+
+    @property
+    def multinomial(self) -> Settings:
+        """The settings of the models that are compared."""
+        return replace(self.settings, classifier="multinomial", weighting="counts", prior_shape="symmetric", estimate="mean")
+
+    def chosen(self, documents: CountedDocuments, *, compares_stop_words: bool, compares_smoothing: bool) -> Chosen:
+        """Return what these documents decide."""
+        choices, selected = Choices(), self.without
+        losses = self.losses(documents, selected, self.evidence(selected))
+        if compares_stop_words:
+            kept = self.losses(documents, self.all, self.evidence(self.all))
+            comparison = PairedTest.of(losses, kept)
+            choices = Choices(comparison.is_clear, comparison)
+            if comparison.is_clear:
+                losses, selected = kept, self.all
+        if compares_smoothing:
+            pseudo_count, comparison = self.best_alternative(documents, selected, losses)
+            choices = replace(choices, pseudo_count=pseudo_count if comparison.is_clear else None, smoothing=comparison)
+        return Chosen(choices, self.evidence(selected))
+
+    def evidence(self, selected: Mask) -> float:
+        """Return the pseudo-count of greatest evidence, or the one that the user gave."""
+        given = self.settings.smoothing
+        if isinstance(given, (int, float)):
+            return float(given)
+        n_terms = int(np.count_nonzero(selected))
+        if n_terms not in self._evidence:
+            self._evidence[n_terms] = MultinomialNaiveBayes.smoothing(self.statistics, selected, self.multinomial)
+        return self._evidence[n_terms]
+
+    def losses(self, documents: CountedDocuments, selected: Mask, pseudo_count: float) -> Floats:
+        """Return the calibrated log loss of each document, shape (n_docs,), in nats; nan if its class has no other document."""
+        fitted = MultinomialNaiveBayes.estimate(Training(self.statistics, selected, pseudo_count, self.multinomial))
+        unseen = fitted.leave_one_out(documents)
+        scores, lengths, classes = unseen.scores, unseen.lengths, unseen.classes
+        losses = np.full(len(classes), np.nan)
+        usable = np.flatnonzero(np.isfinite(scores[np.arange(len(classes)), classes]))
+        scores, lengths, classes = scores[usable], lengths[usable], classes[usable]
+        posterior = by_length(scores, classes, lengths).log_posterior(scores, lengths)
+        losses[usable] = -posterior[np.arange(len(classes)), classes]
+        return losses
+
+    def best_alternative(self, documents: CountedDocuments, selected: Mask, losses: Floats) -> tuple[float, PairedTest]:
+        """Return the best of `ALTERNATIVES`: upwards as long as each is better than the one before, and else downwards."""
+        evidence = self.evidence(selected)
+        best: tuple[float, PairedTest] | None = None
+        above = [one for one in ALTERNATIVES if one >= APART * evidence]
+        below = [one for one in reversed(ALTERNATIVES) if one * APART <= evidence]
+        for direction in (above, below):
+            if best is not None and best[1].gain > 0:
+                break
+            for pseudo_count in direction:
+                comparison = PairedTest.of(losses, self.losses(documents, selected, pseudo_count))
+                if best is not None and comparison.gain <= best[1].gain:
+                    break
+                best = pseudo_count, comparison
+        return best or (evidence, PairedTest(0.0, 0.0, len(losses)))

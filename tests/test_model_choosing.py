@@ -1,0 +1,201 @@
+"""What ``auto`` chooses for stop words and smoothing: what answers left-out documents clearly better, and otherwise the usual."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.calibration import by_length
+from nbtext.explain.word_walk import WordWalker
+from nbtext.inspection.terms import ranking, term_name
+from nbtext.model.choosing import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
+from tests.process import nbtext
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+THINGS = [
+    f"{one}{two}" for one in ("lamp", "road", "tree", "park", "bin", "wall", "door", "gate") for two in ("post", "side", "ward", "land")
+]
+
+Corpus = tuple[list[str], list[str]]
+
+
+def questions(n: int, seed: int = 0) -> Corpus:
+    """Questions whose class only their stop words tell."""
+    random = np.random.default_rng(seed)
+    asks = {"person": "who was at the", "place": "where is the"}
+    labels = random.choice(list(asks), n).tolist()
+    return [f"{asks[label]} {' '.join(random.choice(THINGS, 3))}?" for label in labels], labels
+
+
+def topics(n: int, seed: int = 0) -> Corpus:
+    """Documents whose stop words are noise, and whose class the other words tell."""
+    random = np.random.default_rng(seed)
+    stop = [
+        "who",
+        "where",
+        "is",
+        "was",
+        "the",
+        "at",
+        "of",
+        "in",
+        "and",
+        "to",
+        "we",
+        "they",
+        "it",
+        "that",
+        "this",
+        "with",
+        "by",
+        "on",
+        "for",
+    ]
+    labels = random.choice(["one", "two"], n).tolist()
+    halves = {"one": THINGS[:20], "two": THINGS[12:]}
+    return [" ".join([*random.choice(halves[label], 4), *random.choice(stop, 25)]) for label in labels], labels
+
+
+def test_stop_words_that_tell_the_classes_stay() -> None:
+    model, all_words = (TextClassifier(stop_words=name).fit(*questions(300)) for name in ("auto", "none"))
+    assert model.learnt.choices.stop_words_kept
+    assert model.learnt.choices.stop_words is not None
+    assert model.learnt.choices.stop_words.gain > 0.3
+    texts, labels = questions(200, seed=1)
+    assert model.score(texts, labels) == 1
+    np.testing.assert_allclose(
+        model.predict_log_proba(texts), all_words.predict_log_proba(texts), rtol=1e-9
+    )  # no two of its words have one stem
+
+
+def test_other_stop_words_go() -> None:
+    texts, labels = topics(400)
+    model, without = (TextClassifier(stop_words=name).fit(texts, labels) for name in ("auto", "default"))
+    assert not model.learnt.choices.stop_words_kept
+    assert model.learnt.choices.stop_words is not None
+    assert model.learnt.choices.stop_words.gain < 0
+    fresh, _ = topics(200, seed=1)
+    np.testing.assert_allclose(model.predict_log_proba(fresh), without.predict_log_proba(fresh), rtol=1e-12)
+    assert model.describe().split(", stop words")[0] == without.describe()
+    scored = model.score_block([text.encode() for text in fresh])
+    assert not scored.unknown.any()  # a dropped stop word is not an unknown term
+
+
+@pytest.mark.parametrize("settings", [{"ngrams": 2}, {"sample": 0}])
+def test_with_ngrams_or_without_a_sample_the_list_is_dropped(settings: dict[str, Any]) -> None:
+    model = TextClassifier(**settings).fit(*questions(300))
+    assert model.learnt.choices.stop_words is None
+    assert not model.learnt.choices.stop_words_kept
+    assert model.predict(["who"]) == TextClassifier(**settings).fit(*questions(300)).predict([""])
+
+
+def test_few_documents_choose_nothing() -> None:
+    assert TextClassifier().fit(*questions(LEAST_DOCUMENTS - 1)).learnt.choices == NO_CHOICES
+    assert TextClassifier().fit(*questions(LEAST_DOCUMENTS)).learnt.choices != NO_CHOICES
+
+
+def test_stop_words_stay_where_there_are_no_other_words() -> None:
+    assert TextClassifier().fit(["who was it", "where is it"], ["person", "place"]).predict(["who was", "where is"]) == ["person", "place"]
+
+
+def test_an_updated_model_chooses_what_a_trained_one_does(tmp_path: Path) -> None:
+    (texts, labels), (more, others) = topics(100), questions(300)
+    updated, trained = TextClassifier().fit(texts, labels), TextClassifier().fit(texts + more, labels + others)
+    assert not updated.learnt.choices.stop_words_kept
+    updated = updated.partial_fit(more, others)
+    for name, model in (("updated", updated), ("trained", trained)):
+        model.save(str(tmp_path / name))
+    assert updated.learnt.choices.stop_words_kept
+    assert (tmp_path / "updated").read_bytes() == (tmp_path / "trained").read_bytes()
+    assert TextClassifier.load(str(tmp_path / "updated")).learnt.choices == trained.learnt.choices
+    assert updated.forget(more, others).learnt.choices == TextClassifier().fit(texts, labels).learnt.choices
+
+
+def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.ndarray[Any, Any]:
+    """Return the calibrated log loss of each document by a model that was trained on all others."""
+    whole = TextClassifier(**settings).fit(texts, labels)
+    scores, lengths, truth = [], [], []
+    for place, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        rest = TextClassifier(**{**settings, "calibration": "none", "smoothing": whole.learnt.smoothing})
+        rest.fit(texts[:place] + texts[place + 1 :], labels[:place] + labels[place + 1 :])
+        scored = rest.score_block([text.encode()])
+        scores.append(scored.scores[0])
+        lengths.append(scored.lengths[0])
+        truth.append(whole.classes_.index(label))
+    stacked, known, classes = np.array(scores), np.array(lengths), np.array(truth)
+    posterior = by_length(stacked, classes, known).log_posterior(stacked, known)
+    losses: np.ndarray[Any, Any] = -posterior[np.arange(len(classes)), classes]
+    return losses
+
+
+def test_the_comparison_is_that_of_models_trained_without_each_document() -> None:
+    texts, labels = questions(60, seed=3)
+    losses = [left_out_loss(texts, labels, stop_words=name, smoothing=0.5) for name in ("default", "none")]
+    gains = losses[0] - losses[1]
+    found = TextClassifier(smoothing=0.5).fit(texts, labels).learnt.choices.stop_words
+    assert found is not None
+    assert found.documents == 60
+    assert found.gain == pytest.approx(gains.mean(), rel=1e-5)
+    assert found.error == pytest.approx(gains.std(ddof=1) / np.sqrt(60), rel=1e-5)
+
+
+def test_another_pseudo_count_is_taken_only_if_it_is_clearly_better() -> None:
+    texts, labels = topics(400, seed=5)
+    auto, evidence = (TextClassifier(stop_words="default", smoothing=name).fit(texts, labels) for name in ("auto", "evidence"))
+    choices = auto.learnt.choices
+    assert choices.smoothing is not None
+    if choices.pseudo_count is None:
+        assert auto.learnt.smoothing == evidence.learnt.smoothing
+    else:
+        assert choices.smoothing.is_clear
+        assert auto.learnt.smoothing == choices.pseudo_count
+
+
+def test_rare_words_of_short_titles_take_more_smoothing() -> None:
+    """Each title has one word of its class and words of its own: the evidence, which is of all words, then adds too little."""
+    random = np.random.default_rng(0)
+    labels = random.choice(["a", "b"], 600).tolist()
+    texts = [
+        f"{label}{random.integers(30)}x {label if random.random() < 0.7 else 'c'}sign n{number}x n{number}y"
+        for number, label in enumerate(labels)
+    ]
+    model = TextClassifier().fit(texts, labels)
+    assert model.learnt.choices.pseudo_count is not None
+    assert model.learnt.smoothing == model.learnt.choices.pseudo_count
+
+
+def test_a_comparison_is_paired_and_its_error_that_of_a_mean() -> None:
+    losses = np.tile([1.0, 2.0], 50)
+    found = PairedTest.of(losses, losses - np.tile([0.1, 0.3], 50))
+    assert (found.gain, found.documents) == (0.2, 100)
+    assert found.error == pytest.approx(np.std(np.tile([0.1, 0.3], 50), ddof=1) / 10, rel=1e-5)
+    assert found.is_clear
+    assert not PairedTest.of(losses, losses).is_clear
+    assert PairedTest.of(np.full(100, np.nan), losses).documents == 0
+
+
+def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> None:
+    texts, labels = questions(300)
+    (tmp_path / "corpus.tsv").write_text("".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)), encoding="utf-8")
+    trained = nbtext("train", "corpus.tsv", "-v", cwd=tmp_path)
+    figures = r"left-out log loss 0\.\d+ ± 0\.\d+ lower with them"
+    assert re.search(f"stop words kept: {figures}", os.fsdecode(trained.err))
+    assert re.search(f"stop words +265, kept: {figures}", nbtext("inspect", cwd=tmp_path).text)
+    assert '"choices": {"stop_words_kept": true' in nbtext("inspect", "--output", "json", cwd=tmp_path).text
+
+
+def test_stop_words_that_stay_are_shown_as_words() -> None:
+    model = TextClassifier().fit(*questions(300))
+    assert model.learnt.choices.stop_words_kept
+    tokens = list(WordWalker.of_model(model).tokens(b"Who was at the lamppost?"))
+    assert [token.term for token in tokens] == ["who", "was", "at", "the", "lamppost"]
+    assert not any(token.dropped for token in tokens)
+    best = ranking(model, "mutual-information").terms[:5]
+    assert {term_name(model, int(term)) for term in best} == {"who", "was", "at", "where", "is"}
