@@ -49,7 +49,7 @@ def test_one_document_of_one_class_by_default_of_its_words(pets: Path) -> None:
 @pytest.mark.parametrize("output", ["tsv", "jsonl"])
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
 def test_what_is_generated_can_be_trained_on(pets: Path, output: str, classifier: str) -> None:
-    succeeded(nbtext("train", "pets", "--classifier", classifier, cwd=pets))
+    succeeded(nbtext("train", "pets", "--stop-words", "default", "--classifier", classifier, cwd=pets))
     (pets / f"drawn.{output}").write_bytes(succeeded(nbtext("generate", "-n", "300", "--output", output, cwd=pets)).out)
     succeeded(nbtext("train", f"drawn.{output}", "--stemmer", "none", "--stop-words", "none", "-m", "again", cwd=pets))
     before, after = (TextClassifier.load(str(pets / name)).statistics.vocabulary for name in ("nbtext.joblib", "again"))

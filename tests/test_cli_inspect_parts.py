@@ -43,7 +43,7 @@ def test_terms_of_classes_side_by_side(service_desk_model: Path) -> None:
 def test_similarity_as_a_matrix_and_as_pairs(service_desk_model: Path, tmp_path: Path) -> None:
     said = inspected("-m", service_desk_model, "--similarity")["similarity"]
     model = TextClassifier.load(str(service_desk_model))
-    phi = model.language_models.probability(np.arange(model.statistics.n_terms))
+    phi = model.language_models.probability(np.flatnonzero(model.learnt.selected))
     for i, row in enumerate(said["divergence"]):
         assert row == pytest.approx([jensenshannon(phi[:, i], phi[:, j]) ** 2 if i != j else 0 for j in range(6)])
     text = succeeded(nbtext("inspect", "-m", service_desk_model, "--similarity")).text

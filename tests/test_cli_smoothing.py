@@ -79,7 +79,7 @@ def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(pets:
 def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
     (pets / "equal").write_text("*\t3\ndogs\t3\n")
     tried = json_of(nbtext("tune", "pets", "--try", "smoothing=alpha,3,equal", "--folds", "2", "--output", "json", cwd=pets))["settings"]
-    of = {setting["setting"]["smoothing"]: {**setting, "rank": 0, "setting": {}} for setting in tried}
+    of = {setting["setting"]["smoothing"]: {**setting, "rank": 0, "setting": {}, "command": ""} for setting in tried}
     assert of["equal"] == of["3"] != of["alpha"]
     by_evidence = json_of(nbtext("tune", "pets", "--try", "smoothing=equal,3,alpha", "--by", "evidence", "--output", "json", cwd=pets))
     evidence = {setting["setting"]["smoothing"]: setting["evidence"] for setting in by_evidence["settings"]}
@@ -98,14 +98,14 @@ def test_other_commands_that_train_take_it(pets: Path, command: str) -> None:
 @pytest.mark.parametrize(
     ("smoothing", "options", "status", "message"),
     [
-        ("missing", [], 2, "--smoothing knows no 'missing'; use auto, leave-one-out, a number or a file"),
+        ("missing", [], 2, "--smoothing knows no 'missing'; use auto, evidence, leave-one-out, a number or a file"),
         ("pets", [], 4, "pets: cannot read"),
         ("latin", [], 4, "latin: cannot read: not UTF-8"),
         ("malformed", [], 4, "malformed: line 2 is not a term, a tab and a number from 0"),
         ("negative", [], 4, "negative: line 2 is not a term, a tab and a number from 0"),
         ("silent", [], 4, "silent: no line says what all other terms have, '*'; add one"),
         ("twice", [], 2, "two numbers for 'sofa', by 'sofa' and 'sofas'"),
-        ("stop", [], 2, "'the', which is no term: it is a stop word"),
+        ("stop", ["--stop-words", "default"], 2, "'the', which is no term: it is a stop word"),
         ("alpha", ["--prior-shape", "background"], 2, "--prior-shape background and pseudo-counts by term exclude each other"),
         ("alpha", ["--classifier", "gaussian"], 2, "--classifier gaussian does not take pseudo-counts by term"),
     ],

@@ -67,7 +67,7 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
 
 
 def test_documents_without_terms(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c/a/1": "", "c/b/1": "the of", "c/b/2": ""})
+    corpus(tmp_path, {"c/a/1": "", "c/b/1": "? !", "c/b/2": ""})
     done = nbtext("train", "c", cwd=tmp_path)
     assert (done.status, done.notes) == (0, ["nbtext: warning: the documents hold no terms; every answer will be the same"])
     assert succeeded(nbtext("classify", "-", cwd=tmp_path, stdin=b"anything")).rows == [["-", "b", "0.666667"]]
@@ -160,6 +160,7 @@ def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str
 WRONG = {
     "format": ["xml", ""], "document": ["pdf"], "headers": ["", ","], "label_column": ["0", ""], "text_column": ["0"], "id_column": ["0"],
     "delimiter": ["", "ab", "\n", '"'], "encoding": ["klingon", ""], "classifier": ["svm"], "language": ["klingon"],
+    "encoded_lines": ["perhaps", ""], "unspaced": ["triples", ""], "members": ["", "svm", "logistic"], "class_weight": ["heavy", ""], "weight_column": ["0", ""],
     "stop_words": [""], "stemmer": ["klingon"], "ngrams": ["0", "-1", "1.5", "x", ""], "char_ngrams": ["0", "5-3", "3-", "x", ""], "min_df": ["0", "x"], "max_df": ["-0.1", "1.1", "nan", "x"],
     "max_terms": ["0", "x"], "top": ["0", "x"], "by": ["luck"], "smoothing": ["-1", "nan", "inf", "x", ""], "prior_shape": ["round"], "estimate": ["median"],
     "class_prior": ["smoothed:-1", "smoothed:x"], "max_document_size": ["0", "-1", "x", ""], "max_unpacked_size": ["0", "-1", "x", ""],

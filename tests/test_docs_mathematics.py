@@ -89,7 +89,7 @@ FORMULAS = {
     "evidence of the labels": "language_model.measures.log_evidence_of_labels",
     "posterior of models": "language_model.measures.model_posteriors",
     "Bayes factor": "language_model.measures.model_posteriors",
-    "α by evidence (`auto`)": "language_model.smoothing.most_evident_strength",
+    "α by evidence (`evidence`)": "language_model.smoothing.most_evident_strength",
     "α by leave-one-document-out (`leave-one-out`)": "language_model.smoothing.smoothing_by_leave_one_out",
     "log-likelihood of the corpus": "language_model.measures.maximum_likelihood_fit",
     "number of parameters": "language_model.measures.maximum_likelihood_fit",

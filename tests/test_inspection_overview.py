@@ -24,7 +24,7 @@ def test_one_class_is_always_the_answer_and_is_warned_of() -> None:
 
 
 def test_documents_without_terms_train_to_the_class_prior_and_are_warned_of() -> None:
-    model = TextClassifier().fit(["", "the", "!"], ["a", "b", "b"])
+    model = TextClassifier().fit(["", "?", "!"], ["a", "b", "b"])
     assert model.predict_proba(["words"])[0] == pytest.approx([1 / 3, 2 / 3])
     assert any("no terms" in warning for warning in model.warnings())
 

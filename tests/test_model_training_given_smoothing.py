@@ -41,7 +41,7 @@ def own(model: TextClassifier) -> dict[str, float]:
 
 
 def trained(smoothing: dict[str, float], **parameters: Any) -> TextClassifier:
-    return TextClassifier(smoothing=smoothing, **parameters).fit(TEXTS, LABELS)
+    return TextClassifier(smoothing=smoothing, **{"stop_words": "default", **parameters}).fit(TEXTS, LABELS)
 
 
 def test_a_word_is_the_term_that_it_is_in_a_document() -> None:

@@ -41,6 +41,7 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
         before = file.load()
         after = pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
         file.replace(after, file.ledger_if_usable())
-    say.notice(f"removed {before.statistics.n_terms - after.statistics.n_terms:,} of {quantity(before.statistics.n_terms, 'term')}")
+    terms, left = (int(model.text_terms.sum()) for model in (before, after))
+    say.notice(f"removed {terms - left:,} of {quantity(terms, 'term')}")
     say_model(after, model_path, say, before)
     return say.finish()

@@ -12,7 +12,7 @@ import numpy as np
 from nbtext.corpus.document import Notices
 from nbtext.corpus.encodings import likely_encoding
 from nbtext.corpus.reading import read_corpus, resolved
-from nbtext.errors import quantity
+from nbtext.errors import listed, quantity
 from nbtext.inspection.health import PASSED, WARNING, Finding
 from nbtext.settings import FORMATS
 
@@ -116,9 +116,7 @@ def _classes(corpus: CorpusOverview) -> Iterator[Finding]:
     sizes = corpus.class_sizes
     if not sizes:
         return
-    shown = ", ".join(f"{label} {size:,}" for label, size in list(sizes.items())[:NAMED])
-    more = f" and {len(sizes) - NAMED:,} others" if len(sizes) > NAMED else ""
-    detail = f"{quantity(len(sizes), 'class')}: {shown}{more}"
+    detail = f"{quantity(len(sizes), 'class')}: {listed([f'{label} {size:,}' for label, size in sizes.items()], NAMED)}"
     if len(sizes) > max(2, MANY_CLASSES * corpus.documents):
         yield Finding("classes", WARNING, f"{detail}; nearly every document is a class of its own", "see --label-column and --text-column")
     elif len(sizes) == 1:

@@ -30,6 +30,19 @@ NOT_APPLICABLE = {
     "check_classifiers_one_label": "it fits numbers; of texts one class alone is learnt, with a warning",
     "check_requires_y_none": "labels of None are a TypeError, not a ValueError",
     "check_classifiers_regression_target": "labels are str; what is no str is refused in other words",
+    "check_class_weight_classifiers": "class_weight is None or balanced; weights by class are class_prior and sample_weight",
+    **dict.fromkeys(
+        (
+            "check_sample_weights_not_an_array",
+            "check_sample_weights_list",
+            "check_all_zero_sample_weights_error",
+            "check_sample_weights_shape",
+            "check_sample_weights_not_overwritten",
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_classifiers_one_label_sample_weights",
+        ),
+        "it fits an array of numbers, with weights; numbers as attributes take no weights",
+    ),
     **dict.fromkeys(
         (
             "check_fit_score_takes_y",
