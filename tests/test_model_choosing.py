@@ -13,7 +13,7 @@ from nbtext import TextClassifier
 from nbtext.calibration import by_length
 from nbtext.explain.word_walk import WordWalker
 from nbtext.inspection.terms import ranking, term_name
-from nbtext.model.choosing import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
+from nbtext.model.choosing import ALTERNATIVES, APART, LEAST_DOCUMENTS, NO_CHOICES, PairedTest
 from tests.process import nbtext
 
 if TYPE_CHECKING:
@@ -61,6 +61,16 @@ def topics(n: int, seed: int = 0) -> Corpus:
     labels = random.choice(["one", "two"], n).tolist()
     halves = {"one": THINGS[:20], "two": THINGS[12:]}
     return [" ".join([*random.choice(halves[label], 4), *random.choice(stop, 25)]) for label in labels], labels
+
+
+def titles(n: int) -> Corpus:
+    """Return titles with one word of their class and words of their own: the evidence, which is of all words, adds too little."""
+    random = np.random.default_rng(0)
+    labels = random.choice(["a", "b"], n).tolist()
+    return [
+        f"{label}{random.integers(30)}x {label if random.random() < 0.7 else 'c'}sign n{number}x n{number}y"
+        for number, label in enumerate(labels)
+    ], labels
 
 
 def test_stop_words_that_tell_the_classes_stay() -> None:
@@ -146,6 +156,32 @@ def test_the_comparison_is_that_of_models_trained_without_each_document() -> Non
     assert found.error == pytest.approx(gains.std(ddof=1) / np.sqrt(60), rel=1e-5)
 
 
+@pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
+def test_smoothing_is_compared_by_models_of_the_same_weights_trained_without_each_document(weighting: str) -> None:
+    texts, labels = titles(60)
+    settings: dict[str, Any] = {"stop_words": "none", "weighting": weighting}
+    evidence, auto = (TextClassifier(**settings, smoothing=name).fit(texts, labels).learnt for name in ("evidence", "auto"))
+    losses = left_out_loss(texts, labels, **settings, smoothing=evidence.smoothing)
+    assert evidence.smoothing > max(ALTERNATIVES) / APART  # so that none is tried above it
+    tried = [one for one in ALTERNATIVES if one * APART <= evidence.smoothing]
+    gains = max((losses - left_out_loss(texts, labels, **settings, smoothing=one) for one in tried), key=np.mean)
+    found = auto.choices.smoothing
+    assert found is not None
+    assert found.gain == pytest.approx(gains.mean(), rel=1e-5)
+    assert found.error == pytest.approx(gains.std(ddof=1) / np.sqrt(60), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"weighting": "tfidf"}, {"weighting": "log", "class_weight": "balanced"}, {"classifier": "complement", "weighting": "binary"}],
+)
+def test_where_nothing_can_be_left_out_exactly_smoothing_is_not_compared(settings: dict[str, Any]) -> None:
+    texts, labels = titles(61)
+    auto = TextClassifier(**settings).fit(texts, labels).learnt
+    assert auto.choices.smoothing is None
+    assert auto.smoothing == TextClassifier(**settings, smoothing="evidence").fit(texts, labels).learnt.smoothing
+
+
 def test_another_pseudo_count_is_taken_only_if_it_is_clearly_better() -> None:
     texts, labels = topics(400, seed=5)
     auto, evidence = (TextClassifier(stop_words="default", smoothing=name).fit(texts, labels) for name in ("auto", "evidence"))
@@ -159,16 +195,10 @@ def test_another_pseudo_count_is_taken_only_if_it_is_clearly_better() -> None:
 
 
 def test_rare_words_of_short_titles_take_more_smoothing() -> None:
-    """Each title has one word of its class and words of its own: the evidence, which is of all words, then adds too little."""
-    random = np.random.default_rng(0)
-    labels = random.choice(["a", "b"], 600).tolist()
-    texts = [
-        f"{label}{random.integers(30)}x {label if random.random() < 0.7 else 'c'}sign n{number}x n{number}y"
-        for number, label in enumerate(labels)
-    ]
-    model = TextClassifier().fit(texts, labels)
-    assert model.learnt.choices.pseudo_count is not None
-    assert model.learnt.smoothing == model.learnt.choices.pseudo_count
+    for weighting in ("counts", "binary", "log"):
+        model = TextClassifier(weighting=weighting).fit(*titles(600))
+        assert model.learnt.choices.pseudo_count is not None
+        assert model.learnt.smoothing == model.learnt.choices.pseudo_count
 
 
 def test_a_comparison_is_paired_and_its_error_that_of_a_mean() -> None:

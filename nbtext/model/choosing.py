@@ -1,8 +1,9 @@
 """Choose what ``auto`` means for stop words and smoothing: an alternative is taken if it answers left-out documents clearly better.
 
 Each document of the sample is left out of the counts, exactly, and answered by calibrated multinomial naive Bayes, whatever the classifier: this
-model leaves every document out in one pass. Two settings are compared by the log loss of the same documents, a paired test. The choice follows
-from counts and sample, so a model that is updated makes the choice that a trained one makes.
+model leaves every document out in one pass. Stop words are compared on counts, whatever the weighting; smoothing on the weights of the model,
+if their sums are exact. Two settings are compared by the log loss of the same documents, a paired test. The choice follows from counts and
+sample, so a model that is updated makes the choice that a trained one makes.
 """
 
 from __future__ import annotations
@@ -126,25 +127,45 @@ def has_choice(settings: Settings) -> bool:
 
 
 def _compares_smoothing(settings: Settings) -> bool:
-    multinomial = settings.classifier == "multinomial" and settings.weighting == "counts" and settings.prior_shape == "symmetric"
+    multinomial = settings.classifier == "multinomial" and settings.weighting != "tfidf" and settings.prior_shape == "symmetric"
     return settings.smoothing == "auto" and multinomial and settings.estimate != "ml"
 
 
 def choose(counts: CorpusCounts, settings: Settings, selected: Mask) -> Chosen:
     """Return the choices for a corpus; ``selected`` are the terms within the limits of --min-df and --max-df, shape (n_terms,)."""
     stop = stop_terms(counts.statistics, settings) & selected
-    compares_smoothing = _compares_smoothing(settings)
+    exact = settings.weighting != "log" or counts.statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
+    compares_smoothing = _compares_smoothing(settings) and exact
     chosen = Chosen(Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any()), None)
     if len(counts.sample.documents) < LEAST_DOCUMENTS or not (stop.any() or compares_smoothing):
         return chosen
-    trials = _Trials(counts.statistics, settings, selected & ~stop, selected)
+    on_counts = _Trials.of(counts.statistics, settings, "counts")
+    on_weights = on_counts if settings.weighting == "counts" else _Trials.of(counts.statistics, settings, settings.weighting)
     for products in PRODUCTS:
         documents = _left_out(counts, products)
-        chosen = trials.chosen(documents, compares_stop_words=bool(stop.any()), compares_smoothing=compares_smoothing)
+        chosen = _decided(documents, on_counts, on_weights if compares_smoothing else None, selected, stop)
         compared = [one for one in (chosen.choices.stop_words, chosen.choices.smoothing) if one is not None]
         if len(documents) == len(counts.sample.documents) or not any(one.needs_more for one in compared):
             break
     return chosen
+
+
+def _decided(documents: CountedDocuments, on_counts: _Trials, on_weights: _Trials | None, selected: Mask, stop: Mask) -> Chosen:
+    """Return what these documents decide: of stop words if there are any, of smoothing if there are models to compare it by."""
+    choices, terms, losses = Choices(), selected & ~stop, None
+    if stop.any():
+        losses, kept = on_counts.losses(documents, terms), on_counts.losses(documents, selected)
+        comparison = PairedTest.of(losses, kept)
+        choices = Choices(comparison.is_clear, comparison)
+        if comparison.is_clear:
+            losses, terms = kept, selected
+    if on_weights is None:
+        return Chosen(choices, None)
+    if losses is None or on_weights is not on_counts:
+        losses = on_weights.losses(documents, terms)
+    pseudo_count, comparison = on_weights.best_alternative(documents, terms, losses)
+    choices = replace(choices, pseudo_count=pseudo_count if comparison.is_clear else None, smoothing=comparison)
+    return Chosen(choices, on_weights.evidence(terms))
 
 
 def _left_out(counts: CorpusCounts, products: int) -> CountedDocuments:
@@ -156,34 +177,17 @@ def _left_out(counts: CorpusCounts, products: int) -> CountedDocuments:
 
 @dataclass(frozen=True)
 class _Trials:
-    """The terms of a corpus with and without stop words, to answer left-out documents by."""
+    """Multinomial models of a corpus under one weighting, to answer left-out documents by."""
 
     statistics: ClassStatistics
     settings: Settings
-    without: Mask
-    all: Mask
     _evidence: dict[int, float] = field(default_factory=dict)
     """By number of terms."""
 
-    @property
-    def multinomial(self) -> Settings:
-        """The settings of the models that are compared."""
-        return replace(self.settings, classifier="multinomial", weighting="counts", prior_shape="symmetric", estimate="mean")
-
-    def chosen(self, documents: CountedDocuments, *, compares_stop_words: bool, compares_smoothing: bool) -> Chosen:
-        """Return what these documents decide."""
-        choices, selected = Choices(), self.without
-        losses = self.losses(documents, selected, self.evidence(selected))
-        if compares_stop_words:
-            kept = self.losses(documents, self.all, self.evidence(self.all))
-            comparison = PairedTest.of(losses, kept)
-            choices = Choices(comparison.is_clear, comparison)
-            if comparison.is_clear:
-                losses, selected = kept, self.all
-        if compares_smoothing:
-            pseudo_count, comparison = self.best_alternative(documents, selected, losses)
-            choices = replace(choices, pseudo_count=pseudo_count if comparison.is_clear else None, smoothing=comparison)
-        return Chosen(choices, self.evidence(selected))
+    @classmethod
+    def of(cls, statistics: ClassStatistics, settings: Settings, weighting: str) -> _Trials:
+        """Return those of multinomial models, whatever the classifier."""
+        return cls(statistics, replace(settings, classifier="multinomial", weighting=weighting, prior_shape="symmetric", estimate="mean"))
 
     def evidence(self, selected: Mask) -> float:
         """Return the pseudo-count of greatest evidence, or the one that the user gave."""
@@ -192,12 +196,16 @@ class _Trials:
             return float(given)
         n_terms = int(np.count_nonzero(selected))
         if n_terms not in self._evidence:
-            self._evidence[n_terms] = MultinomialNaiveBayes.smoothing(self.statistics, selected, self.multinomial)
+            self._evidence[n_terms] = MultinomialNaiveBayes.smoothing(self.statistics, selected, self.settings)
         return self._evidence[n_terms]
 
-    def losses(self, documents: CountedDocuments, selected: Mask, pseudo_count: float) -> Floats:
-        """Return the calibrated log loss of each document, shape (n_docs,), in nats; nan if its class has no other document."""
-        fitted = MultinomialNaiveBayes.estimate(Training(self.statistics, selected, pseudo_count, self.multinomial))
+    def losses(self, documents: CountedDocuments, selected: Mask, pseudo_count: float | None = None) -> Floats:
+        """Return the calibrated log loss of each document, shape (n_docs,), in nats; nan if its class has no other document.
+
+        Without a pseudo-count, that of `evidence` is added.
+        """
+        smoothing = self.evidence(selected) if pseudo_count is None else pseudo_count
+        fitted = MultinomialNaiveBayes.estimate(Training(self.statistics, selected, smoothing, self.settings))
         unseen = fitted.leave_one_out(documents)
         scores, lengths, classes = unseen.scores, unseen.lengths, unseen.classes
         losses = np.full(len(classes), np.nan)
