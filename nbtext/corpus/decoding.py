@@ -27,8 +27,8 @@ _NO_TEXT_BYTES = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
 _FEW = 4
 """So many of these are in a text by accident, however short it is."""
 
-_SHARE, _SHARE_UNLESS_UTF8 = 20, 100
-"""One byte in so many may be one of these in a text, in UTF-8 or not; in compressed data it is one in ten."""
+_SHARE = 20
+"""One byte in so many may be one of these in a text; in compressed data it is one in ten."""
 
 _SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "a PNG image",
@@ -92,8 +92,7 @@ def refuse_binary(body: bytes, *, whole_file: bool = False) -> None:
     found = len(body) - len(body.translate(None, _NO_TEXT_BYTES))
     if whole_file and (kind := _kind_of_file(body)):
         raise DocumentError(f"binary, not text ({kind})")
-    share = _SHARE if _is_utf8(body) else _SHARE_UNLESS_UTF8
-    if found > max(_FEW, len(body) / share) or (whole_file and found == len(body)):
+    if found > max(_FEW, len(body) / _SHARE) or (whole_file and found == len(body)):
         first = next(place for place, byte in enumerate(body) if byte in _NO_TEXT_BYTES)
         raise DocumentError(f"binary, not text (control bytes, the first at {first})")
 
