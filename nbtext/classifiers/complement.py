@@ -68,11 +68,13 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     spread: float | None = None
     """One of `SPREADS`, or None for scores as they are."""
 
+    PSEUDO_COUNT: ClassVar[float] = 0.2
+
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram:
-        """Return that of the complements: their counts are what pseudo-counts are added to."""
+    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram | None:
+        """Return that of the complements: their counts are what pseudo-counts are added to. None for tf-idf, where evidence adds too much to n-grams."""
         del cls
-        return complement_histogram(counts, selected, settings.prior_shape)
+        return None if settings.weighting == "tfidf" else complement_histogram(counts, selected, settings.prior_shape)
 
     def __post_init__(self) -> None:
         """Raise `UsageError` without smoothing: a term of one class only would decide alone."""

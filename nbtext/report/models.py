@@ -181,7 +181,7 @@ def _smoothing(overview: Overview, *, per_term: bool) -> str:
     if training["estimate"] == "ml" or per_term:
         chosen = "given"
     else:
-        without = training["classifier"] not in _BY_EVIDENCE or (training["classifier"], training["weighting"]) == ("multinomial", "tfidf")
+        without = training["classifier"] not in _BY_EVIDENCE or training["weighting"] == "tfidf"
         auto = "automatic" if without or overview.smoothing == _PSEUDO_COUNT else "by evidence"
         chosen_by = {"auto": overview.choices.of_smoothing or auto, "evidence": auto, "leave-one-out": "by leave-one-out"}
         chosen = chosen_by.get(training["smoothing"], "given")
