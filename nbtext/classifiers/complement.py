@@ -62,13 +62,12 @@ def log_shares(scores: Floats, size: Floats) -> Floats:
 class ComplementNaiveBayes(WeightedCountsClassifier):
     """For every class the language model of the others."""
 
+    PSEUDO_COUNT: ClassVar[float] = 0.2
     ADDS_TO_LIKELIHOODS: ClassVar[bool] = False
     HAS_CLASS_PRIOR: ClassVar[bool] = False
 
     spread: float | None = None
     """One of `SPREADS`, or None for scores as they are."""
-
-    PSEUDO_COUNT: ClassVar[float] = 0.2
 
     @classmethod
     def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram | None:
