@@ -75,6 +75,12 @@ def test_columns_that_a_table_has_not(tmp_path: Path, column: str, reading: dict
         read(path, column, **reading)
 
 
+def test_a_table_of_which_no_column_is_read_is_refused(tmp_path: Path) -> None:
+    corpus(tmp_path, {"t.csv": "a,b\n"})
+    with pytest.raises(UsageError, match="no column to read"):
+        list(read_corpus([str(tmp_path / "t.csv")], Reading(text_column="none"), Notices(), labelled=False))
+
+
 def test_short_rows_are_problems_with_their_line(tmp_path: Path) -> None:
     path = corpus(tmp_path, {"t.csv": "a,x,1\nb,y\nc,z,3\n"}) / "t.csv"
     assert problems(path, "3") == {f"{path}:2": "expected 3 columns, found 2; check --delimiter"}

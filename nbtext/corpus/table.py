@@ -139,7 +139,10 @@ def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Itera
     if label is not None and label == text:
         raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
     others = [_position(name, header, path) for name in source.columns]
-    last = max(place for place in (text, label, identity, *others) if place is not None)
+    places = [place for place in (text, label, identity, *others) if place is not None]
+    if not places:
+        raise UsageError("--text-column none leaves no column to read", hint="name the column of the text, or columns beside it")
+    last = max(places)
     first_widths = (len(fields) for _, fields in first_rows or () if fields is not None and not (fields == [b""] and last))
     width = len(header or ()) or next(first_widths, 0)
     label_of = lru_cache(1 << 10)(decoded_name)
