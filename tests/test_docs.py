@@ -39,14 +39,16 @@ STAND_INS = {
     "new-mail/1": "Subject: invoice\n\n",
     "20news-bydate-train/sci.space/1": "From: a\n\norbit\n",
     "20_newsgroups/sci.space/1": "From: a\n\norbit\n",
-    "SMSSpamCollection": "ham\tsee you\nspam\twin\n",
-    "banking77/train.csv": "text,category\nlost card,lost_or_stolen_card\n",
     "germeval2018.training.txt": "ein Satz\tOTHER\tOTHER\n",
     "ag_news_csv/train.csv": '"3","title","shares fall"\n',
     "aclImdb/train/pos/0_9.txt": "splendid",
     "aclImdb/train/neg/0_1.txt": "dull",
 }
 """In the place of what a reader has: mail, and the public corpora, in their formats."""
+
+
+BIN = "build/env/bin"
+"""Where `make demo` looks for the program."""
 
 
 @pytest.fixture
@@ -56,12 +58,21 @@ def desk(tmp_path: Path) -> Path:
         (tmp_path / name).symlink_to(REPOSITORY / name)
     (tmp_path / "pyproject.toml").write_bytes((REPOSITORY / "pyproject.toml").read_bytes())
     corpus(tmp_path, STAND_INS)
-    program = tmp_path / ".venv" / "bin" / "nbtext"
+    program = tmp_path / BIN / "nbtext"
     program.parent.mkdir(parents=True)
     program.write_text(f'#!/bin/sh\nexec {python_in_shell()} -m nbtext "$@"\n')
     program.chmod(0o755)
-    (tmp_path / ".venv" / ".ready").touch()
+    (program.parents[1] / ".ready").touch()
     return tmp_path
+
+
+def test_the_demo_is_a_screenful_and_right_as_often_as_it_says(desk: Path) -> None:
+    lines = said("make demo", desk)
+    assert len(lines) <= 40
+    assert max(len(line) for line in lines if "\t" not in line) <= 80  # on a terminal there are no tabs
+    spam, intents = (float(line.split()[1]) for line in lines if line.startswith("accuracy"))
+    assert spam > 0.98
+    assert intents > 0.83
 
 
 PLAIN = re.compile(r"nbtext [\w ./:=,+-]+")
@@ -69,7 +80,7 @@ PLAIN = re.compile(r"nbtext [\w ./:=,+-]+")
 
 
 def said(command: str, desk: Path) -> list[str]:
-    path = f"{desk / '.venv/bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
+    path = f"{desk / BIN}:{Path(sys.executable).parent}:/usr/bin:/bin"
     if PLAIN.fullmatch(command):
         done = nbtext(*command.split()[1:], cwd=desk, env={"PATH": path})
     else:

@@ -1,0 +1,35 @@
+"""The corpora of the repository have the documents and the split that `corpora/README.md` describes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.process import REPOSITORY
+from tests.reading import texts
+
+CORPORA = REPOSITORY / "corpora"
+
+
+@pytest.mark.parametrize(
+    ("path", "columns", "documents", "classes"),
+    [
+        ("sms-spam/train.tsv.bz2", {}, 3_740, 2),
+        ("sms-spam/test.tsv.bz2", {}, 1_834, 2),
+        ("banking77/train.csv.bz2", {"text_column": "text", "label_column": "category"}, 10_003, 77),
+        ("banking77/test.csv.bz2", {"text_column": "text", "label_column": "category"}, 3_080, 77),
+    ],
+)
+def test_a_corpus_has_the_documents_that_its_page_names(path: str, columns: dict[str, Any], documents: int, classes: int) -> None:
+    rows = texts(CORPORA / path, **columns)
+    assert (len(rows), len({label for label, _ in rows})) == (documents, classes)
+
+
+def test_repeated_messages_are_on_one_side_of_the_split() -> None:
+    train, test = (texts(CORPORA / "sms-spam" / f"{part}.tsv.bz2") for part in ("train", "test"))
+    assert {text for _, text in train} & {text for _, text in test} == set()
+    assert all(hashlib.sha256(text.encode()).digest()[0] < 85 for _, text in test)
+    assert Counter(label for label, _ in train + test) == {"ham": 4_827, "spam": 747}
