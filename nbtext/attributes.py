@@ -1,25 +1,17 @@
-"""Attributes and weights: what stands beside a document's text.
-
-A document is bytes from the reader to the counter. With attributes these are its text, the ASCII separator U+001E, and its values in the order
-of the names, with U+001F between them. A weight other than 1 follows at the end, behind a byte that UTF-8 never has. Code that reads, splits,
-hashes or sends documents need not know of either.
-"""
+"""Attributes and weights: the kinds of values beside a document's text, and which values are refused."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from nbtext.document_parts import WEIGHT_UNIT, with_values
 from nbtext.errors import DocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.settings import Reading
-
-_BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
-
-_SPACES = bytes.maketrans(b"\0\x1e\x1f", b"   ")
 
 KINDS = ("categorical", "count", "numeric")
 """The parameters of `nbtext.settings.Reading` that name attributes."""
@@ -36,13 +28,9 @@ LARGEST_COUNT = 2**53
 FARTHEST = 1e50
 """Most standard deviations between a number and a mean in a score, so that sums of squares stay finite."""
 
-WEIGHT_UNIT = 1000
-"""Weights are whole numbers of thousandths, so that their sums are exact."""
-
 MOST_WEIGHT = 1_000_000
 """Largest weight of a document."""
 
-_BEFORE_WEIGHT = b"\xff"
 _WEIGHT = re.compile(r"(\d{1,7})(?:\.(\d{0,3})0*)?", re.ASCII)
 
 DECLARED = re.compile(r"=([1-9]\d{0,8})$")
@@ -76,11 +64,11 @@ class Attributes(NamedTuple):
         return self.counts + self.numeric
 
     def document(self, text: bytes, values: Sequence[str]) -> bytes:
-        """Join a text and its values, empty where missing; raises `DocumentError` for a value that is not of its kind."""
+        """Join a text, with its fields if it has any, and its values, empty where missing; raises `DocumentError` for a value that is not of its kind."""
         checked = [_category(value) for value in values[: len(self.categorical)]]
         for place, name in enumerate(self.numbers, len(checked)):
             checked.append(_number(name, values[place].strip(), whole=place < len(self.categorical) + len(self.counts)))
-        return without_separators(text) + _BEFORE_VALUES + BETWEEN_VALUES.join(checked).encode()
+        return with_values(text, checked)
 
 
 NO_ATTRIBUTES = Attributes()
@@ -90,20 +78,6 @@ def declared_values(reading: Reading) -> list[int | None]:
     """Return the number of values that each categorical column is declared to have; None for those that occur in training."""
     names = reading.categorical.split(",") if reading.categorical else []
     return [int(found[1]) if (found := DECLARED.search(name)) else None for name in names]
-
-
-def without_separators(text: bytes) -> bytes:
-    """Return a text as it may stand in a document: with spaces in place of the two separators and of NUL bytes, which no other text holds.
-
-    So no text passes for values or for a category, whatever the pattern of words.
-    """
-    return text.translate(_SPACES) if b"\0" in text or b"\x1e" in text or b"\x1f" in text else text
-
-
-def parted(document: bytes) -> tuple[bytes, list[str]]:
-    """Split a document into its text and its values."""
-    text, _, values = document.partition(_BEFORE_VALUES)
-    return text, values.decode().split(BETWEEN_VALUES)
 
 
 def _category(value: str) -> str:
@@ -137,14 +111,3 @@ def weight_in_units(name: str, value: str) -> int:
         wanted = f"a number from 0 to {MOST_WEIGHT:,} with at most three decimals"
         raise DocumentError(f"the weight {value[:40]!r} at {name!r} is not {wanted}", hint="give every document one")
     return units
-
-
-def with_weight(document: bytes, units: int) -> bytes:
-    """Join a document, with its attributes if it has any, and its weight."""
-    return document if units == WEIGHT_UNIT else b"%b%b%d" % (document, _BEFORE_WEIGHT, units)
-
-
-def split_weight(document: bytes) -> tuple[bytes, int]:
-    """Split a document into what `with_weight` joined; the weight of most documents is 1."""
-    text, mark, units = document.rpartition(_BEFORE_WEIGHT)
-    return (text, int(units)) if mark and units.isdigit() else (document, WEIGHT_UNIT)

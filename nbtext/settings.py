@@ -438,6 +438,10 @@ class Reading(Declared):
         None, "COLUMN", column,
         "Column of the text: a name or a number from 1, by default 2; in jsonl a key (a.b for b inside a), by default text. none: there is no text.",
     )
+    tag_fields: str | None = declared(
+        None, "NAMES", columns,
+        "Headers, columns or keys that are fields, with commas between them: a word in a field is a term of its own (subject:offer).",
+    )
     id_column: str | None = declared(None, "COLUMN", column, "Column of the document's name: a name, number or key; else it is file and line.")
     categorical: str | None = declared(
         None, "COLUMNS", columns,

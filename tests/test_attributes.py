@@ -1,4 +1,4 @@
-"""Values and weights beside a text: how they travel with it, and which are refused."""
+"""Values and weights beside a text: which are refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.attributes import MOST_WEIGHT, WEIGHT_UNIT, Attributes, parted, split_weight, weight_in_units, with_weight, without_separators
+from nbtext.attributes import Attributes, weight_in_units
+from nbtext.document_parts import split_values
 from nbtext.errors import DocumentError
 from nbtext.settings import Reading
 
@@ -16,7 +17,7 @@ SOME = Attributes(("colour",), ("visits",), ("age",))
 
 
 def values(*given_values: str) -> list[str]:
-    return parted(SOME.document(b"text", given_values))[1]
+    return split_values(SOME.document(b"text", given_values))[1]
 
 
 def test_names_come_from_the_parameters_of_reading_in_their_order() -> None:
@@ -26,16 +27,11 @@ def test_names_come_from_the_parameters_of_reading_in_their_order() -> None:
     assert Attributes.of(Reading.of({})).names == ()
 
 
-@given(st.binary(), st.text())
-def test_a_text_and_a_category_come_out_as_they_went_in(text: bytes, colour: str) -> None:
-    found, (category, *numbers) = parted(SOME.document(text, [colour, "", ""]))
-    assert found == without_separators(text) == re.sub(b"[\0\x1e\x1f]", b" ", text)
-    assert category == " ".join(re.sub("[\0\x1e\x1f]", " ", colour).split())
+@given(st.text())
+def test_a_category_is_free_of_separators(colour: str) -> None:
+    category, *numbers = values(colour, "", "")
+    assert category == " ".join(re.sub("[\0\x1c-\x1f]", " ", colour).split())
     assert numbers == ["", ""]
-
-
-def test_no_text_can_bring_values_of_its_own() -> None:
-    assert values("", "", "") == parted(SOME.document(b"text\x1ered\x1f3\x1f4", ["", "", ""]))[1]
 
 
 @pytest.mark.parametrize(("given_number", "kept"), [("3", "3"), (" 3.0 ", "3"), ("1e3", "1000"), ("", ""), ("+0", "0")])
@@ -60,12 +56,6 @@ def test_what_is_no_count_is_refused(wrong: str) -> None:
 def test_what_is_no_number_is_refused(wrong: str) -> None:
     with pytest.raises(DocumentError, match="at 'age' is not a number"):
         values("", "", wrong)
-
-
-@given(st.text().map(str.encode), st.integers(0, MOST_WEIGHT * WEIGHT_UNIT))
-def test_a_weight_stands_behind_what_no_text_holds(text: bytes, units: int) -> None:
-    assert split_weight(with_weight(text, units)) == (text, units)
-    assert split_weight(text) == (text, WEIGHT_UNIT)
 
 
 def test_weights_are_plain_numbers_of_at_most_three_decimals() -> None:

@@ -76,7 +76,7 @@ def test_keys_of_any_depth(tmp_path: Path) -> None:
 
 
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
-    text = "x\u2028\x85\x0b\x0c\x1c\u2029y"
+    text = "x\u2028\x85\x0b\x0c\x1b\u2029y"
     line = json.dumps({"label": "a", "text": text}, ensure_ascii=False).encode()
     path = lines(tmp_path, b"\xef\xbb\xbf" + line + b"\r", b"", b"  ", line)
     assert texts(path) == [("a", text)] * 2
@@ -107,6 +107,6 @@ def test_what_the_json_module_writes_is_read_back(
     path = lines(
         tmp_path_factory.mktemp("json"), *(json.dumps(record, ensure_ascii=ascii_only).encode("utf-8", "replace") for record in records)
     )
-    spaces = str.maketrans("\0\x1e\x1f", "   ")
+    spaces = str.maketrans("\0\x1c\x1d\x1e\x1f", "     ")
     wanted = [(label if isinstance(label, str) else json.dumps(label), text.translate(spaces)) for label, text, _ in rows]
     assert texts(path) == [tuple(part.encode("utf-8", "replace").decode() for part in row) for row in wanted]

@@ -51,7 +51,7 @@ def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str,
             return
         assert all(isinstance(document, Document) and isinstance(document.problem, DocumentError | None) for document in found)
         assert len(found) == 1 or file_format not in folders
-        assert not any(separator in document.text for document in found for separator in (b"\0", b"\x1e", b"\x1f"))
+        assert not any(separator in document.text for document in found for separator in (b"\0", b"\x1c", b"\x1d", b"\x1e", b"\x1f"))
 
     of_inputs()
 
@@ -146,7 +146,7 @@ def test_a_character_of_4301_digits_is_text(options: tuple[str, str], tmp_path: 
     assert nbtext("classify", tmp_path / "a/1", "-m", "m", cwd=tmp_path).rows[0][1] == "a"
 
 
-SPAM = b"win a \0prize\x1e\x1fnow"
+SPAM = b"win a \0prize\x1d\x1fnow"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_no_control_byte_hides_a_document(file_format: str, content: bytes, give
     (document,) = documents(file, labelled=False, format=file_format, **given_reading)
     assert document.problem is None
     assert b"win a  prize" in document.text
-    assert not any(separator in document.text for separator in (b"\0", b"\x1e", b"\x1f"))
+    assert not any(separator in document.text for separator in (b"\0", b"\x1c", b"\x1d", b"\x1e", b"\x1f"))
 
 
 def test_no_counted_feature_passes_for_a_category(tmp_path: Path) -> None:

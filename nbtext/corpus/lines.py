@@ -7,10 +7,11 @@ import re
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
-from nbtext.attributes import NO_TEXT, without_separators
+from nbtext.attributes import NO_TEXT
 from nbtext.corpus.decoding import decoded_name, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import numbered_lines, open_stream
+from nbtext.document_parts import without_separators
 from nbtext.errors import DocumentError
 from nbtext.settings import FORMATS
 

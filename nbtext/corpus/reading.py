@@ -13,13 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.attributes import NO_TEXT, WEIGHT_UNIT, Attributes, weight_in_units, with_weight, without_separators
+from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
 from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.corpus.directory import read_listed
 from nbtext.corpus.document import Document, FilePart, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import is_maildir
 from nbtext.corpus.streams import open_stream
+from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, with_fields, with_weight, without_separators
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError
 from nbtext.settings import FORMATS
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.directory import ListedFile
     from nbtext.corpus.document import Notices
+    from nbtext.document_parts import Fields
     from nbtext.settings import Format, Reading
 
 _LOOKED_AT = 1 << 16
@@ -63,7 +65,7 @@ def read_corpus(
 ) -> Iterator[Document]:
     """Yield the documents of the paths in order; one that cannot be read comes with its problem.
 
-    With attributes, a text is that of `Attributes.document`. With ``labelled``, each document has its class. ``columns`` are names (which
+    A text may have further parts (`nbtext.document_parts`). With ``labelled``, each document has its class. ``columns`` are names (which
     imply a header) or numbers from 1, in jsonl keys, whose values each document then has as text: an empty cell and null are the empty text, a
     missing key is a problem of the document. Raise `PathError` for a path that cannot be read at all, or not to its end, and `UsageError` for
     settings that do not fit.
@@ -145,8 +147,8 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
     return Source(reading, notices, labelled, columns, attributes, weight_column)
 
 
-def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool]]:
-    """Return a function from the bytes of a document to its text, and whether it was read as Windows-1252."""
+def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool, Fields]]:
+    """Return a function from the bytes of a document to its text, whether it was read as Windows-1252, and its fields, all with any separators."""
     layout = FORMATS[reading.format]
     encoding = "utf-8" if layout.decoded else reading.encoding
     if reading.document == "mail":
@@ -154,26 +156,26 @@ def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool]]:
 
         wanted = MailText(encoding, drop_quotes=reading.drop_quotes, drop_signatures=reading.drop_signatures)
         headers = reading.headers.split(",")
-        return lambda body: text_of_mail(body, headers, wanted)
+        return lambda body: (*text_of_mail(body, headers, wanted), NO_FIELDS)
     text_of = to_utf8
     if reading.document == "html":
         from nbtext.corpus.html import text_of_html_document as text_of
     elif layout.decoded:
-        return lambda body: (body, False)
+        return lambda body: (body, False, NO_FIELDS)
     if not layout.file_per_document:
-        return lambda body: text_of(body, encoding)
+        return lambda body: (*text_of(body, encoding), NO_FIELDS)
 
-    def text_of_file(body: bytes) -> tuple[bytes, bool]:
+    def text_of_file(body: bytes) -> tuple[bytes, bool, Fields]:
         body, found = detect_encoding(body, encoding)
         if found == "auto":
             refuse_binary(body, whole_file=True)
-        return text_of(body, found)
+        return *text_of(body, found), NO_FIELDS
 
     return text_of_file
 
 
 def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
-    """Yield the documents with their text in UTF-8, attributes and weight added; report what is wrong with one as its problem.
+    """Yield the documents with their text in UTF-8, fields, attributes and weight added; report what is wrong with one as its problem.
 
     Documents of weight 0 are left out.
     """
@@ -187,10 +189,12 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
         if problem is None:
             try:
                 _require_label_and_limit(label, body, source)
-                found, transcoded = text_of(body)
+                found, transcoded, fields = text_of(body)
                 text = without_separators(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)
+                if fields is not NO_FIELDS:
+                    text = with_fields(text, fields)
                 if n_attributes:
                     text = attributes.document(text, columns[:n_attributes])
                 if weight_column is not None:

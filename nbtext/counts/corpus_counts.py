@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import WEIGHT_UNIT
 from nbtext.counts.documents import MOST_TERMS, CountedDocuments, DocumentSample
 from nbtext.counts.statistics import from_cells, log_units, sum_cells
 from nbtext.counts.vocabulary import is_category
+from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.hashing import pair, unpair

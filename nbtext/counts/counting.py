@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from nbtext.attributes import WEIGHT_UNIT, Attributes, parted, split_weight
+from nbtext.attributes import Attributes
 from nbtext.counts.corpus_counts import CorpusCounts, bounded_sum
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, category_term, stop_word_term
+from nbtext.document_parts import WEIGHT_UNIT, split_values, split_weight
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, TermSequence, blocks, text_pieces
@@ -191,7 +192,7 @@ class AttributedTexts:
 
     def count(self, texts: Sequence[bytes]) -> Postings:
         """Count some documents, with their numbers; an unknown category counts as missing."""
-        parts = [parted(text) for text in texts]
+        parts = [split_values(text) for text in texts]
         missing = [""] * len(self._attributes.names)
         rows = [values if len(values) == len(missing) else missing for _, values in parts]
         postings = self._texts.count([text for text, _ in parts]).beside(self._categories(rows))
@@ -332,7 +333,7 @@ def _count(
         classes = builder.add(postings, labels, weights)
         collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
         if inflected is not None:
-            readable, _ = analysis.without_encoded_lines([parted(text)[0] for text in texts])
+            readable, _ = analysis.without_encoded_lines([split_values(text)[0] for text in texts])
             builder.add_cells(count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
         if most is not None and len(builder.vocabulary) > most:
             break

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.attributes import WEIGHT_UNIT
 from nbtext.counts.matrix import DocumentTermMatrix, stack
+from nbtext.document_parts import WEIGHT_UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

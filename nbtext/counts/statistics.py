@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import NO_ATTRIBUTES, WEIGHT_UNIT
+from nbtext.attributes import NO_ATTRIBUTES
 from nbtext.counts.matrix import Postings, run_starts
 from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, category_term, is_category
+from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.attributes import BETWEEN_VALUES
+from nbtext.document_parts import BETWEEN_VALUES
 from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.attributes import parted
 from nbtext.classifiers.base import difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
+from nbtext.document_parts import split_values
 from nbtext.model.changing import changed_counts
 
 if TYPE_CHECKING:
@@ -143,5 +143,5 @@ def attribute_scores(model: TextClassifier, matrix: DocumentTermMatrix, document
     """
     if not model.statistics.attributes.names:
         return []
-    named = zip(model.statistics.attributes.names, parted(document)[1], model.classifier.attribute_scores(matrix), strict=False)
+    named = zip(model.statistics.attributes.names, split_values(document)[1], model.classifier.attribute_scores(matrix), strict=False)
     return [(name, value, scores) for name, value, scores in named if value]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import parted
 from nbtext.counts.counting import document_counter
+from nbtext.document_parts import split_values
 from nbtext.explain.contributions import shared_out, term_contributions
 from nbtext.explain.word_walk import WordWalker
 
@@ -83,7 +83,7 @@ class Excerpts:
 
         Words speak for neither where both classes are ruled out, or scores are no sums over terms.
         """
-        text, values = parted(text)
+        text, values = split_values(text)
         text = b" ".join(_decoded(text[:LOOKED_AT]).encode().split())
         located = self._walker.locate(text, pairs=True)
         words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))

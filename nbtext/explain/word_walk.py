@@ -16,9 +16,10 @@ from unicodedata import category as unicode_category
 
 import numpy as np
 
-from nbtext.attributes import Attributes, parted
+from nbtext.attributes import Attributes
 from nbtext.counts.counting import name_and_count
 from nbtext.counts.vocabulary import category_term, displayed_term
+from nbtext.document_parts import split_values
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
@@ -175,7 +176,7 @@ class WordWalker:
     def tokens(self, document: bytes) -> Iterator[Token]:
         """Yield the tokens of a document in valid UTF-8, in order; values of attributes come last."""
         text = self.text(document)
-        values = parted(document)[1] if self._attributes.names and not self._counted else []
+        values = split_values(document)[1] if self._attributes.names and not self._counted else []
         kind = "feature" if self._counted else "word"
         surfaces = self._surfaces(text)
         walked = [
@@ -193,7 +194,7 @@ class WordWalker:
 
     def text(self, document: bytes) -> bytes:
         """Return the text of a document without the values of attributes."""
-        return parted(document)[0] if self._attributes.names else document
+        return split_values(document)[0] if self._attributes.names else document
 
     def locate(self, text: bytes, *, pairs: bool = False) -> LocatedWords:
         """Return the words of a text in valid UTF-8, without attributes, as arrays; needs a model.

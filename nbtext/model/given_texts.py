@@ -7,7 +7,8 @@ from itertools import repeat, zip_longest
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from nbtext.attributes import WEIGHT_UNIT, weight_in_units, with_weight, without_separators
+from nbtext.attributes import weight_in_units
+from nbtext.document_parts import WEIGHT_UNIT, with_weight, without_separators
 from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def all_utf8(texts: Iterable[Text], attributes: Attributes) -> Iterator[bytes]:
         raise UsageError("one text was given where several are wanted", hint="put it into a list")
     for place, text in enumerate(texts):
         try:
-            document = _document(attributes, text) if attributes.names else without_separators(_utf8(text))
+            document = _document(attributes, text) if attributes.names else _utf8(text)
         except (DocumentError, UsageError) as problem:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
         yield document
@@ -84,9 +85,9 @@ def _document(attributes: Attributes, given: object) -> bytes:
 
 
 def _utf8(text: object) -> bytes:
-    """Return a text in valid UTF-8, with a question mark or U+FFFD for what is not valid; raises `UsageError` for what is no text, such as None or NaN."""
+    """Return a text in valid UTF-8 without separators, with a question mark or U+FFFD for what is not valid; raises `UsageError` for what is no text, such as None or NaN."""
     if isinstance(text, str):
-        return text.encode("utf-8", "replace")
+        return without_separators(text.encode("utf-8", "replace"))
     if isinstance(text, bytes):
-        return text.decode("utf-8", "replace").encode()
+        return without_separators(text.decode("utf-8", "replace").encode())
     raise UsageError(f"{text!r} is not a text; texts are str, or bytes in UTF-8", hint="leave the document out, or give an empty text")

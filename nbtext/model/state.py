@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from nbtext import __version__, typicality
-from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
+from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, Attributes
 from nbtext.calibration import Calibration
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts
@@ -23,6 +23,7 @@ from nbtext.counts.documents import LARGEST_HASH, MOST_ENTRIES, MOST_TERMS, Coun
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.statistics import ClassStatistics, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
+from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.choosing import NO_CHOICES, Choices, PairedTest
 from nbtext.model.training import (

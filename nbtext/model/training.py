@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from nbtext.attributes import NO_TEXT, WEIGHT_UNIT, Attributes
+from nbtext.attributes import NO_TEXT, Attributes
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
@@ -19,6 +19,7 @@ from nbtext.counts.corpus_counts import balancing_factors
 from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.counts.weighting import as_summed
 from nbtext.decision import log_posterior, minimum_error
+from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen

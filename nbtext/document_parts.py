@@ -1,0 +1,113 @@
+"""The parts of a document: text, fields, values of attributes, weight.
+
+A document is bytes from the reader to the counter, so that code that reads, splits, hashes or sends documents need not know of its parts:
+
+    TEXT  (U+001D NAME U+001C CONTENT)*  [U+001D U+001C ITEMS]  [U+001E VALUES]  [0xFF WEIGHT]
+
+No text, field or value holds a separator. Fields of words have a name; the last field, of items, has none. Values of attributes stand in the order of
+the attributes, with U+001F between them. A weight other than 1 stands behind a byte that UTF-8 never has.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+BEFORE_FIELD, BEFORE_CONTENT = b"\x1d", b"\x1c"
+"""Before the name of a field, and between its name and its content."""
+
+_BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
+
+_BEFORE_WEIGHT = b"\xff"
+
+_SEPARATORS = b"\0\x1c\x1d\x1e\x1f"
+_SPACES = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
+
+_LONGEST_NAME = 60
+"""Characters of the name of a field; the rest is cut off."""
+
+WEIGHT_UNIT = 1000
+"""Weights are whole numbers of thousandths, so that their sums are exact."""
+
+
+class Fields(NamedTuple):
+    """What a document has beside its text: words in fields, and items that are terms as they stand; all in valid UTF-8."""
+
+    words: Sequence[tuple[bytes, bytes]] = ()
+    """Names, as of `field_name`, and contents. A name may occur several times."""
+    items: bytes = b""
+    """Items with white space between them, each with its field in front: ``host:example.org type:text/html``."""
+
+
+NO_FIELDS = Fields()
+
+
+@lru_cache(1 << 12)
+def field_name(name: str) -> bytes:
+    """Return the name of a field made of that of a column, key or header: lower case, without white space, colon and separators.
+
+    >>> field_name("Head Line")
+    b'head_line'
+    """
+    return re.sub(r"[\s:\x00-\x1f\x7f]+", "_", name.strip().lower()[:_LONGEST_NAME]).encode("utf-8", "replace") or b"_"
+
+
+def without_separators(text: bytes) -> bytes:
+    """Return a text as it may stand in a document: with spaces in place of separators and of NUL bytes, which no other text holds.
+
+    So no text passes for a field, for values or for a category, whatever the pattern of words.
+    """
+    if b"\0" in text or b"\x1c" in text or b"\x1d" in text or b"\x1e" in text or b"\x1f" in text:
+        return text.translate(_SPACES)
+    return text
+
+
+def with_fields(text: bytes, fields: Fields) -> bytes:
+    """Join a text without separators and fields; separators in these become spaces."""
+    parts = [text]
+    for name, content in fields.words:
+        parts += (BEFORE_FIELD, name, BEFORE_CONTENT, without_separators(content))
+    if items := without_separators(fields.items).split():
+        parts += (BEFORE_FIELD, BEFORE_CONTENT, b" ".join(items))
+    return b"".join(parts)
+
+
+def split_fields(document: bytes) -> tuple[bytes, Fields]:
+    """Split a document without values and weight into its text and its fields."""
+    text, *fields = document.split(BEFORE_FIELD)
+    if not fields:
+        return text, NO_FIELDS
+    named = [_named(field) for field in fields]
+    items = b"" if named[-1][0] else named.pop()[1]
+    return text, Fields(named, items)
+
+
+def _named(field: bytes) -> tuple[bytes, bytes]:
+    name, _, content = field.partition(BEFORE_CONTENT)
+    return name, content
+
+
+def with_values(document: bytes, values: Iterable[str]) -> bytes:
+    """Join a document without values, and those of its attributes, none of which holds a separator."""
+    return document + _BEFORE_VALUES + BETWEEN_VALUES.join(values).encode()
+
+
+def split_values(document: bytes) -> tuple[bytes, list[str]]:
+    """Split a document without weight into its text, with its fields, and the values of its attributes."""
+    text, _, values = document.partition(_BEFORE_VALUES)
+    return text, values.decode().split(BETWEEN_VALUES)
+
+
+def with_weight(document: bytes, units: int) -> bytes:
+    """Join a document, with its fields and values if it has any, and its weight."""
+    return document if units == WEIGHT_UNIT else b"%b%b%d" % (document, _BEFORE_WEIGHT, units)
+
+
+def split_weight(document: bytes) -> tuple[bytes, int]:
+    """Split a document into what `with_weight` joined; the weight of most documents is 1."""
+    text, mark, units = document.rpartition(_BEFORE_WEIGHT)
+    return (text, int(units)) if mark and units.isdigit() else (document, WEIGHT_UNIT)

@@ -1,0 +1,66 @@
+"""The parts of a document: what was joined comes out again, and no text passes for another part."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.attributes import MOST_WEIGHT
+from nbtext.document_parts import (
+    NO_FIELDS,
+    WEIGHT_UNIT,
+    Fields,
+    field_name,
+    split_fields,
+    split_values,
+    split_weight,
+    with_fields,
+    with_values,
+    with_weight,
+    without_separators,
+)
+
+TEXT = st.one_of(st.binary(), st.text(alphabet="ab \0\x1c\x1d\x1e\x1f").map(str.encode))
+FIELDS = st.builds(Fields, st.lists(st.tuples(st.text(max_size=5).map(field_name), TEXT), max_size=4), TEXT)
+
+
+@given(TEXT)
+def test_separators_become_spaces(text: bytes) -> None:
+    assert without_separators(text) == re.sub(rb"[\0\x1c-\x1f]", b" ", text)
+
+
+@given(TEXT, FIELDS, st.lists(st.text(alphabet="ab 1", max_size=3), min_size=1, max_size=3), st.integers(0, MOST_WEIGHT * WEIGHT_UNIT))
+def test_parts_come_out_as_they_went_in(text: bytes, fields: Fields, values: list[str], units: int) -> None:
+    text = without_separators(text)
+    words = [(name, without_separators(content)) for name, content in fields.words]
+    items = b" ".join(without_separators(fields.items).split())
+    document = with_weight(with_values(with_fields(text, fields), values), units)
+    without_weight, found_units = split_weight(document)
+    without_values, found_values = split_values(without_weight)
+    assert split_fields(without_values) == (text, Fields(words, items) if words or items else NO_FIELDS)
+    assert (found_values, found_units) == (values, units)
+
+
+@given(st.text().map(str.encode))
+def test_a_document_without_other_parts_is_its_text(text: bytes) -> None:
+    assert with_fields(text, NO_FIELDS) == text
+    assert split_weight(text) == (text, WEIGHT_UNIT)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("Subject", "subject"),
+        (" Head  Line ", "head_line"),
+        ("a:b\tc\x1dd", "a_b_c_d"),
+        ("ÉTÉ", "été"),
+        ("", "_"),
+        (":", "_"),
+        ("x" * 99, "x" * 60),
+    ],
+)
+def test_names_of_fields_hold_no_white_space_colon_or_separator(name: str, kept: str) -> None:
+    assert field_name(name) == kept.encode()
