@@ -54,7 +54,10 @@ def test_what_is_no_mbox_is_told_or_is_one_message(tmp_path: Path) -> None:
 
 
 @given(
-    st.lists(st.text(st.characters(codec="ascii", exclude_characters="\r\0\x1c\x1d\x1e\x1f")).filter(lambda text: ">From " not in text), max_size=5)
+    st.lists(
+        st.text(st.characters(codec="ascii", exclude_characters="\r\0\x1c\x1d\x1e\x1f")).filter(lambda text: ">From " not in text),
+        max_size=5,
+    )
 )
 def test_what_the_mailbox_module_writes_is_read_back(tmp_path_factory: pytest.TempPathFactory, bodies: list[str]) -> None:
     path = tmp_path_factory.mktemp("box") / "a.mbox"
