@@ -1,4 +1,5 @@
-"""Every classifier on real corpora: `python bench/models.py FOLDER` prints Markdown tables, with `--write` also into docs/models.md.
+"""Every classifier on real corpora: `python bench/models.py FOLDER` prints Markdown tables, with `--write` also into
+bench/README.md and, in short, docs/models.md.
 
 FOLDER holds 20news-bydate-train, 20news-bydate-test, banking77, germeval2018 and sms-spam as their authors packed them. SMS Spam has no
 test part: every third line is one. Seconds are those of the whole training command.
@@ -15,7 +16,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = (ROOT / "bench" / "README.md", ROOT / "docs" / "models.md")
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 MODELS = {
@@ -84,32 +86,49 @@ def row(name: str, options: tuple[str, ...], corpus: Corpus, model: Path) -> lis
     return [name, *figures, f"{seconds:.1f}"]
 
 
-def tables(folder: Path, only: str) -> str:
-    """A table for each corpus."""
-    found = []
+def figures(folder: Path, only: str) -> dict[str, list[list[str]]]:
+    """The rows of each corpus."""
+    found: dict[str, list[list[str]]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for title, corpus in corpora(folder, Path(scratch)).items():
-            head = ["model", "accuracy", "macro F1", "log loss", "calibration error", "seconds"]
-            rows = [head, ["---", *["---:"] * 5]]
             for name, options in MODELS.items():
                 if only in name:
                     print(f"{title}: {name}", file=sys.stderr)
-                    rows.append(row(name, options, corpus, Path(scratch) / "model.joblib"))
-            found.append("\n".join([f"### {title}", "", *(f"| {' | '.join(cells)} |" for cells in rows)]))
-    return "\n\n".join(found)
+                    found.setdefault(title, []).append(row(name, options, corpus, Path(scratch) / "model.joblib"))
+    return found
+
+
+def table(*rows: list[str]) -> str:
+    """Rows in Markdown."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+
+
+def tables(found: dict[str, list[list[str]]]) -> str:
+    """A table for each corpus."""
+    head = [["model", "accuracy", "macro F1", "log loss", "calibration error", "seconds"], ["---", *["---:"] * 5]]
+    return "\n\n".join(f"### {title}\n\n{table(*head, *rows)}" for title, rows in found.items())
+
+
+def summary(found: dict[str, list[list[str]]]) -> str:
+    """Accuracy and log loss of all corpora in one table."""
+    columns = [[f"{cells[1]}, {cells[3]}" for cells in rows] for rows in found.values()]
+    names = [cells[0] for cells in next(iter(found.values()), [])]
+    head = [["accuracy, log loss", *found], ["---"] * (len(found) + 1)]
+    return table(*head, *([name, *cells] for name, *cells in zip(names, *columns, strict=True)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="models with this in their name")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/models.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into bench/README.md and docs/models.md")
     options = parser.parse_args()
-    measured = tables(options.folder, options.only)
-    print(measured)
-    if options.write:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n\n{measured}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    found = figures(options.folder, options.only)
+    for page, text in zip(PAGES, (tables(found), summary(found)), strict=True):
+        print(text)
+        if options.write:
+            before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+            page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 if __name__ == "__main__":
