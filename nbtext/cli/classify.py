@@ -35,6 +35,10 @@ from nbtext.errors import UsageError, quantity
 @click.option("--lines", is_flag=True, help="Documents are the lines of standard input; each is answered at once.")
 @click.option("--batch", is_flag=True, help="With --lines: many at a time, for throughput.")
 @click.option(
+    "--mail-filter", is_flag=True,
+    help="Copy one message from standard input to standard output with a header X-Nbtext: LABEL; probability=P. Whatever fails, it comes out whole.",
+)  # fmt: skip
+@click.option(
     "--exit-status-abstained", type=option.WholeNumber(1, 255), metavar="N", help="Status if a document got no answer, instead of 0."
 )
 @option.input_options
@@ -54,6 +58,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext classify - < letter.txt
       nbtext classify messages.txt --format lines --output jsonl --drift drift.log
       tail -f log | nbtext classify --lines
+      nbtext classify --mail-filter < letter.txt
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of
     from nbtext.model import TextClassifier
@@ -65,6 +70,10 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
     say = option.messages(options)
+    if options["mail_filter"]:
+        from nbtext.cli.mail_filter import filter_message
+
+        return filter_message(corpus, model_path, options, say)
     if options["batch"] and not options["lines"]:
         raise UsageError("--batch goes with --lines")
     if options["lines"] and (corpus or options["files_from"] is not None):

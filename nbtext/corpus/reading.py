@@ -17,7 +17,7 @@ from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
 from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.corpus.directory import read_listed
-from nbtext.corpus.document import Document, FilePart, Source, problem_of, too_large
+from nbtext.corpus.document import Document, FilePart, Notices, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import is_maildir
 from nbtext.corpus.streams import open_stream
 from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, with_fields, with_weight, without_separators
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.corpus.directory import ListedFile
-    from nbtext.corpus.document import Notices
     from nbtext.document_parts import Fields
     from nbtext.settings import Format, Reading
 
@@ -81,6 +80,12 @@ def read_shard(shard: Shard, source: Source) -> Iterator[Document]:
     if layout.file_per_document:
         return _decoded((read_listed(file, source) for file in shard.files or reader(layout)(shard.path, source)), source)
     return _decoded(reader(layout)(shard.path, replace(source, part=shard.part)), source)
+
+
+def read_bytes(identity: str, body: bytes, reading: Reading) -> Document:
+    """Return the document that some bytes are, read as those of a file; its problem comes with it if they cannot be read."""
+    source = source_of(replace(reading, format="dir"), Notices(), labelled=False)
+    return next(_decoded([Document(identity, None, body)], source))
 
 
 def reader(layout: Format) -> Callable[[str, Source], Iterator[Any]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from nbtext.corpus.message import MARK
 from nbtext.errors import PathError, UsageError, reason
 from nbtext.report.forms import excel_safe, finite, json_line, write_records
 from nbtext.report.numbers import rounded, six_digits
@@ -92,6 +94,41 @@ def answer_record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
         if why is not None:
             found[name] = str(why)
     return found
+
+
+_PLAIN_LABEL = re.compile(r"(?!.*=\?)[!-:<-~]+(?: [!-:<-~]+)*")
+"""A label that stands in a header as it is: no ";", which ends it, and nothing that looks like an encoded word."""
+
+_LONGEST_WORD, _LONGEST_LINE = 52, 78
+"""Characters of a label, or of an encoded word in it without its frame, and of a line of a header (RFC 5322, 2.1.1)."""
+
+
+def mail_header(answer: Answer | None) -> str:
+    """Return the value of a mail header for an answer, its lines folded: ``LABEL; probability=P``, with ``reason=WHY`` instead or besides.
+
+    The reason is ``error`` for None and for a message that could not be read; then there is no label. Labels that a header cannot hold are
+    encoded words (RFC 2047).
+    """
+    if answer is None or answer.problem is not None:
+        return "; reason=error"
+    label = answer.label or ""
+    if len(label) > _LONGEST_WORD or not _PLAIN_LABEL.fullmatch(label or "-"):
+        label = _encoded_words(label)
+    known = {"probability": six_digits(answer.probability), "reason": answer.abstained or answer.notice}
+    parts = [label, *(f"{name}={value}" for name, value in known.items() if value)]
+    written = "; ".join(parts)
+    return written if len(MARK) + len(written) + 2 <= _LONGEST_LINE else ";\n ".join(parts)
+
+
+def _encoded_words(label: str) -> str:
+    """Return a label in the encoding Q of RFC 2047 (4.2), one word a line."""
+    words = [""]
+    for character in label:
+        written = "".join(chr(byte) if chr(byte).isalnum() and byte < 0x80 else f"={byte:02X}" for byte in character.encode())
+        if len(words[-1]) + len(written) > _LONGEST_WORD:
+            words.append("")
+        words[-1] += written
+    return "\n ".join(f"=?utf-8?q?{word}?=" for word in words)
 
 
 def prediction_lines(predictions: Iterable[Prediction], names: Sequence[str], classes: Sequence[str]) -> Iterator[bytes]:

@@ -1,0 +1,75 @@
+"""`nbtext classify --mail-filter`: copy one message from standard input to standard output, with a header that has its answer."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbtext.corpus.message import LONGEST_HEAD, Message
+from nbtext.corpus.streams import standard_input
+from nbtext.errors import UsageError
+from nbtext.report.answers import mail_header
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
+    from nbtext.model.scoring import Answer
+
+_FOR_RECORDS = (
+    "files_from", "null", "format", "output", "excel_safe", "top_k", "scores", "drift", "lines", "batch", "exit_status_abstained",
+)  # fmt: skip
+"""Options of `nbtext classify` for input of other kinds and for its records."""
+
+
+_PIECE = 1 << 20
+
+
+def filter_message(corpus: Sequence[str], model_path: str, options: Options, say: Messages) -> int:
+    """Copy the message on standard input, marked with its answer; return the exit status.
+
+    If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
+    """
+    source, output = standard_input(), sys.stdout.buffer
+    start = source.read(LONGEST_HEAD)
+    message, rest = Message.of(start), b""
+    answer: Answer | None = None
+    try:
+        _require_fitting(corpus, options)
+        from nbtext.cli.corpus import reading_of
+        from nbtext.cli.options import decision_rule
+        from nbtext.corpus.document import too_large
+        from nbtext.corpus.reading import read_bytes
+        from nbtext.model import TextClassifier
+        from nbtext.model.scoring import answers
+        from nbtext.settings import FORMATS, in_bytes
+
+        model = TextClassifier.load(model_path)
+        reading = reading_of(model, (), options)
+        layout = FORMATS.get(reading.format)  # none for a model that was trained from Python
+        is_text = layout is None or not (layout.file_per_document or layout.mail)  # without headers
+        reading = replace(reading, format="dir", document="mail" if is_text and not options["document"] else reading.document)
+        limit = in_bytes(reading.max_document_size)
+        rest = source.read(max(limit + 1 - len(start), 0))
+        document = read_bytes("standard input", message.content + rest, reading)
+        if len(start) + len(rest) > limit:
+            document = document._replace(problem=too_large(limit))
+        rule = decision_rule(options, model.classes_, say)
+        [answer] = say.reported(answers(model, [document], rule, min_typicality=options["min_typicality"]))
+    finally:
+        output.write(message.marked(mail_header(answer)))
+        output.write(rest)
+        while piece := source.read(_PIECE):
+            output.write(piece)
+    return say.finish()
+
+
+def _require_fitting(corpus: Sequence[str], options: Options) -> None:
+    """Raise `UsageError` for what does not go with one message on standard input."""
+    if corpus and tuple(corpus) != ("-",):
+        raise UsageError("--mail-filter reads one message on standard input", hint="leave out CORPUS")
+    for name in _FOR_RECORDS:
+        if options[name] not in (None, False):
+            raise UsageError(f"--{name.replace('_', '-')} does not go with --mail-filter")

@@ -1,0 +1,157 @@
+"""`nbtext classify --mail-filter`: a message goes through whole, whatever happens, and its header tells the answer.
+
+Also tests `mail_header` of `report/answers.py` and `read_bytes` of `corpus/reading.py`.
+"""
+
+from __future__ import annotations
+
+import email.header
+import email.policy
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.model.scoring import Answer
+from nbtext.report.answers import mail_header
+from tests.process import LITTLE_MEMORY, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LETTER = b"From: ann@example.org\nSubject: win\n\na prize for you\n"
+
+
+@pytest.fixture(scope="module")
+def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model of two classes of mail."""
+    folder = corpus(
+        tmp_path_factory.mktemp("mail"),
+        {
+            "spam/1": "Subject: prize\n\nyou win a prize\n",
+            "spam/2": "Subject: win\n\nclaim your prize\n",
+            "ham/1": "Subject: lunch\n\nlunch at noon\n",
+            "ham/2": "Subject: minutes\n\nof our meeting\n",
+        },
+    )
+    corpus(folder, {"all/ham/1": (folder / "ham/1").read_bytes(), "all/spam/1": (folder / "spam/1").read_bytes()})
+    succeeded(nbtext("train", "all", "--document", "mail", "--headers", "subject", cwd=folder))
+    return folder
+
+
+def parted(out: bytes) -> tuple[str, bytes]:
+    """The value of the header in front, and the message behind it."""
+    header, _, message = out.partition(b"\n")
+    name, _, value = header.decode().partition(": ")
+    assert name == "X-Nbtext"
+    return value, message
+
+
+def test_a_message_comes_out_with_its_answer(mail: Path) -> None:
+    value, message = parted(succeeded(nbtext("classify", "--mail-filter", cwd=mail, stdin=LETTER)).out)
+    label, probability = value.split("; ")
+    assert (label, message) == ("spam", LETTER)
+    (mail / "letter").write_bytes(LETTER)
+    row = succeeded(nbtext("classify", "letter", cwd=mail)).rows[0]
+    assert probability == f"probability={row[2]}"
+
+
+def test_a_header_that_the_sender_wrote_is_not_believed(mail: Path) -> None:
+    forged = b"X-Nbtext: ham; probability=1\n"
+    assert nbtext("classify", "--mail-filter", cwd=mail, stdin=forged + LETTER).out.count(b"X-Nbtext") == 1
+    failed = nbtext("classify", "--mail-filter", "-m", "none", cwd=mail, stdin=forged + LETTER)
+    assert parted(failed.out) == ("; reason=error", LETTER)
+
+
+def test_the_header_in_a_message_does_not_change_its_answer(mail: Path) -> None:
+    once = succeeded(nbtext("classify", "--mail-filter", cwd=mail, stdin=LETTER)).out
+    assert succeeded(nbtext("classify", "--mail-filter", cwd=mail, stdin=b"From ann Sat\n" + once)).out == b"From ann Sat\n" + once
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["-m", "none"], 3),
+        (["-m", "damaged"], 3),
+        (["-m", "all"], 3),
+        (["--max-document-size", "20"], 1),
+        (["--costs", "none"], 4),
+        (["letter"], 2),
+        (["--lines"], 2),
+        (["--output", "tsv"], 2),
+        (["--format", "mbox"], 2),
+    ],
+)
+def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(mail: Path, arguments: list[str], status: int) -> None:
+    (mail / "damaged").write_bytes((mail / "nbtext.joblib").read_bytes()[:-9] + b"x" * 9)
+    done = nbtext("classify", "--mail-filter", *arguments, cwd=mail, stdin=LETTER)
+    assert parted(done.out) == ("; reason=error", LETTER)
+    error_line(done._replace(out=b""), status)
+
+
+def test_an_answer_that_is_not_given_has_its_reason(mail: Path) -> None:
+    asked = ("classify", "--mail-filter", "--min-probability", "0.99")
+    assert parted(succeeded(nbtext(*asked, cwd=mail, stdin=LETTER)).out) == ("; reason=low-probability", LETTER)
+    assert parted(succeeded(nbtext(*asked[:2], cwd=mail, stdin=b"\n")).out)[0].endswith("; reason=empty")
+    assert parted(succeeded(nbtext(*asked[:2], cwd=mail, stdin=b"\nzzz")).out)[0].endswith("; reason=no-known-terms")
+
+
+@pytest.mark.parametrize(
+    "message", [b"", b"\n", b"\0", b"no header\n\nprize", b"Subject: prize", b"To: a\r\n\r\nprize\r\n", b"\xff\xfe: \x1b\n\n\x1c\x1d\x1e"]
+)
+def test_odd_messages_come_out_byte_for_byte(mail: Path, message: bytes) -> None:
+    done = nbtext("classify", "--mail-filter", cwd=mail, stdin=message)
+    end = b"\r\n" if b"\r" in message else b"\n"
+    assert done.status in (0, 1)
+    assert done.out.partition(end)[2] == message
+
+
+def test_a_message_larger_than_memory_is_streamed_through(mail: Path) -> None:
+    message = LETTER + b"0123456789abcde\n" * (5 << 20)
+    done = nbtext("classify", "--mail-filter", "--max-document-size", "1M", cwd=mail, stdin=message, limits=LITTLE_MEMORY)
+    assert (done.status, parted(done.out)) == (1, ("; reason=error", message))
+
+
+def test_a_message_longer_than_its_head_is_read_to_its_end(mail: Path) -> None:
+    letter = b"Subject: a\n\n" + b"lunch\n" + b"zzz " * (1 << 19) + b"prize prize win claim\n"
+    value, message = parted(succeeded(nbtext("classify", "--mail-filter", cwd=mail, stdin=letter)).out)
+    assert (value.startswith("spam; "), message == letter) == (True, True)
+
+
+def test_a_model_of_files_reads_a_message_as_it_read_those_and_one_of_a_table_reads_mail(mail: Path) -> None:
+    corpus(mail, {"raw/a/1": "Sender: sun", "raw/b/1": "Sender: moon", "table.csv": "a,sun\nb,moon\n"})
+    letter = b"Sender: moon\nContent-Transfer-Encoding: base64\n\nc3Vu\n"
+    succeeded(nbtext("train", "raw", "-m", "raw.joblib", cwd=mail))
+    succeeded(nbtext("train", "table.csv", "-m", "table.joblib", cwd=mail))
+    assert parted(succeeded(nbtext("classify", "--mail-filter", "-m", "raw.joblib", cwd=mail, stdin=letter)).out)[0].startswith("b; ")
+    table = ("classify", "--mail-filter", "-m", "table.joblib", "--headers", "subject")
+    assert parted(succeeded(nbtext(*table, cwd=mail, stdin=letter)).out)[0].startswith("a; ")
+
+
+def test_labels_of_any_kind_reach_the_reader_of_the_header(tmp_path: Path) -> None:
+    label = "Müll; probability=1\r\nTo: all"
+    TextClassifier().fit(["win a prize", "lunch at noon"], [label, "ham"]).save(str(tmp_path / "nbtext.joblib"))
+    out = succeeded(nbtext("classify", "--mail-filter", cwd=tmp_path, stdin=LETTER)).out
+    assert out.endswith(LETTER)
+    found = str(email.message_from_bytes(out, policy=email.policy.default)["X-Nbtext"])
+    assert found.startswith("Müll; probability=1")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
+def test_a_header_is_ascii_in_short_lines_and_keeps_the_label(label: str) -> None:
+    value = mail_header(Answer("1", label, 0.25, notice="empty"))
+    lines = f"X-Nbtext: {value}".split("\n")
+    assert value.isascii()
+    assert all(line.isprintable() and len(line) <= 78 for line in lines)
+    assert all(line.startswith(" ") for line in lines[1:])
+    written, probability, reason = value.replace("\n ", " ").rsplit("; ", 2)
+    assert (probability, reason) == ("probability=0.25", "reason=empty")
+    pieces = [piece.encode() if isinstance(piece, str) else piece for piece, _ in email.header.decode_header(written)]
+    assert b"".join(pieces).decode() == label
+
+
+@pytest.mark.parametrize("label", ["spam", "Customer service", "a/b (c)", "x" * 52])
+def test_plain_labels_stand_as_they_are(label: str) -> None:
+    assert mail_header(Answer("1", label, 0.5)).startswith(f"{label};")

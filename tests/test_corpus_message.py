@@ -1,0 +1,82 @@
+"""A message with nbtext's header: where it stands, and that nothing else changes."""
+
+from __future__ import annotations
+
+import email
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.corpus.message import MARK, Message
+
+VALUE = "spam; probability=0.98"
+FORGED = b"x-NBTEXT \t: ham; probability=1\r\n\t; folded\n"
+
+lines = st.sampled_from(
+    [b"Subject: prize", b" folded", b"no header", b"", b"From ann Sat", b">From bob", b"Received: \0\xff", b"\tx", b"\r"]
+)
+messages = st.one_of(
+    st.binary(max_size=60),
+    st.lists(st.tuples(lines, st.sampled_from([b"\n", b"\r\n"])), max_size=8).map(
+        lambda found: b"".join(line + end for line, end in found)
+    ),
+)
+
+
+def unmarked(message: bytes) -> bytes:
+    """The message without the first header of nbtext, which must be there."""
+    without, n = re.subn(rb"^X-Nbtext: spam; probability=0\.98\r?\n", b"", message, count=1, flags=re.MULTILINE)
+    assert n == 1
+    return without
+
+
+@given(messages)
+def test_the_header_is_put_in_and_no_other_byte_changes(message: bytes) -> None:
+    assert unmarked(Message.of(message).marked(VALUE)) == message
+
+
+@given(
+    st.lists(st.sampled_from([b"Subject: a\n", FORGED, b"To: b\r\n", b"broken\n"]), max_size=6),
+    st.sampled_from([b"", b"\nbody\n", b"\r\n" + FORGED]),
+)
+def test_headers_of_that_name_leave_the_head_with_their_folded_lines_and_stay_in_the_body(head: list[bytes], body: bytes) -> None:
+    found = Message.of(b"".join(head) + body).marked(VALUE)
+    assert unmarked(found) == b"".join(line for line in head if line != FORGED) + body
+
+
+@given(messages)
+def test_marking_again_replaces_the_header(message: bytes) -> None:
+    once = Message.of(message).marked(VALUE)
+    assert Message.of(once).marked(VALUE) == once
+
+
+@given(st.lists(st.sampled_from([b"Subject: a", b" b", b"To: c"]), min_size=1, max_size=4), st.sampled_from([b"\n", b"\r\n"]))
+def test_the_email_package_finds_the_value_unharmed(head: list[bytes], end: bytes) -> None:
+    message = end.join([b"From ann Sat", *head, b"", b"body", b""])
+    found = email.message_from_bytes(Message.of(message).marked(VALUE))
+    assert found[MARK] == VALUE
+    assert found.get_unixfrom() == "From ann Sat"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (b"", b"X-Nbtext: v\n"),
+        (b"\nbody", b"X-Nbtext: v\n\nbody"),
+        (b"\r\nbody", b"X-Nbtext: v\r\n\r\nbody"),
+        (b"no newline", b"X-Nbtext: v\nno newline"),
+        (b"From a Sat\n>From b\nTo: c\n\n", b"From a Sat\n>From b\nX-Nbtext: v\nTo: c\n\n"),
+        (b"From a Sat\nTo: c\r\n\r\n", b"From a Sat\nX-Nbtext: v\r\nTo: c\r\n\r\n"),
+        (b"  continues nothing\nTo: c\n\n", b"  continues nothing\nX-Nbtext: v\nTo: c\n\n"),
+        (b"To: c\nX-Nbtext: forged", b"X-Nbtext: v\nTo: c\n"),
+        (b"To: c\n\nX-Nbtext: quoted\n", b"X-Nbtext: v\nTo: c\n\nX-Nbtext: quoted\n"),
+    ],
+)
+def test_where_the_header_stands(message: bytes, expected: bytes) -> None:
+    assert Message.of(message).marked("v") == expected
+
+
+def test_folded_lines_of_the_value_end_as_the_message_has_it() -> None:
+    assert Message.of(b"To: c\r\n\r\n").marked("a;\n b") == b"X-Nbtext: a;\r\n b\r\nTo: c\r\n\r\n"
