@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from nbtext.document_parts import Fields
+
 HARD = (
     "don't", "’tis", "rock’n’roll", "a''b", "'quoted'", "O'", "naïve", "nai\u0308ve", "ﬁre", "Straße", "İstanbul", "ΣΊΣΥΦΟΣ", "ǅ",
     "東京都", "東京 大阪", "हिन्दी", "क्षत्रिय", "\u0301ab", "x\u0338y", "co\u00adop\u00aderate", "\u00ad", "zero\u200bwidth", "zwj\u200djoin",
@@ -16,7 +18,7 @@ HARD = (
 
 ALPHABET = st.one_of(
     st.sampled_from("abzABZ09'’ .,-_\t\n\0\x1f\u00ad\u0301\u0338"),
-    st.characters(codec="utf-8"),
+    st.characters(codec="utf-8", exclude_characters="\x1c\x1d"),  # readers leave none in a text
 )
 
 texts = st.lists(
@@ -26,6 +28,24 @@ texts = st.lists(
 
 documents = texts.map(str.encode)
 """The same as UTF-8."""
+
+ITEMS = (
+    b"from:ann@example.org",
+    b"from:ant",
+    b"host:example.org",
+    b"host:\xc3\xa9t\xc3\xa9.fr",
+    b"type:text/html",
+    b"host:" + b"x" * 40 + b".org",
+    b":",
+    b"ant",
+)
+
+fields = st.builds(
+    Fields,
+    st.lists(st.tuples(st.sampled_from((b"subject", b"from", b"\xc3\xa9t\xc3\xa9")), documents), max_size=3),
+    st.lists(st.sampled_from(ITEMS), max_size=4).map(b" ".join),
+)
+"""What documents have beside their texts: words in fields, and items, of which some are terms of words too."""
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "东京", "été", "don't", "pneumonoultramicroscopic")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import chain
 from os import getpid
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
@@ -25,6 +26,7 @@ from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, TermSequence, blocks, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
+from nbtext.text.fields import split_block
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics, CountedStatistics
     from nbtext.text.analyzer import TextPiece
+    from nbtext.text.fields import FieldColumns
     from nbtext.text.ngrams import PairIds
 
 _SPACE = re.compile(rb"[ \t-\r]")
@@ -245,12 +248,22 @@ class AnalyzedTerms:
         self._vocabulary = vocabulary
 
     def count(self, texts: Sequence[bytes]) -> Postings:
-        """Count some documents in valid UTF-8."""
+        """Count some documents in valid UTF-8, with their fields."""
+        texts, fields = split_block(texts)
         texts, encoded_lines = self._analysis.without_encoded_lines(texts)
         postings = count_terms(self._words, texts, self._vocabulary.find_pairs, self._order)
         for char_ngrams in self._char_ngrams:
             postings = postings.beside(count_terms(char_ngrams, texts, self._vocabulary.find_pairs))
+        if fields is not None:
+            postings = postings.beside(self._count_fields(fields, len(texts)))
         return postings._replace(encoded_lines=encoded_lines)
+
+    def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
+        """Count words of fields, with n-grams inside them, and items. No term of these is one of a text, since it holds a colon."""
+        words = _sequences(self._words, fields.contents, self._vocabulary.find_pairs, self._order, fields.names)
+        items = TermSequence(fields.documents_of_items, np.array(self._vocabulary.find(fields.items), np.int64))
+        parts = chain((TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words), [items])
+        return Postings.sum(Postings.of(part, n_documents) for part in parts)
 
 
 def count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
@@ -258,14 +271,16 @@ def count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, o
     return Postings.sum(Postings.of(sequence, len(texts)) for sequence in _sequences(analyzer, texts, pair_ids, order))
 
 
-def _sequences(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int) -> Iterator[TermSequence]:
-    """Yield the terms and n-grams of piece after piece.
+def _sequences(
+    analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int, names: Sequence[bytes] | None = None
+) -> Iterator[TermSequence]:
+    """Yield the terms and n-grams of piece after piece; with ``names``, texts are contents of fields.
 
     The n-grams that begin with the last ``order - 1`` terms of a piece may end in the next one, so these terms are carried over to it.
     """
     carried: TermSequence | None = None
     for piece in text_pieces(texts, SEPARATORS):
-        documents, terms = analyzer.sequence(piece.texts)
+        documents, terms = analyzer.sequence(piece.texts, names and names[piece.first : piece.first + len(piece.texts)])
         documents += piece.first
         if carried is not None:
             documents, terms = np.concatenate((carried.documents, documents)), np.concatenate((carried.terms, terms))
@@ -333,7 +348,7 @@ def _count(
         classes = builder.add(postings, labels, weights)
         collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
         if inflected is not None:
-            readable, _ = analysis.without_encoded_lines([split_values(text)[0] for text in texts])
+            readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
             builder.add_cells(count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
         if most is not None and len(builder.vocabulary) > most:
             break

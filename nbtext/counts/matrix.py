@@ -138,7 +138,7 @@ class Postings(NamedTuple):
 
     @classmethod
     def sum(cls, parts: Iterable[Postings]) -> Postings:
-        """Add counts of parts of the same documents, at least one part, in the order of the text; the result is that of `of` on the whole.
+        """Add counts of parts of the same documents, at least one part; the result is that of `of` on the whole.
 
         Takes memory for about twice the sum.
         """
@@ -153,7 +153,8 @@ class Postings(NamedTuple):
     @classmethod
     def _added(cls, parts: Sequence[Postings]) -> Postings:
         terms, documents, counts = (np.concatenate(columns) for columns in zip(*(part[:3] for part in parts), strict=True))
-        order = stable_order(terms)
+        order = stable_order(documents)
+        order = order.take(stable_order(terms.take(order)))
         terms, documents = terms.take(order), documents.take(order)
         begins = run_starts(terms, documents)
         unknown = np.sum([part.unknown for part in parts], axis=0)

@@ -7,6 +7,7 @@ documents in pieces, since analysing a text takes many times its size in memory.
 from __future__ import annotations
 
 import re
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -51,8 +52,21 @@ class TermSequence(NamedTuple):
     terms: NDArray[np.int64]
 
 
+class _FieldNumbers(dict[bytes, int]):
+    """Numbers of fields by name, handed out when a name first occurs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.prefixes: list[str] = []
+
+    def __missing__(self, name: bytes) -> int:
+        self[name] = number = len(self.prefixes)
+        self.prefixes.append(f"{name.decode()}:")
+        return number
+
+
 class Analyzer:
-    """Turns texts into terms: words without stop words, stemmed, as the ids that ``term_ids`` returns."""
+    """Turns texts into terms: words without stop words, stemmed, as the ids that ``term_ids`` returns. In a field, its name stands before the term."""
 
     def __init__(self, stop_words: Collection[str], stem: StemWords, term_ids: FindTerms, unspaced: str = WORDS) -> None:
         self._unspaced = unspaced
@@ -63,23 +77,27 @@ class Analyzer:
         self._meaning = np.full(1 << 16, _NEW, np.int32)
         self._meaning[LONG_FORM] = _DROPPED  # each of these is analysed at every occurrence
         self._several = GrowingRows()
+        self._fields = _FieldNumbers()
 
-    def sequence(self, texts: Sequence[bytes]) -> TermSequence:
-        """Return the terms of documents, each given as valid UTF-8."""
+    def sequence(self, texts: Sequence[bytes], names: Sequence[bytes] | None = None) -> TermSequence:
+        """Return the terms of texts, each given as valid UTF-8; with ``names``, each text is the content of the field of that name."""
         surfaces = find_surfaces(texts, self._unspaced)
-        forms = self._table.intern(surfaces)
+        forms, fields = self._table.intern(surfaces), None
+        if names is not None:
+            fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names)).take(surfaces.documents)
+            forms = self._table.intern_in_fields(forms, fields)
         self._grow(self._table.limit)
         meaning = self._meaning.take(forms)
         new = np.flatnonzero(meaning == _NEW)
         if new.size:
             new_forms = forms.take(new)
             first, _ = group(new_forms)
-            self._meaning[new_forms.take(first)] = self._analyse(surfaces, new.take(first))
+            self._meaning[new_forms.take(first)] = self._analyse(surfaces, new.take(first), fields)
             meaning[new] = self._meaning.take(new_forms)
         n_rows = len(self._several)
         too_long = np.flatnonzero(forms == LONG_FORM)
         if too_long.size:
-            meaning[too_long] = self._analyse(surfaces, too_long)
+            meaning[too_long] = self._analyse(surfaces, too_long, fields)
         sequence = self._without_dropped(surfaces.documents, meaning)
         self._several.truncate(n_rows)  # drop the rows of long forms
         return sequence
@@ -107,8 +125,11 @@ class Analyzer:
             done = place + 1
         return kept + forms[done:], sizes
 
-    def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64]) -> NDArray[np.int32]:
+    def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64], fields: NDArray[np.int64] | None) -> NDArray[np.int32]:
         terms, sizes = self.terms(surfaces.forms(positions))
+        if fields is not None:
+            prefixes = map(self._fields.prefixes.__getitem__, np.repeat(fields.take(positions), sizes).tolist())
+            terms = list(map(add, prefixes, terms))
         ids = np.asarray(self._term_ids(terms), np.int64)
         size = np.array(sizes, np.int64)
         end = np.cumsum(size)

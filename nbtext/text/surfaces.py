@@ -29,6 +29,9 @@ MAX_INTERNED = 32
 LONG_FORM = 0
 """The id of all forms longer than `MAX_INTERNED`."""
 
+_HIGHEST = 2**31 - 1
+"""In a pair with a form, the first field; the others count down from it. Ids of forms never come near."""
+
 SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
 """A surface form as it stands in a text, also one of a single byte, which the kernel skips."""
 SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]")
@@ -83,7 +86,10 @@ def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
 
 
 class SurfaceTable:
-    """Exact ids of surface forms. A form of up to eight bytes is its own key; a longer one is a chain of pairs (prefix, next eight bytes)."""
+    """Exact ids of surface forms. A form of up to eight bytes is its own key; a longer one is a chain of pairs (prefix, next eight bytes).
+
+    A form in a field is a pair (field, form) in the same table.
+    """
 
     def __init__(self) -> None:
         self._words = KeyTable(bits=19)
@@ -109,6 +115,12 @@ class SurfaceTable:
             ids[long] = 2 * self._chains.intern(pair(ids.take(long), words)) + 1
             done += WORD_BYTES
             long = long.compress(rest > WORD_BYTES)
+        return ids
+
+    def intern_in_fields(self, forms: NDArray[np.int32], fields: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the id of each form in its field, which is given by number, shape (n_forms,): odd, or `LONG_FORM`."""
+        ids = 2 * self._chains.intern(pair(_HIGHEST - fields, forms)) + 1
+        ids[forms == LONG_FORM] = LONG_FORM
         return ids
 
 
