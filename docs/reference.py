@@ -14,6 +14,7 @@ sys.path.insert(0, str(PAGE.parent.parent))  # the nbtext beside this file, not 
 
 from nbtext import settings  # noqa: E402
 from nbtext.cli.main import nbtext  # noqa: E402
+from nbtext.cli.panels import EVERYTHING  # noqa: E402
 from nbtext.settings import Parameter  # noqa: E402
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ WIDTH = 100
 HEAD = """\
 # Reference
 
-Every command with its help, then every parameter. `docs/reference.py` makes this page from the code.
+Every command with its help, as `--help-all` prints it, then every parameter. `docs/reference.py` makes this page from the code.
 """
 
 
@@ -35,7 +36,9 @@ def reference() -> str:
     for name in nbtext.list_commands(top):
         command = nbtext.get_command(top, name)
         assert command is not None  # noqa: S101 - it was listed
-        parts.append(_section(f"nbtext {name}", command.get_help(click.Context(command, info_name=name, parent=top, terminal_width=WIDTH))))
+        context = click.Context(command, info_name=name, parent=top, terminal_width=WIDTH)
+        context.meta[EVERYTHING] = True
+        parts.append(_section(f"nbtext {name}", command.get_help(context)))
     parts.append(_tables())
     return "\n".join(parts)
 
@@ -49,8 +52,8 @@ def _tables() -> str:
     lines = ["## Parameters", "", "From Python, `TextClassifier` takes those of training by name.", ""]
     for name, table in vars(settings).items():
         if isinstance(table, tuple) and all(isinstance(entry, Parameter) for entry in table):
-            lines += [f"### {name.capitalize()}", "", "| name | option | takes | default | meaning |", "|---|---|---|---|---|"]
-            lines += [_row(parameter) for parameter in table]
+            lines += [f"### {name.capitalize()}", "", "| group | name | option | takes | default | meaning |", "|---|---|---|---|---|---|"]
+            lines += [_row(parameter) for group in settings.GROUPS for parameter in table if parameter.group == group]
             lines.append("")
     return "\n".join(lines)
 
@@ -58,7 +61,7 @@ def _tables() -> str:
 def _row(parameter: Parameter) -> str:
     default = "" if parameter.default is None else f"`{parameter.default}`"
     takes = f"`{parameter.metavar}`" if parameter.metavar else ""
-    cells = (f"`{parameter.name}`", f"`{parameter.option}`", takes, default, parameter.meaning)
+    cells = (parameter.group, f"`{parameter.name}`", f"`{parameter.option}`", takes, default, parameter.meaning)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

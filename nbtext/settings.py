@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from nbtext.errors import UsageError
 
@@ -330,6 +330,10 @@ def members(value: object) -> str:
     return "+".join(parts)
 
 
+GROUPS = ("documents", "words", "model", "answer", "output", "process")
+"""The panels of a command's help, in order."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One setting; ``check`` returns the canonical value, or raises ValueError with what is wanted."""
@@ -340,10 +344,15 @@ class Parameter:
     """Empty for a switch."""
     check: Check
     meaning: str
+    """Its first sentence alone is shown by ``--help``."""
     only_for: str | None = None
     """The classifier that alone uses it, if it is not for all."""
     before: object = None
     """The value that stands for the behaviour before the parameter existed, of which model files of that time say nothing; None: the default."""
+    group: str = "documents"
+    """Its panel, one of `GROUPS`."""
+    common: bool = False
+    """Shown by ``--help``, not only by ``--help-all``."""
 
     @property
     def option(self) -> str:
@@ -366,20 +375,23 @@ class Parameter:
         return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
 
 
-def declared(default: object, metavar: str, check: Check, meaning: str, only_for: str | None = None, before: object = None) -> Any:  # noqa: ANN401 - of the field's type
-    """Declare a field of `Reading` or `Settings` as a `Parameter` that has the field's name."""
-    return field(default=default, metadata={"parameter": (metavar, check, meaning, only_for, before)})
+def declared(default: object, metavar: str, check: Check, meaning: str, **others: object) -> Any:  # noqa: ANN401 - of the field's type
+    """Declare a field of `Reading` or `Settings` as a `Parameter` that has the field's name; ``group`` is by default that of the class."""
+    return field(default=default, metadata={"parameter": {"metavar": metavar, "check": check, "meaning": meaning, **others}})
 
 
 class Declared:
     """Frozen settings whose fields are parameters: checked and made canonical when they are made; ``dict`` gives the plain values by name."""
+
+    GROUP: ClassVar[str]
+    """The panel of parameters that name none."""
 
     @classmethod
     @cache
     def table(cls) -> tuple[Parameter, ...]:
         """Return the parameters in the order of the fields."""
         declared = [each for each in fields(cls) if "parameter" in each.metadata]  # type: ignore[arg-type] # each subclass is a dataclass
-        return tuple(Parameter(each.name, each.default, *each.metadata["parameter"]) for each in declared)
+        return tuple(Parameter(each.name, each.default, **{"group": cls.GROUP, **each.metadata["parameter"]}) for each in declared)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -418,57 +430,72 @@ class Declared:
 class Reading(Declared):
     """How documents are read. A model remembers it."""
 
+    GROUP: ClassVar[str] = "documents"
+
     format: str = declared(
         "auto", "NAME", one_of("auto", *FORMATS),
-        f"How a corpus is laid out: {_described_formats()}. auto goes by directory and name; for training also by the first line.",
+        f"Layout of the corpus: {', '.join(FORMATS)}. That is {_described_formats()}. auto: recognise it by directory and name, in training also by "
+        "the first line.",
+        common=True,
     )
     document: str = declared(
         "text", "KIND", one_of("text", "html", "mail"),
-        "How one document's bytes become text: text as it is; html: what a browser shows; mail: chosen headers and the text parts of a "
-        "message. Always mail for mbox and maildir.",
+        "Kind of each document: text, html or mail. html: count the text that a browser shows; mail: count the chosen headers and the text parts. "
+        "mbox and maildir always hold mail.",
     )
-    headers: str = declared("subject", "NAMES", names, "Which headers of a mail count, with commas between them.")
-    drop_quotes: bool = declared(False, "", flag, "Leave out of a mail what it quotes of the one it answers.")
-    drop_signatures: bool = declared(False, "", flag, 'Leave out of a mail what follows the last line that is only "--".')
+    headers: str = declared("subject", "NAMES", names, "Headers of a mail that count, separated by commas.")
+    drop_quotes: bool = declared(False, "", flag, "Ignore what a mail quotes from the one it answers.")
+    drop_signatures: bool = declared(False, "", flag, 'Ignore the signature of a mail. It is all that follows the last line "--".')
     label_column: str | None = declared(
         None, "COLUMN", column,
-        "Column of the class: a name (the table has a header line) or a number from 1, by default 1; in jsonl a key, by default label.",
+        "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key. By default it is "
+        "column 1, in jsonl the key label.",
+        common=True,
     )
     text_column: str | None = declared(
         None, "COLUMN", column,
-        "Column of the text: a name or a number from 1, by default 2; in jsonl a key (a.b for b inside a), by default text. none: there is no text.",
+        "Column of the text: a name, or a number from 1. In jsonl it is a key, a.b for b inside a. By default it is column 2, in jsonl the key text. "
+        "none: there is no text.",
+        common=True,
     )
     tag_fields: str | None = declared(
         None, "NAMES", columns,
-        "Headers, columns or keys that are fields, with commas between them: a word in a field is a term of its own (subject:offer).",
+        "Headers or columns to count as fields, separated by commas. A word in a field is a term of its own: subject:offer. In jsonl they are keys.",
     )
-    id_column: str | None = declared(None, "COLUMN", column, "Column of the document's name: a name, number or key; else it is file and line.")
+    id_column: str | None = declared(
+        None, "COLUMN", column, "Column of the document's id: a name, number or key. By default the id is the file and the line."
+    )
     categorical: str | None = declared(
         None, "COLUMNS", columns,
-        "Columns or keys, with commas between them, whose values are categories; each adds its likelihood to that of the text. NAME=N declares that "
-        "there are N values, also if training has fewer: face=6 for a die. With attributes there is a text only if --text-column is given.",
+        "Columns of categories to count besides the text, separated by commas. Each adds its likelihood to that of the text. NAME=N declares "
+        "N different values even if training has fewer: face=6 for a die. With columns of this kind there is a text only if --text-column is given.",
     )
-    count: str | None = declared(None, "COLUMNS", columns, "The same for columns of whole numbers from 0, such as how often something happened.")
-    numeric: str | None = declared(None, "COLUMNS", columns, "The same for columns of real numbers. An empty cell is a value that is not known.")
+    count: str | None = declared(None, "COLUMNS", columns, "Columns of whole numbers from 0 to use besides the text. Otherwise like --categorical.")
+    numeric: str | None = declared(
+        None, "COLUMNS", columns, "Columns of real numbers to use besides the text. Otherwise like --categorical. An empty cell is an unknown value."
+    )
     weight_column: str | None = declared(
         None, "COLUMN", column,
-        "Column of the document's weight in training, a name, number or key: a number from 0 with at most three decimals. A document of weight 2 counts "
-        "as two, one of weight 0 not at all. none: there is no such column.",
+        "Column of each document's weight in training. A weight is a number from 0 with at most three decimals: a document of weight 2 counts "
+        "twice, one of weight 0 not at all. none: there is no such column.",
     )
-    header: bool | None = declared(None, "", flag, "Whether a table begins with a header line; by default if a column is given by name.")
-    delimiter: str | None = declared(None, "CHARACTER", character, "Between columns: by default a comma for csv, a tab for tsv.")
+    header: bool | None = declared(
+        None, "", flag, "Say whether the table has a header line. By default it has one if a column is given by name."
+    )
+    delimiter: str | None = declared(None, "CHARACTER", character, "Character between columns. By default a comma for csv, a tab for tsv.")
     encoding: str = declared(
         "auto", "NAME", codec,
-        "Encoding of the documents; auto takes a byte order mark's word, then UTF-8, then Windows-1252 for a document that is not UTF-8. "
-        "In mail it is that of parts that do not tell theirs.",
+        "Encoding of the documents, such as utf-8 or latin-1. auto: use the byte order mark if there is one, else UTF-8, else Windows-1252. "
+        "In mail it applies to parts that declare none.",
     )
     max_document_size: str = declared(
         "64M", "SIZE", size,
-        "A larger document is a problem, not read: bytes, or a number with K, M or G. Holds for files, rows, lines and messages.",
+        "Report documents larger than this instead of reading them. A size is a number of bytes, or a number with K, M or G. It applies to files, "
+        "rows, lines and messages.",
     )
     max_unpacked_size: str = declared(
         "4G", "SIZE", size,
-        "A compressed file (gzip, xz, bzip2) of many documents that unpacks to more is an error.",
+        "Fail if a compressed file of many documents unpacks to more than this. Compression is gzip, xz or bzip2.",
     )
 
     @property
@@ -491,14 +518,14 @@ READING = Reading.table()
 INPUT = (
     Parameter(
         "files_from", None, "FILE", text,
-        "Read further CORPUS paths from a file, or from standard input for -, one a line; a line that is only - is a file of that name. Where classes "
-        "are needed, as in train, a path is a whole corpus and not one document.",
+        "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a file of that name. Commands that need "
+        "classes, such as train, expect a corpus on each line, not a single document.",
     ),
-    Parameter("null", False, "", flag, "The list of --files-from has NUL instead of line ends, as find -print0 writes it."),
+    Parameter("null", False, "", flag, "Paths in --files-from end with NUL, as find -print0 writes them."),
     Parameter(
         "on_error", "record", "WHAT", one_of("record", "skip", "fail"),
-        "A document that cannot be read is told of and makes the exit status 1. record: the others are read, and classify has a record for it "
-        "that says why; skip: there is no record; fail: end at once, nothing is written.",
+        "What to do with a document that cannot be read: record, skip or fail. It is reported and makes the exit status 1. record: read the others, and "
+        "let classify print a record that says why; skip: print no record; fail: stop at once and write nothing.",
     ),
 )  # fmt: skip
 """Where documents are found, and what to do with one that cannot be read. A model does not remember it."""
@@ -509,118 +536,145 @@ INPUT = (
 class Settings(Declared):
     """How a model is made: the parameters of training, and how documents are read. A model remembers them."""
 
-    classifier: str = declared("multinomial", "NAME", one_of(*CLASSIFIERS), f"The kind of model: {', '.join(CLASSIFIERS)}.")
+    GROUP: ClassVar[str] = "model"
+
+    classifier: str = declared(
+        "multinomial", "NAME", one_of(*CLASSIFIERS), f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
+    )
     language: str = declared(
         "english", "NAME", one_of(*LANGUAGES, *UNSPACED_LANGUAGES),
-        f"Language of stop words and stemmer: {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
+        f"Language of the documents, for stop words and stemmer. One of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
+        group="words", common=True,
     )
     stop_words: str = declared(
         "auto", "NAME|FILE", text,
-        "Words to leave out: auto (the language's list, unless left-out documents are clearly answered better with these words; with --ngrams always the list), "
-        "default (the language's list), another language's list, a file of words, or none.",
+        "Words to ignore: auto, default, a language, a file of words, or none. default: the list of --language. auto: that list too, unless left-out "
+        "documents are clearly answered better without it; with --ngrams always the list.",
+        group="words", common=True,
     )
     stemmer: str = declared(
         "snowball", "NAME", one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
-        f"Reduces words to stems: snowball (that of the language), none, Snowball's for another language by its name, or one of nltk's: {', '.join(NLTK_STEMMERS)}.",
+        "Reduce words to their stems: snowball, none, or another stemmer. snowball: the stemmer of --language. Others are Snowball's for another "
+        f"language, by its name, and those of nltk: {', '.join(NLTK_STEMMERS)}.",
+        group="words", common=True,
     )
     encoded_lines: str = declared(
         "drop", "WHAT", one_of("drop", "keep"),
-        "Lines of encoded data (uuencode, base64, yEnc, PGP, hexadecimal digits): drop them before looking for words, or keep them.",
-        before="keep",
+        "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal digits.",
+        before="keep", group="words",
     )
     unspaced: str = declared(
         "pairs", "WHAT", one_of("pairs", "words"),
-        "Scripts written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese): count pairs of adjacent characters, or words as they "
-        "stand between spaces and punctuation, if another program separated them.",
-        before="words",
+        "In scripts without spaces, count pairs of characters, or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and Burmese. words: what "
+        "stands between spaces and punctuation, if another program separated the words.",
+        before="words", group="words",
     )
     surface_forms: bool = declared(
         False, "", flag,
-        "Also count words as they stand where their stem is another, for select-features, generate and inspect --term to show; answers stay as they are. Training takes longer, "
-        "and the model is larger.",
+        "Also store the full words behind each stem. select-features, generate and inspect --term show them. Answers stay the same; training takes "
+        "longer, and the model is larger.",
+        group="words",
     )
-    ngrams: int = declared(1, "N", number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent terms.")
+    ngrams: int = declared(
+        1, "N", number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent words.", group="words", common=True
+    )
     char_ngrams: str | None = declared(
         None, "N|N-M", span,
-        "Also count the sequences of N to M characters in each word that is no stop word, before stemming; the word's beginning and end count as "
-        "a character each.",
+        "Also count sequences of N to M characters in each word. Stop words have none, and words are not stemmed for it. The beginning and the end of "
+        "a word count as a character each.",
+        group="words",
     )
-    min_df: int = declared(1, "N", whole(1, "a whole number from 1"), "Leave out terms that fewer than N documents hold.")
-    max_df: float = declared(1.0, "SHARE", number(float, 0, 1, "a share from 0 to 1"), "Leave out terms that a larger share of documents hold.")
+    min_df: int = declared(1, "N", whole(1, "a whole number from 1"), "Ignore terms that occur in fewer than N documents.", group="words")
+    max_df: float = declared(
+        1.0, "SHARE", number(float, 0, 1, "a share from 0 to 1"), "Ignore terms that occur in a larger share of documents.", group="words"
+    )
     max_terms: int | None = declared(
         None, "N", whole(1, "a whole number from 1"),
-        "Keep no more than N terms, n-grams included, while counting, those in most documents, for corpora whose vocabulary does not fit into memory. "
-        "A term left out that comes again begins anew, so counts may be too low; -v tells by how much at most.",
+        "Keep at most N terms while counting, to limit memory. Kept are those in most documents, n-grams included. A term that was dropped and comes "
+        "again starts from 0, so its count may be too low; -v reports by how much at most.",
+        group="words",
     )
-    top: int | None = declared(None, "N", whole(1, "a whole number from 1"), "Keep the N most informative terms.")
-    by: str = declared("mutual-information", "CRITERION", one_of(*CRITERIA), f"What makes a term informative: {', '.join(CRITERIA)}.")
+    top: int | None = declared(None, "N", whole(1, "a whole number from 1"), "Use only the N most informative terms.", common=True)
+    by: str = declared("mutual-information", "CRITERION", one_of(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
     weighting: str = declared(
         "counts", "NAME", one_of(*WEIGHTINGS),
-        "What a term of a document counts for: counts (n, how often it occurs), binary (1), log (log(1 + n)), or tfidf (log(1 + n) times the logarithm of "
-        "documents over those that hold it, each document scaled to unit length).",
+        "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
+        "times the logarithm of documents over those that contain it, with each document scaled to unit length.",
     )
     smoothing: Smoothing = declared(  # noqa: RUF009 - a field
-        "auto", "auto|evidence|leave-one-out|A|A,B|FILE",
+        "auto", "KIND|A|FILE",
         one_of("auto", "evidence", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
-        "Pseudo-count added to each count. evidence: the one under which the class counts are most probable; leave-one-out: the one under which sampled "
-        "documents are, each by its own class without it; both at most 1 per term. auto: that of evidence, unless left-out documents are clearly answered better "
-        "with another. A file gives terms their own: lines of a term, a tab and a number, and one of * for all others. Two numbers are those of documents with a term and without, for bernoulli.",
+        "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: the number that makes the class counts most "
+        "probable; leave-one-out: the number that makes sampled documents most probable, each under its own class without it; both at most 1 per term. auto: "
+        "that of evidence, unless left-out documents are clearly answered better with another. A,B: two numbers for bernoulli, for documents with a term and "
+        "without. A file gives terms their own numbers: lines of a term, a tab and a number, and one of * for all others.",
+        common=True,
     )
     prior_shape: str = declared(
         "symmetric", "SHAPE", one_of("symmetric", "background"),
-        "Shape of the Dirichlet prior: symmetric (the same for all terms) or background (in proportion to the whole corpus; smoothing is then its "
-        "total).",
+        "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; background: in proportion to the whole corpus, where "
+        "--smoothing is the total.",
     )
-    estimate: str = declared("mean", "NAME", one_of("mean", "map", "ml"), "Estimate of term probabilities: mean of the posterior, map (its mode), or ml (maximum likelihood).")
+    estimate: str = declared(
+        "mean", "NAME", one_of("mean", "map", "ml"),
+        "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its mode; ml: maximum likelihood.",
+    )
     members: str = declared(
         "multinomial:log+logistic", "A+B", members,
-        "Only for average: the models that are combined, with + between them, each with a colon and its weighting if that is not counts.",
+        "For average: the models to combine, with + between them. A colon and a weighting may follow each.",
         only_for=AVERAGE,
     )
     l2: str | float = declared(
         "auto", "auto|A", one_of("auto", otherwise=number(float, 1e-6, 1e9, ""), wanted="a number from 1e-6"),
-        "Only for logistic: A/2 times the sum of squared weights is added to the negative log-likelihood of the documents (A is 1/C elsewhere); auto "
-        "takes the A under which documents held out, one in five, are most probable after calibration.",
+        "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is added to the negative log-likelihood (A is 1/C elsewhere). "
+        "auto: the A that makes held-out documents, one in five, most probable after calibration.",
         only_for="logistic",
     )
     latent: int = declared(
         100, "N", number(int, 1, 10000, "a whole number from 1 to 10,000"),
-        "For gaussian: describe documents by N latent features (singular value decomposition of tf-idf), or as many as there are.",
+        "For gaussian: number of latent features of a document. They come from a singular value decomposition of tf-idf, which may have fewer.",
         only_for="gaussian",
     )
     covariance: str = declared(
         "shared", "NAME", one_of("shared", "separate"),
-        "For gaussian: shared (all classes have one covariance, boundaries are linear) or separate (each has its own, they are quadratic).",
+        "For gaussian: shared or separate covariance of the classes. shared: boundaries are linear; separate: they are quadratic.",
         only_for="gaussian",
     )
     covariance_shape: str = declared(
         "full", "SHAPE", one_of("full", "diagonal", "spherical"),
-        "For gaussian: full, diagonal (features are independent in a class; with --covariance separate Gaussian naive Bayes) or spherical (and vary alike).",
+        "For gaussian: full, diagonal or spherical covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --covariance separate); "
+        "spherical: they also have the same variance.",
         only_for="gaussian",
     )
     shrinkage: str | float = declared(
         "auto", "auto|W", one_of("auto", otherwise=number(float, 0, 1, ""), wanted="a number from 0 to 1"),
-        "For gaussian: weight of the simpler covariance that one is drawn towards, so that it has an inverse with few documents: a shared one towards a sphere, "
-        "separate ones towards the shared one. 0 is maximum likelihood; auto goes by the scatter and number of documents.",
+        "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an inverse with few documents: a shared one shrinks towards a sphere, "
+        "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
         only_for="gaussian",
     )
     class_prior: ClassPrior = declared(  # noqa: RUF009 - a field
         "empirical", "KIND|FILE",
         one_of("empirical", "uniform", otherwise=prior, wanted="smoothed:A or a number of at least 0 for each class"),
-        "Class probabilities before reading: empirical, uniform, smoothed:A, or a file of lines with a class, a tab and a weight.",
+        "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: as frequent as in training; smoothed:A: after adding A to "
+        "the documents of each class. A file has lines of a class, a tab and a weight.",
     )
     class_weight: str | None = declared(
         None, "NAME", one_of("balanced"),
-        "With balanced, all classes weigh the same: each of the D_k documents of class k weighs D/(K·D_k), with D documents in K classes. Probabilities are then "
-        "those of documents drawn from all classes alike.",
+        "Give all classes the same weight in training, if balanced. Each of the D_k documents of class k weighs D/(K·D_k), with D documents in K classes. "
+        "Probabilities are then those of documents drawn equally from all classes.",
     )
     calibration: str = declared(
         "auto", "NAME", one_of("auto", *CALIBRATIONS, "none"),
-        "How scores become probabilities that can be believed, learnt from the sample, each document left out of the model: length (a temperature that "
-        "grows with the document's length), temperature (one for all), isotonic (length, then a curve), or none, the posterior of the textbook. auto is length, "
-        "and none with maximum likelihood.",
+        "How scores become probabilities: auto, length, temperature, isotonic or none. They are fitted to sampled training documents, each left out of the model. "
+        "length: a temperature that grows with the document's length; temperature: one for all; isotonic: length, then a curve; none: the posterior of the "
+        "textbook. auto: length, and none with maximum likelihood.",
+        group="answer",
     )
-    sample: int = declared(4096, "N", number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"), "How many training documents the model keeps as term counts, to be calibrated from; 0 for none.")
+    sample: int = declared(
+        4096, "N", number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),
+        "Keep N training documents in the model, as term counts. Calibration is fitted to them. 0: keep none.",
+        group="answer",
+    )
 
     reading: Reading = Reading()
 

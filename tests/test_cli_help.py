@@ -1,6 +1,6 @@
 """`--help` and `--version`: what they print, that the examples run, and what is said of what is unknown.
 
-Also tests `cli/options.py`.
+Also tests `cli/options.py` and `cli/panels.py`.
 """
 
 from __future__ import annotations
@@ -8,13 +8,18 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
 from nbtext import __version__
 from nbtext.cli.main import COMMANDS
+from nbtext.cli.panels import Option
+from nbtext.settings import GROUPS
 from tests.process import HOUSE, PETS, REPOSITORY, bash, corpus, error_line, nbtext, run, succeeded
+from tests.test_cli_terminal import on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +31,38 @@ def test_help_by_either_name(command: list[str]) -> None:
     assert succeeded(nbtext(*command, "-h", env={"COLUMNS": "80"})) == helped
     assert helped.text.startswith("Usage: nbtext")
     assert "-h, --help" in helped.text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_what_is_used_most_and_help_all_the_rest(command: str) -> None:
+    short, everything = (succeeded(nbtext(command, option, env={"COLUMNS": "80"})).text for option in ("--help", "--help-all"))
+    assert len(short.splitlines()) <= 60
+    assert all(len(line) <= 80 for line in short.partition("\nDocuments:")[2].splitlines())
+    options = [each for each in command_named(command).params if isinstance(each, click.Option)]
+    for each in options:
+        assert isinstance(each, Option)
+        assert each.group in GROUPS
+        name = max(each.opts, key=len).lstrip("-")
+        assert (name in short, name in everything) >= (each.common, True)
+    others = sum(isinstance(each, Option) and not each.common for each in options)
+    assert short.split()[-1] == "details."
+    assert not others or f"Show {others} more option{'s' * (others > 1)} and the details." in " ".join(short.splitlines()[-1].split())
+    assert [short.count(f"\n{group.capitalize()}:\n") for group in GROUPS] <= [1] * len(GROUPS)
+
+
+def command_named(name: str) -> click.Command:
+    command: click.Command = import_module(f"nbtext.cli.{name.replace('-', '_')}").command
+    return command
+
+
+def test_help_has_colours_on_a_terminal_that_has_them(tmp_path: Path) -> None:
+    for command in (["--help"], ["train", "--help"]):
+        plain = nbtext(*command, env={"COLUMNS": "100"}).text
+        screen = on_terminal(*command, cwd=tmp_path)[1]
+        assert "\x1b[1mLearn" in screen or "\x1b[1mDocuments" in screen
+        assert plain.split() == re.sub(r"\x1b\[[0-9;]*m", "", screen).split()
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            assert "\x1b" not in on_terminal(*command, cwd=tmp_path, env=env)[1]
 
 
 def test_the_command_alone_shows_how_it_is_used() -> None:
@@ -57,7 +94,7 @@ def test_what_is_unknown_is_told_in_one_line(arguments: list[str]) -> None:
 
 def examples(command: str) -> list[str]:
     text = succeeded(nbtext(command, "--help", env={"COLUMNS": "200"})).text
-    found = re.search(r"^  Example:\n((?:    .*\n)+)", text, re.MULTILINE)
+    found = re.search(r"^Examples:\n((?:  .*\n)+)", text, re.MULTILINE)
     assert found is not None
     return [line.strip() for line in found[1].splitlines()]
 

@@ -79,7 +79,7 @@ COMMANDS = {
     "train dashes": ["train", "pets.dash", "--stop-words", "none"],
     "classify dashes": ["classify", "pets.dash"],
     "evaluate dashes": ["evaluate", "bad.dash", "--format", "dashes", "-o", "json"],
-    "train help": ["train", "--help"],
+    "train help": ["train", "--help-all"],
     "evaluate": ["evaluate", "TEST", "-m", "MODEL", "-o", "json"],
     "evaluate table": ["evaluate", "TEST", "-m", "MODEL"],
     "gate": ["evaluate", "TEST", "-m", "MODEL", "--fail-under", "kappa=0.999"],

@@ -6,54 +6,58 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-import click
-
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.errors import UsageError, quantity
 
 
-@click.command("classify", short_help="Answer each document with its class and probability.")
+@panels.command("classify")
 @option.corpus_argument
 @option.model_option
-@option.output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, class, probability).")
+@option.output_option("tsv", "csv", "jsonl", "table", default=option.BY_TERMINAL, more="tsv has document, class and probability.")
 @option.excel_safe_option
-@click.option("--top-k", type=option.WholeNumber(min=1), metavar="N", help="The N most probable classes of each document (not in tsv).")
-@click.option(
-    "--scores", is_flag=True,
-    help="Log joint probabilities and log odds, in nats, of the classes (jsonl only; all unless --top-k is given).",
+@panels.option(
+    "--top-k", group="answer", common=True, type=option.WholeNumber(min=1), metavar="N",
+    help="Print the N most probable classes of each document. Not in tsv.",
+)  # fmt: skip
+@panels.option(
+    "--scores", group="answer", is_flag=True,
+    help="In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --top-k is given.",
 )  # fmt: skip
 @option.decision_options
-@click.option(
-    "--min-typicality", type=option.Number(0, 1), default=0.0, metavar="SHARE",
-    help="No answer to a document that is less likely, token for token, than all but this share of training documents of about its length; "
-    "0.001 finds documents of another kind or language.",
+@panels.option(
+    "--min-typicality", group="answer", type=option.Number(0, 1), default=0.0, metavar="SHARE",
+    help="Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
+    "about its length; 0.001 finds documents of another kind or language.",
 )  # fmt: skip
-@click.option(
-    "--drift", metavar="FILE", shell_complete=option.suggest_files,
-    help="Add a line to a log, unless there are no documents: what those of this run look like beside those of training; nbtext drift reads it.",
+@panels.option(
+    "--drift", group="output", metavar="FILE", shell_complete=option.suggest_files,
+    help="Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
 )  # fmt: skip
-@click.option("--lines", is_flag=True, help="Documents are the lines of standard input; each is answered at once.")
-@click.option("--batch", is_flag=True, help="With --lines: many at a time, for throughput.")
-@click.option(
-    "--mail-filter", is_flag=True,
-    help="Copy one message from standard input to standard output with a header X-Nbtext: LABEL; probability=P. Whatever fails, it comes out whole.",
+@panels.option("--lines", group="documents", common=True, is_flag=True, help="Answer each line of standard input at once, as a document.")
+@panels.option("--batch", group="documents", is_flag=True, help="With --lines, answer many lines at a time, which is faster.")
+@panels.option(
+    "--exit-status-abstained", group="process", type=option.WholeNumber(1, 255), metavar="N",
+    help="Exit with N, not 0, if a document got no answer.",
 )  # fmt: skip
-@click.option(
-    "--exit-status-abstained", type=option.WholeNumber(1, 255), metavar="N", help="Status if a document got no answer, instead of 0."
-)
+@panels.option(
+    "--mail-filter", group="output", is_flag=True,
+    help="Copy one message from standard input to standard output with a header of its class. The header is X-Nbtext: LABEL; probability=P. If anything "
+    "fails, the message is copied unchanged.",
+)  # fmt: skip
 @option.input_options
 @option.reading_options
 @option.jobs_option
 @option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
-    """Print the most probable class of each document and its probability, exactly one record per document, in order.
+    """Print the most probable class of each document and its probability.
 
-    CORPUS is any number of files and directories, or - for one document on standard input. Documents are read as the model's training
-    documents were unless options say otherwise. Where there is no answer the class is empty and the third column says why: impossible,
-    empty, no-known-terms, low-probability, atypical, or what went wrong.
+    There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on
+    standard input. Documents are read like those of training unless options say otherwise. If there is no answer, the class is empty and the
+    third column gives the reason: impossible, empty, no-known-terms, low-probability, atypical, or an error.
 
     \b
-    Example:
+    Examples:
       nbtext classify letter.txt inbox/
       nbtext classify - < letter.txt
       nbtext classify messages.txt --format lines --output jsonl --drift drift.log

@@ -7,37 +7,42 @@ from typing import Any
 import click
 
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.errors import UsageError
 from nbtext.settings import READING
 
 
-@click.command("compare", short_help="Compare two models, in themselves or on documents.")
+@panels.command("compare")
 @click.argument("model_a", metavar="A", shell_complete=option.suggest_files)
 @click.argument("model_b", metavar="B", shell_complete=option.suggest_files)
 @option.corpus_argument
-@option.output_option("table", "json", help_text="Default: table.")
-@click.option(
-    "--changed", metavar="FILE", shell_complete=option.suggest_files,
-    help="Write the documents to which A and B give different answers to a file, as JSON lines: id, truth, a, probability_a, b, probability_b.",
+@option.output_option("table", "json", default="table")
+@panels.option(
+    "--changed", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files,
+    help="Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
 )  # fmt: skip
-@click.option(
-    "--top", type=option.WholeNumber(min=0), default=20, show_default=True, metavar="N", help="Without a CORPUS: how many terms to show."
+@panels.option(
+    "--top", group="output", common=True, type=option.WholeNumber(min=0), default=20, show_default=True, metavar="N",
+    help="Show N terms, if there is no CORPUS.",
+)  # fmt: skip
+@panels.option(
+    "--seed", group="process", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap."
 )
-@click.option("--seed", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap.")
 @option.input_options
 @option.reading_options
 @option.messages_options
 def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, top: int, seed: int, **options: Any) -> int:
-    """Compare the models A and B, in themselves or on documents.
+    """Compare the models A and B: what they contain, or how well they answer documents.
 
-    Without a CORPUS: which settings, classes, documents and priors differ, and the terms whose probability in a class moved most, by what they add to the
-    Jensen-Shannon divergence between the class's language models in A and in B, in nats.
+    Without a CORPUS the output shows which settings, classes, documents and priors differ, and the terms whose probability in a class changed
+    most, by their part of the Jensen-Shannon divergence between the language models of the class in A and in B, in nats.
 
-    With one: whose answers are better, whether chance alone would do that, and which changed. CORPUS is laid out like a training corpus and read as A's was, but for what options say. Differences are those of B less A. McNemar's exact test judges the
+    With a CORPUS it shows which model answers better, whether the difference may be chance, and how many answers changed. CORPUS is laid out like
+    a training corpus, and read like that of A unless options say otherwise. Differences are B minus A. McNemar's exact test judges the
     accuracy; the other differences have 95 % intervals of the paired bootstrap.
 
     \b
-    Example:
+    Examples:
       nbtext train corpora/service-desk/train --ngrams 2 --model pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test

@@ -7,22 +7,23 @@ from typing import Any
 
 import click
 
+from nbtext.cli import panels
 from nbtext.cli.options import log_format_option
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command("completion", short_help="Print the script for completion in a shell.")
+@panels.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 @log_format_option
 def command(shell: str, **options: Any) -> int:
-    """Print a script that makes a shell complete nbtext's commands, options and their values.
+    """Print a script that lets a shell complete nbtext's commands, options and their values.
 
-    Load it at the start of the shell: in .bashrc or .zshrc, as eval "$(nbtext completion bash)"; for fish, as the file
-    completions/nbtext.fish in its configuration folder. Bash needs version 4.4.
+    Load it when the shell starts: in .bashrc or .zshrc, as eval "$(nbtext completion bash)"; for fish, as the file
+    completions/nbtext.fish in its configuration folder. Bash must be 4.4 or later.
 
     \b
-    Example:
+    Examples:
       nbtext completion bash > nbtext.bash
       nbtext completion fish
     """

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
 from nbtext.cli.messages import SHOWN
 from nbtext.errors import UsageError, listed, quantity
@@ -17,27 +16,34 @@ USELESS_WITH = {
 }
 
 
-@click.command("cross-validate", short_help="Judge models of a corpus on documents left out of training.")
+@panels.command("cross-validate")
 @option.corpus_argument
-@click.option(
-    "--folds", type=option.WholeNumber(2), metavar="N", help="Parts of the corpus, each judged by a model of the others.  [default: 10]"
+@panels.option(
+    "--folds", group="documents", common=True, type=option.WholeNumber(2), metavar="N", shown_default="10",
+    help="Divide the corpus into N parts.",
+)  # fmt: skip
+@panels.option(
+    "--repeats", group="documents", common=True, type=option.WholeNumber(1), metavar="N", shown_default="1",
+    help="Divide it N times, differently each time.",
+)  # fmt: skip
+@panels.option(
+    "--seed", group="documents", type=option.WholeNumber(0), metavar="N", shown_default="0", help="Seed of the division into folds."
 )
-@click.option("--repeats", type=option.WholeNumber(1), metavar="N", help="Divide the corpus N times anew.  [default: 1]")
-@click.option("--seed", type=option.WholeNumber(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
-@click.option("--group-column", metavar="COLUMN", help="Documents with the same value in a column are never on both sides.")
-@click.option(
-    "--time-column", metavar="COLUMN",
-    help="Folds are stretches of time, each judged by a model of all documents before it: numbers, or dates and times of ISO 8601 in one zone.",
+@panels.option("--group-column", group="documents", metavar="COLUMN", help="Keep documents with the same value in this column in one fold.")
+@panels.option(
+    "--time-column", group="documents", metavar="COLUMN",
+    help="Train on documents before each fold in time. The column has numbers, or dates and times of ISO 8601 in one zone.",
 )  # fmt: skip
-@click.option(
-    "--leave-one-out", is_flag=True,
-    help="Judge every document by the model of all others; terms, smoothing and calibration are chosen once, from all.",
+@panels.option(
+    "--leave-one-out", group="documents", is_flag=True,
+    help="Judge every document by the model of all others. Terms, smoothing and calibration are chosen once, from all documents.",
 )  # fmt: skip
-@option.output_option("table", "json", help_text="Default: table.")
+@option.output_option("table", "json", default="table")
 @option.decision_options
-@click.option(
-    "--predictions", metavar="FILE", shell_complete=option.suggest_files,
-    help="Write the answer to every document to FILE, as JSON lines: id, truth, answer, probability. With --repeats, those of one after the other.",
+@panels.option(
+    "--predictions", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files,
+    help="Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
+    "one after the other.",
 )  # fmt: skip
 @gate_options
 @option.input_options
@@ -45,13 +51,13 @@ USELESS_WITH = {
 @option.jobs_option
 @option.messages_options
 def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
-    """Divide a labelled corpus into folds, judge each by a model of the others, and print how often and how confidently such models are right.
+    """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
-    Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen anew for each fold, from the other
+    Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other
     folds. The classes are spread evenly over the folds, unless --group-column or --time-column divide the corpus. No model is written.
 
     \b
-    Example:
+    Examples:
       nbtext cross-validate corpora/service-desk/train
       nbtext cross-validate corpora/service-desk/train --folds 5 --repeats 3 --top 200
       nbtext cross-validate corpora/service-desk/train --leave-one-out --fail-under accuracy=0.5

@@ -6,8 +6,7 @@ import os
 import sys
 from typing import Any
 
-import click
-
+from nbtext.cli import panels
 from nbtext.cli.options import (
     DEFAULT_MODEL,
     corpus_argument,
@@ -21,25 +20,25 @@ from nbtext.cli.options import (
 from nbtext.errors import NbtextError
 
 
-@click.command("doctor", short_help="Look whether everything works here.")
+@panels.command("doctor")
 @corpus_argument
 @model_option
-@output_option("table", "json", help_text="Default: table.")
+@output_option("table", "json", default="table")
 @messages_options
 @reading_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
-    """Look whether nbtext can do its work here, and say for each problem in a line what to do.
+    """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
-    With CORPUS, look at that corpus alone, as training would read it: its format, documents, classes and encoding.
+    A corpus is read as training would read it: its format, documents, classes and encoding.
 
-    Else looked at are versions, locale and encodings, optional parts, the model file, its folder and its lock, and how fast words are counted. Nothing
-    is changed.
+    Otherwise the command checks versions, locale and encodings, optional parts, the model file, its folder and its lock, and how fast words are
+    counted. Nothing is changed.
 
     The exit status is that of the first problem that commands would meet: 3 for the model, 4 for its folder, 5 for its lock. It is 0 if there are
-    only warnings. That there is no model yet is a warning, unless --model or $NBTEXT_MODEL names one.
+    only warnings. A model that does not exist yet is a warning, unless --model or $NBTEXT_MODEL names one.
 
     \b
-    Example:
+    Examples:
       nbtext doctor
       nbtext doctor --model nbtext.joblib --output json
       nbtext doctor messages.csv --label-column topic --text-column body

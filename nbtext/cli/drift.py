@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.cli.gates import distance_failures, distance_gate, finish
 from nbtext.cli.messages import SHOWN, say_problem
 from nbtext.cli.messages import say as say_line
@@ -17,36 +18,37 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-@click.command("drift", short_help="Show how far new documents are from those of training.")
+@panels.command("drift")
 @click.argument("log", metavar="FILE", shell_complete=option.suggest_files)
-@option.output_option("table", "jsonl", help_text="Default: table.")
-@click.option(
-    "--last", type=option.WholeNumber(min=1), metavar="N",
-    help="Take the last N runs together as one, and let gates judge that; runs of other models than the newest are left out.",
+@option.output_option("table", "jsonl", default="table")
+@panels.option(
+    "--last", group="documents", common=True, type=option.WholeNumber(min=1), metavar="N",
+    help="Treat the last N runs as one. Runs of other models than the newest are ignored.",
 )  # fmt: skip
-@click.option(
-    "--since", metavar="DATE",
-    help="Take the runs from that day or time on (such as 2026-05-31, in UTC) together as one; with --last the last N of them.",
+@panels.option(
+    "--since", group="documents", common=True, metavar="DATE",
+    help="Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. With --last it is the last N of them.",
 )  # fmt: skip
-@click.option(
-    "--fail-over", multiple=True, metavar="NAME=DISTANCE",
-    help="Exit status 6 if a distance of the newest run, or of those taken together, is larger: unknown, log_likelihood, length, answers, or any; several allowed.",
+@panels.option(
+    "--fail-over", group="answer", common=True, multiple=True, metavar="NAME=DISTANCE",
+    help="Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, answers or any, of the newest run or of those taken together. "
+    "The option can be given several times.",
 )  # fmt: skip
 @option.messages_options
 def command(log: str, output: str | None, last: int | None, since: str | None, fail_over: tuple[str, ...], **options: Any) -> int:
-    """Show the runs that nbtext classify --drift FILE has noted, beside what left-out training documents looked like.
+    """Show how far the documents in a log of nbtext classify --drift are from those of training.
 
-    The share of unknown tokens, the log-likelihood per token and the length of documents are compared by their means, in standard deviations of training
-    documents; the answers by the share of them that differs. A distance says how much moved and does not grow with the number of
-    documents; a star says that it is more than chance, which with many documents a small one is too. Gates look at distances.
+    The share of unknown tokens, the log-likelihood per token and the length of documents are compared with left-out training documents by their
+    means, in standard deviations of training documents; the answers by the share of them that differs. A distance does not grow with the number
+    of documents. A star marks a distance that is more than chance, as a small one is too if there are many documents. Gates look at distances.
 
     A run of a few documents may be far away by chance alone. With --last N the last N runs count as one, as if their documents had been
-    classified together, or with --since those from a day on; jsonl is then one line. Each run is compared with the training documents of the
-    model that it was classified by, so the model may have been updated in between. Runs without documents do not count. A line that cannot be
+    classified together, and with --since those since a date; jsonl is then one line. Each run is compared with the training documents of the
+    model that classified it, so the model may have been updated in between. Runs without documents are ignored. A line that cannot be
     read is reported and skipped, and the exit status is 1.
 
     \b
-    Example:
+    Examples:
       nbtext drift drift.log
       nbtext drift drift.log --last 30
       nbtext drift drift.log --output jsonl

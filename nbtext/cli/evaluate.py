@@ -8,28 +8,32 @@ from typing import Any
 import click
 
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
 from nbtext.errors import UsageError, quantity
 
 
-@click.command("evaluate", short_help="Judge the model on documents whose classes are known.")
+@panels.command("evaluate")
 @option.corpus_argument
 @option.model_option
-@option.output_option("table", "json", help_text="Default: table.")
-@click.option("--by", multiple=True, metavar="COLUMN", help="Also judge the documents of each value of a column apart; several allowed.")
-@click.option(
-    "--errors", metavar="FILE", shell_complete=option.suggest_files,
-    help="Write the misclassified documents to FILE, surest mistake first, as JSON lines.",
+@option.output_option("table", "json", default="table")
+@panels.option(
+    "--by", group="output", common=True, multiple=True, metavar="COLUMN",
+    help="Add the figures for each value of a column. It can be given several times.",
 )  # fmt: skip
-@click.option(
-    "--sweep", type=click.Choice(["prior"]),
-    help="Judge the model with prior strengths (pseudo-counts) from near 0 to large instead, all from its counts, before calibration.",
+@panels.option(
+    "--errors", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files,
+    help="Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
+)  # fmt: skip
+@panels.option(
+    "--sweep", group="output", type=click.Choice(["prior"]),
+    help="Instead, try prior strengths (pseudo-counts) from near 0 to large. All follow from the counts of the model, without calibration.",
 )  # fmt: skip
 @option.decision_options
-@click.option(
-    "--training", multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
-    help="What the model was trained on, read as it was then: warn of test documents that are in it too, or nearly, and give the figures "
-    "without them; several allowed.",
+@panels.option(
+    "--training", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
+    help="Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
+    "read as it was in training. The option can be given several times.",
 )  # fmt: skip
 @gate_options
 @option.input_options
@@ -37,20 +41,20 @@ from nbtext.errors import UsageError, quantity
 @option.jobs_option
 @option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
-    """Classify documents whose classes are known and print how often and how confidently the model is right.
+    """Classify documents whose classes are known and print how good the answers are.
 
-    CORPUS is laid out like a training corpus. Labels that the model does not know count as mistakes and are named. A document without an
-    answer (--min-probability, --costs) counts as not found: it lowers accuracy and recall, not precision. Intervals hold 95 %. For two classes and
-    costs the threshold is shown that the ratio of their likelihoods must exceed for the first of them to be the answer.
+    CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are reported. A document without an answer
+    (--min-probability, --costs) lowers accuracy and recall, not precision. Intervals hold 95 %. With --costs and two classes the table shows the
+    likelihood ratio from which the first class is the answer.
 
-    A text that the model was trained on is no test of it. There is a warning if such texts are met, as far as the model's sample of its
-    training documents tells; with --training of all, and of those that share at least 0.8 of their words, from ten different words on.
+    A text that the model was trained on is no test of it. A warning reports such texts, as far as the model's sample of its training documents
+    shows; --training checks all of them, and reports texts that share at least 0.8 of their words, if they have ten different words or more.
 
-    A line of --errors has id, truth, answer, probability, and terms: those that speak most for the answer against the true class, with what
-    they add to its score in nats.
+    A line of --errors has id, truth, answer, probability, and the terms that speak most for the answer against the true class, each with its
+    contribution in nats.
 
     \b
-    Example:
+    Examples:
       nbtext evaluate corpora/service-desk/test
       nbtext evaluate test.csv --model topics.joblib --output json
       nbtext evaluate corpora/service-desk/test --errors mistakes.jsonl

@@ -5,43 +5,49 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import click
-
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.errors import UsageError
 
 
-@click.command("explain", short_help="Show what each word contributed to an answer.")
+@panels.command("explain")
 @option.corpus_argument
 @option.model_option
-@click.option("--against", metavar="LABEL", help="Compare the answer with this class; by default with its runner-up.")
-@option.output_option("table", "tsv", "jsonl", help_text="Default: table on a terminal, else tsv.")
-@click.option("--top", type=option.WholeNumber(min=1), default=20, show_default=True, metavar="N", help="Words listed in table and page.")
-@click.option(
-    "--html", metavar="FILE", shell_complete=option.suggest_files,
-    help="Write a page of HTML in place of printing; it is replaced as a whole.",
+@panels.option(
+    "--against", group="answer", common=True, metavar="LABEL", shown_default="the runner-up", help="Compare the answer with this class."
+)
+@option.output_option("table", "tsv", "jsonl", default=option.BY_TERMINAL)
+@panels.option(
+    "--top", group="output", common=True, type=option.WholeNumber(min=1), default=20, show_default=True, metavar="N",
+    help="List N words in table and page.",
 )  # fmt: skip
+@panels.option(
+    "--html", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files, help="Write a page of HTML to FILE instead."
+)
 @option.input_options
 @option.reading_options
 @option.messages_options
 def command(
     corpus: tuple[str, ...], model_path: str, against: str | None, output: str | None, top: int, html: str | None, **options: Any
 ) -> int:
-    """Print for each document its answer and what each surface word contributed to the log odds of the answer over another class, in nats.
+    """Print the answer to each document and what each of its words contributed to it.
 
-    Documents are read as classify reads them. The log odds are a sum: what the classes have without any word (the class prior; with bernoulli
-    also what the absence of every term says), the words, and the attributes beside the text. An n-gram is shared equally by the words that it
-    stands over, a character n-gram belongs to its word, a term that occurs several times is shared equally by its occurrences. Words that do not
-    count have 0 and the reason. Calibration comes last and changes the probability, not the order of the classes. For gaussian, whose scores are
-    no sum, a word has what the log odds lose without it; these do not add up, and the rest is a line of its own. Of a document that maximum
-    likelihood finds impossible, table, jsonl and page name for each class one word that rules it out.
+    Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.
+
+    The log odds are a sum: what the classes have without any word (the class prior; for bernoulli also the absence of every term), the words,
+    and the attributes besides the text. An n-gram is shared equally by its words; a character n-gram belongs to its word; a term that occurs
+    several times is shared equally by its occurrences. Words that do not count have 0 and the reason.
+
+    Calibration comes last and changes the probability, not the order of the classes. The scores of gaussian are no sum: a word has what the log
+    odds lose without it, and a line of its own holds the rest. If maximum likelihood finds a document impossible, table, jsonl and page name one
+    word for each class that rules it out.
 
     TSV has a line for each part: document, answer, other class, kind (prior, word, attribute, rest, log-odds, calibrated, none), name, nats,
     count, places, note. Places are bytes of the text in UTF-8, after reading; jsonl has that text too. On a terminal words for the answer are
     bold on blue, words for the other class underlined on orange.
 
     \b
-    Example:
+    Examples:
       nbtext explain letter.txt
       nbtext explain letter.txt --against taxes-and-fees --output jsonl
       nbtext explain inbox/ --html explained.html

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
+from nbtext.cli import panels
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
 from nbtext.cli.writing import corpus_to_change, lock_settings, say_model, writing_options
 from nbtext.errors import quantity
 
 
-@click.command("forget", short_help="Take documents out of the model.")
+@panels.command("forget")
 @corpus_argument
 @model_option
-@click.option("--once", is_flag=True, help="Leave out documents that the model's ledger does not know, or does not know any more.")
+@panels.option(
+    "--once", group="documents", common=True, is_flag=True,
+    help="Skip documents that the ledger does not have. So the same job can run again.",
+)  # fmt: skip
 @writing_options
 @input_options
 @reading_options
 @jobs_option
 @messages_options
 def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any) -> int:  # noqa: FBT001 - click passes it
-    """Take the documents of a corpus, labelled as they were learnt, out of the model and out of its sample of documents.
+    """Remove the documents of a corpus from a model, labelled as they were learnt.
 
-    The statistics are then exactly those of the other documents; terms and classes of which nothing is left go. If a document was never
-    learnt, it is named and nothing is forgotten: for a model with no more documents than its sample holds (4,096) that is certain, for a
-    larger one it shows only if the counts would fall below zero. A document that was learnt twice is to be forgotten twice.
+    The counts are then exactly those of the other documents, and the sample of documents loses them too. Terms and classes without documents disappear.
+    If a document was never learnt, the command names it and forgets nothing. For a model with no more documents than its sample holds (4,096)
+    this is certain; for a larger model it is found only if a count would fall below zero. A document that was learnt twice must be forgotten
+    twice.
 
-    The ledger that nbtext update --once keeps is followed up. With --once here a job that is run again is no error.
+    The ledger of nbtext update --once is changed as well.
 
     \b
-    Example:
+    Examples:
       nbtext update corpora/service-desk/test && nbtext forget corpora/service-desk/test
     """
     from nbtext.cli.corpus import corpus_paths

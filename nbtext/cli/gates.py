@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import inf, isinf, nan
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
+from nbtext.cli import panels
 from nbtext.cli.messages import say as say_line
 from nbtext.cli.options import several
 from nbtext.errors import UsageError, quantity
@@ -26,16 +25,17 @@ MOST_CLASSES = 1 << 31
 """In place of the number of classes while it is not known."""
 
 gate_options = several(
-    click.option(
-        "--fail-under", multiple=True, metavar="NAME=VALUE",
-        help="Exit status 6 if a figure of the JSON output is smaller, such as macro_f1=0.85; several allowed.",
+    panels.option(
+        "--fail-under", group="answer", common=True, multiple=True, metavar="NAME=VALUE",
+        help="Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the JSON output. The option can be given several times.",
     ),
-    click.option(
-        "--fail-over", multiple=True, metavar="NAME=VALUE",
-        help="Exit status 6 if a figure is larger, such as log_loss=0.6; several allowed.",
+    panels.option(
+        "--fail-over", group="answer", multiple=True, metavar="NAME=VALUE",
+        help="Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given several times.",
     ),
-    click.option(
-        "--fail-under-interval", is_flag=True, help="Gates look at the end of the 95 % interval: the lower, for --fail-over the upper."
+    panels.option(
+        "--fail-under-interval", group="answer", is_flag=True,
+        help="Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over the upper.",
     ),
 )  # fmt: skip
 """For `gates`."""

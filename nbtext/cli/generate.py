@@ -4,39 +4,48 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
+from nbtext.cli import panels
 from nbtext.cli.options import WholeNumber, messages, messages_options, model_option, output_option
 
 
-@click.command("generate", short_help="Draw documents from a model.")
+@panels.command("generate")
 @model_option
-@click.option("--class", "label", metavar="NAME", help="Of which class; by default one is drawn for each document, from the class prior.")
-@click.option("-n", "--number", type=WholeNumber(min=1), default=1, show_default=True, metavar="N", help="How many documents.")
-@click.option(
-    "--length", type=WholeNumber(1, 1 << 24), metavar="N",
-    help="Words in a document; by default drawn, from a Poisson distribution with the mean of the class, at least 1.",
+@panels.option(
+    "--class", "label", group="answer", common=True, metavar="NAME",
+    help="Draw documents of this class. By default a class is drawn for each document from the class prior.",
 )  # fmt: skip
-@click.option(
-    "--draw", is_flag=True,
-    help="Draw the probabilities too: once for each class, from their posterior. By default they are those that the model works with.",
+@panels.option(
+    "-n", "--number", group="output", common=True, type=WholeNumber(min=1), default=1, show_default=True, metavar="N",
+    help="Draw N documents.",
 )  # fmt: skip
-@click.option("--seed", type=WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws.")
+@panels.option(
+    "--length", group="words", common=True, type=WholeNumber(1, 1 << 24), metavar="N",
+    help="Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
+)  # fmt: skip
+@panels.option(
+    "--draw", group="model", is_flag=True,
+    help="Draw the probabilities of words from their posterior. They are drawn once for each class. By default they are those that the model works with.",
+)  # fmt: skip
+@panels.option(
+    "--seed", group="process", common=True, type=WholeNumber(min=0), default=0, show_default=True, metavar="N",
+    help="Seed of the random draws.",
+)  # fmt: skip
 @output_option(
-    "text", "tsv", "jsonl", help_text="Default: text, a document a line. tsv (class, text) and jsonl (label, text) can be trained on."
-)
+    "text", "tsv", "jsonl", default="text",
+    more="text has a document a line. Models can be trained on tsv (class, text) and jsonl (label, text).",
+)  # fmt: skip
 @messages_options
 def command(
     model_path: str, label: str | None, number: int, length: int | None, output: str | None, *, draw: bool, seed: int, **options: Any
 ) -> int:
-    """Print documents drawn from the language models of the classes: words, not sentences.
+    """Print random documents drawn from the language models of the classes: words, not sentences.
 
-    Words are printed as the model knows them, so stemmed if it was trained so; train on them with --stemmer none --stop-words none. Stop words
-    and n-grams are not drawn. For a bernoulli model a coin is tossed for each word of the vocabulary; for a dirichlet-multinomial one the words of a
-    document repeat each other. The same seed gives the same documents.
+    Words are printed as the model stores them, so they are stems if it was trained with a stemmer; train on them with --stemmer none --stop-words none.
+    Stop words and n-grams are not drawn. A bernoulli model tosses a coin for each word of the vocabulary; in documents of a
+    dirichlet-multinomial model words repeat. The same seed gives the same documents.
 
     \b
-    Example:
+    Examples:
       nbtext generate -n 3 --length 20 --seed 7
       nbtext generate -n 1000 --output tsv
     """

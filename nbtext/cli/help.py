@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nbtext.cli import panels
 from nbtext.cli.options import log_format_option
 from nbtext.errors import UsageError
 
@@ -33,14 +34,14 @@ def _suggest(context: click.Context, parameter: click.Parameter, incomplete: str
     return [CompletionItem(name) for name in (*TOPICS, *_group(context).list_commands(context)) if name.startswith(incomplete)]
 
 
-@click.command("help", short_help="Explain a topic or a command.")
+@panels.command("help")
 @click.argument("topic", required=False, shell_complete=_suggest)
 @log_format_option
 def command(topic: str | None, **options: Any) -> int:
-    """Print a text on a topic, or the help of a command; without one, list the topics.
+    """Print a text on a topic, or the help of a command. Without an argument, list the topics.
 
     \b
-    Example:
+    Examples:
       nbtext help
       nbtext help formats
       nbtext help train

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.errors import UsageError
 from nbtext.settings import READING
 
@@ -14,41 +13,59 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@click.command("inspect", short_help="Show what is in a model.")
+@panels.command("inspect")
 @option.model_option
-@click.option(
-    "--top", type=option.WholeNumber(min=0), default=8, show_default=True, metavar="N", help="How many terms of each class to show."
+@panels.option(
+    "--top", group="output", common=True, type=option.WholeNumber(min=0), default=8, show_default=True, metavar="N",
+    help="Show N terms of each class.",
+)  # fmt: skip
+@panels.option(
+    "--criteria", group="model", common=True, is_flag=True,
+    help="Show evidence, AIC and BIC. Also shown is how probable the model is compared to others of the same counts.",
+)  # fmt: skip
+@panels.option(
+    "--term", "words", group="model", common=True, multiple=True, metavar="WORD",
+    help="Show how often and how probably each class uses a word. It may be a term as the model prints it, such as un*. The option can be given several times.",
+)  # fmt: skip
+@panels.option(
+    "--class", "labels", group="model", common=True, multiple=True, metavar="CLASS",
+    help="Show the terms of a class by three measures. The option can be given several times.",
+)  # fmt: skip
+@panels.option(
+    "--similarity",
+    group="model",
+    common=True,
+    is_flag=True,
+    help="Show how far apart the classes are. With --class only those are compared.",
 )
-@click.option("--criteria", is_flag=True, help="Show evidence, AIC and BIC, and how probable the model is beside others of its counts.")
-@click.option(
-    "--term", "words", multiple=True, metavar="WORD",
-    help="Show what the model knows of a word, or of a term as the model prints it, such as un*: how often and how probably each class uses it. "
-    "Several are allowed.",
+@panels.option(
+    "--perplexity", "held_out", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
+    help="Show how well each class predicts its held-out documents. The option can be given several times.",
 )  # fmt: skip
-@click.option("--class", "labels", multiple=True, metavar="CLASS", help="Show the terms of a class by three measures. Several are allowed.")
-@click.option("--similarity", is_flag=True, help="Show how far apart the classes are; with --class only of those.")
-@click.option(
-    "--perplexity", "held_out", multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
-    help="Show how well the language model of each class foresees held-out documents of that class. Several are allowed.",
+@panels.option(
+    "--verify", group="model", common=True, is_flag=True,
+    help="Check the model file. The exit status is 3 if it is damaged or its parts disagree.",
 )  # fmt: skip
-@click.option("--verify", is_flag=True, help="Check that the file is whole and that its parts agree; exit status 3 if they do not.")
-@option.output_option("table", "json", help_text="Default: table.")
+@option.output_option("table", "json", default="table")
 @option.reading_options
 @option.messages_options
 def command(model_path: str, top: int, output: str | None, **options: Any) -> int:
-    """Print what a model holds: classes, documents, tokens, vocabulary, settings, and the terms that speak most for each class.
+    """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
-    --criteria, --term, --class, --similarity and --perplexity show something else in its place; the JSON object has it beside the rest.
-    --criteria also compares the model with other pseudo-counts, and with one language model for all classes, by p(m | counts) and Bayes factors, in
+    --criteria, --term, --class, --similarity and --perplexity show something else instead; the JSON object has it in addition. Options of reading
+    apply to the documents of --perplexity.
+
+    --criteria compares the model with other pseudo-counts, and with one language model for all classes, by p(m | counts) and Bayes factors, in
     the words of Kass and Raftery (1995).
-    Probabilities of terms are those that the classifier scores by. complement, gaussian, logistic and average have none of a class, and show those of
-    the language models. Credible intervals hold a probability with 95 % of its posterior. --class shows the most probable terms, those most above their probability
-    in the whole corpus (lift), and those that tell most about the class (mutual information). --similarity is the Jensen-Shannon divergence of the
-    language models. Options from --format on say how the documents of --perplexity are read, if otherwise than those of training. --verify checks the file instead: its length and checksum, what it means, and that its counts, its sample
-    and its probabilities go together.
+
+    Probabilities of terms are those that the classifier scores by; for complement, gaussian, logistic and average they are those of the language
+    models. Credible intervals hold a probability with 95 % of its posterior. --class shows the most probable terms, those most above their
+    probability in the whole corpus (lift), and those that say most about the class (mutual information). --similarity is the Jensen-Shannon
+    divergence of the language models. --verify checks length and checksum of the file, its values, and that counts, sample and probabilities
+    agree.
 
     \b
-    Example:
+    Examples:
       nbtext inspect
       nbtext inspect --criteria
       nbtext inspect --term printer --term broken

@@ -4,32 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
+from nbtext.cli import panels
 from nbtext.cli.options import WholeNumber, corpus_argument, input_options, messages, messages_options, output_option, training_options
 
 
-@click.command("learning-curve", short_help="Show what fewer documents bring, and forecast what more would.")
+@panels.command("learning-curve")
 @corpus_argument
-@output_option("table", "json", help_text="Default: table.")
-@click.option("--steps", type=WholeNumber(1, 100), default=8, show_default=True, metavar="N", help="How many sizes of the training corpus.")
-@click.option(
-    "--folds", type=WholeNumber(2), default=5, show_default=True, metavar="N", help="Hold out one N-th of the documents, each in turn."
+@output_option("table", "json", default="table")
+@panels.option(
+    "--steps", group="documents", common=True, type=WholeNumber(1, 100), default=8, show_default=True, metavar="N",
+    help="Train on N sizes of the corpus.",
+)  # fmt: skip
+@panels.option(
+    "--folds", group="documents", type=WholeNumber(2), default=5, show_default=True, metavar="N",
+    help="Hold out one N-th of the documents, each in turn.",
+)  # fmt: skip
+@panels.option(
+    "--repeats", group="documents", type=WholeNumber(1), default=3, show_default=True, metavar="N", help="Draw the folds N times."
 )
-@click.option("--repeats", type=WholeNumber(1), default=3, show_default=True, metavar="N", help="How often the folds are drawn anew.")
-@click.option("--seed", type=WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws.")
+@panels.option(
+    "--seed", group="documents", type=WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws."
+)
 @input_options
 @training_options
 @messages_options
 def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Any) -> int:
-    """Train on growing parts of a corpus, judge on documents held out, and forecast what twice the documents would bring.
+    """Show how accuracy grows with the number of training documents, and forecast it for twice as many.
 
-    The last column is the accuracy on the training documents themselves. Far above the accuracy on documents held out it shows overfitting.
-    The forecast follows an inverse power law, error = a + b / n^c, through the curve. Its interval holds the chance of the draws and how far the law misses
-    the curve, not what may change beyond it. Where the curve is too short or too noisy there is no forecast. No model is written.
+    Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents
+    themselves; if it is far above that on held-out documents, the models overfit. The forecast is an inverse power law, error = a + b / n^c,
+    fitted to the curve. Its interval covers random draws and the misfit of the law, not what may change beyond the curve. If the curve is too
+    short or too noisy there is no forecast. No model is written.
 
     \b
-    Example:
+    Examples:
       nbtext learning-curve corpora/service-desk/train
       nbtext learning-curve messages.csv --label-column topic --text-column body --folds 2 --output json
     """

@@ -19,38 +19,54 @@ import click
 from nbtext import __version__
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
 from nbtext.cli.options import did_you_mean, log_format_option
+from nbtext.cli.panels import painter
 from nbtext.errors import NbtextError, PathError, reason
 
 if TYPE_CHECKING:
     from types import FrameType
 
-COMMANDS = (
-    "train",
-    "classify",
-    "explain",
-    "why-not",
-    "evaluate",
-    "cross-validate",
-    "tune",
-    "learning-curve",
-    "compare",
-    "suspects",
-    "report",
-    "select-features",
-    "inspect",
-    "tokens",
-    "update",
-    "forget",
-    "merge",
-    "relabel",
-    "prune",
-    "promote",
-    "drift",
-    "generate",
-    "doctor",
-    "help",
-    "completion",
-)
+GROUPS_OF_COMMANDS = {
+    "Learn": {
+        "train": "Learn classes from labelled documents.",
+        "tune": "Try settings of training and keep the best model.",
+    },
+    "Ask": {
+        "classify": "Print the class of each document and its probability.",
+    },
+    "Judge": {
+        "evaluate": "Measure a model on documents whose classes are known.",
+        "cross-validate": "Measure settings on a corpus by cross-validation.",
+        "learning-curve": "Show accuracy against training size, with a forecast.",
+        "compare": "Compare two models, with or without documents.",
+        "suspects": "Find documents of a corpus whose label may be wrong.",
+        "report": "Write an evaluation as a page of HTML.",
+    },
+    "Understand": {
+        "explain": "Show what each word contributed to an answer.",
+        "why-not": "Find the words that keep a document from another answer.",
+        "select-features": "Rank terms by what they say about the class.",
+        "inspect": "Show what a model contains.",
+        "tokens": "Show how a document becomes terms.",
+        "generate": "Draw random documents from a model.",
+    },
+    "Change": {
+        "update": "Add documents to a model.",
+        "forget": "Remove documents from a model.",
+        "merge": "Add several models up to one.",
+        "relabel": "Rename a class, or join two classes.",
+        "prune": "Remove rare or common terms permanently.",
+    },
+    "Keep well": {
+        "promote": "Replace a model after it passed evaluation.",
+        "drift": "Show how far new documents are from those of training.",
+        "doctor": "Check the installation and the model, or a corpus.",
+        "help": "Explain a topic or a command.",
+        "completion": "Print the script for completion in a shell.",
+    },
+}
+"""What each command does, in the groups and the order of the help."""
+
+COMMANDS = {name: line for commands in GROUPS_OF_COMMANDS.values() for name, line in commands.items()}
 INTERNAL_ERROR = NbtextError.exit_status
 THREADS_OF_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Variables of OpenBLAS, OpenMP, MKL and Accelerate, set before numpy is imported. Several threads round otherwise than one, so the bytes of a
@@ -62,7 +78,7 @@ class Commands(click.Group):
     """Sub-commands, each imported from a file of its name when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which users need them."""
+        """Return the names in the order of the help."""
         del ctx
         return list(COMMANDS)
 
@@ -74,10 +90,18 @@ class Commands(click.Group):
         command: click.Command = import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command
         return command
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands in groups, then the options; no command is imported for it."""
+        paint, width = painter(), max(map(len, COMMANDS))
+        for group, commands in GROUPS_OF_COMMANDS.items():
+            with formatter.section(paint(group, bold=True)):
+                formatter.write_dl([(paint(name.ljust(width), fg="cyan"), line) for name, line in commands.items()])
+        click.Command.format_options(self, ctx, formatter)
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve as click does, and suggest names that are near a mistyped one."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
+            raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(args[0], list(COMMANDS))}", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -101,6 +125,8 @@ def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
       nbtext train corpus/            one sub-directory per class; makes nbtext.joblib
       nbtext classify doc.txt         the class, and how probable it is
       nbtext evaluate corpus-test/    how often it is right
+
+    nbtext COMMAND --help explains a command, nbtext help TOPIC a topic.
     """
     del debug
 

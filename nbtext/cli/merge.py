@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import options as suggestions
+from nbtext.cli import panels
 from nbtext.cli.options import messages, messages_options
 from nbtext.cli.writing import lock_settings, say_model, warn_of_left_ledger, writing_options
 from nbtext.errors import UsageError, quantity
@@ -19,24 +20,23 @@ if TYPE_CHECKING:
     from nbtext.model.locked_model import ModelToMerge
 
 
-@click.command("merge", short_help="Make one model of several.")
+@panels.command("merge")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", shell_complete=suggestions.suggest_files)
-@click.option(
-    "-o", "--output", required=True, metavar="PATH", shell_complete=suggestions.suggest_files, help="The model file to be written."
-)
+@panels.option(
+    "-o", "--output", group="output", common=True, required=True, metavar="PATH", shell_complete=suggestions.suggest_files,
+    help="Write the model to PATH. It may be one of the models.",
+)  # fmt: skip
 @writing_options
 @messages_options
 def command(models: tuple[str, ...], output: str, **options: Any) -> int:
     """Write the model that training on the documents of all these models makes.
 
-    They must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of
-    the first model. A document that two of them have learnt counts twice. The output may be one of the models. The ledgers of nbtext
-    train --once are joined too.
-
-    Of pruned models only the terms stay that all of them have.
+    The models must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of
+    the first model. A document that two of them have learnt counts twice. The ledgers of nbtext train --once are joined too. Of pruned models
+    only the terms remain that all of them have.
 
     \b
-    Example:
+    Examples:
       nbtext train corpora/service-desk/test --model other.joblib
       nbtext merge nbtext.joblib other.joblib --output both.joblib
     """

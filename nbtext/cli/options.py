@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nbtext.cli import panels
 from nbtext.cli.messages import LOG_FORMATS, Messages
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
@@ -39,11 +40,13 @@ def several(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 
 
 cluster_options = several(
-    click.option(
-        "--backend", type=click.Choice(["local", "dask"]), default="local", show_default=True,
-        help="Where documents are counted: here, or by the workers of a Dask cluster, which read them from the same paths themselves.",
+    panels.option(
+        "--backend", group="process", type=click.Choice(["local", "dask"]), default="local", show_default=True,
+        help="Count documents here, or on a Dask cluster. Its workers read them from the same paths.",
     ),
-    click.option("--scheduler", metavar="ADDRESS", help="With --backend dask: the address of Dask's scheduler, such as tcp://host:8786."),
+    panels.option(
+        "--scheduler", group="process", metavar="ADDRESS", help="Address of the scheduler of --backend dask, such as tcp://host:8786."
+    ),
 )  # fmt: skip
 """For `scheduler_of`."""
 
@@ -126,26 +129,32 @@ def did_you_mean(given: str, known: Sequence[str]) -> str:
 
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggest_files)
 
-model_option = click.option(
-    "-m", "--model", "model_path", metavar="PATH", default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL,
-    help=f"The model file; by default $NBTEXT_MODEL, else {DEFAULT_MODEL}.",
-    shell_complete=suggest_files,
+model_option = panels.option(
+    "-m", "--model", "model_path", group="model", common=True, metavar="PATH",
+    default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
+    help="The model file.", shell_complete=suggest_files,
 )  # fmt: skip
 
-jobs_option = click.option(
-    "-j", "--jobs", type=WholeNumber(0), default=1, metavar="N",
-    help="Work in N processes, 0 for as many as there are processors; what comes out is the same.  [default: 1]",
+jobs_option = panels.option(
+    "-j", "--jobs", group="process", common=True, type=WholeNumber(0), default=1, show_default=True, metavar="N",
+    help="Work in N processes; 0: one per processor. The result is the same.",
 )  # fmt: skip
 
 
-def output_option(*formats: str, help_text: str) -> Callable[[Command], Command]:
-    """Return the decorator that adds ``--output``, the form in which data are printed."""
-    return click.option("-o", "--output", type=click.Choice(formats), help=help_text)
+def output_option(*formats: str, default: str, more: str = "") -> Callable[[Command], Command]:
+    """Return the decorator that adds ``--output``, the form in which results are printed."""
+    return panels.option(
+        "-o", "--output", group="output", common=True, type=click.Choice(formats), shown_default=default, help=f"Form of the output. {more}"
+    )
 
 
-excel_safe_option = click.option(
-    "--excel-safe", is_flag=True, help="With --output csv: names, classes and terms that begin like a formula get an apostrophe in front."
-)
+BY_TERMINAL = "table on a terminal, else tsv"
+"""The default of ``--output`` for rows."""
+
+excel_safe_option = panels.option(
+    "--excel-safe", group="output", is_flag=True,
+    help="In csv, put an apostrophe before cells that begin like a formula. They may be names, classes and terms.",
+)  # fmt: skip
 """For `require_csv`."""
 
 
@@ -157,11 +166,14 @@ def require_csv(options: Options, output: str) -> bool:
 
 
 decision_options = several(
-    click.option(
-        "--costs", metavar="FILE", shell_complete=suggest_files,
-        help="Answer what is expected to cost least; a TOML file with a table [true-class] of costs.",
+    panels.option(
+        "--costs", group="answer", metavar="FILE", shell_complete=suggest_files,
+        help="Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers.",
     ),
-    click.option("--min-probability", type=Number(0, 1), default=0.0, metavar="P", help="No answer that is less probable."),
+    panels.option(
+        "--min-probability", group="answer", common=True, type=Number(0, 1), default=0.0, metavar="P",
+        help="Give no answer if it is less probable than P.",
+    ),
 )  # fmt: skip
 """For `decision_rule`."""
 
@@ -180,15 +192,15 @@ def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> De
     return DecisionRule(costs, options["min_probability"])
 
 
-log_format_option = click.option(
-    "--log-format", type=click.Choice(LOG_FORMATS), expose_value=False,
-    help="Lines on standard error: text, or json, an object with level, message and where, document, hint.  [default: text]",
+log_format_option = panels.option(
+    "--log-format", group="process", type=click.Choice(LOG_FORMATS), expose_value=False, shown_default="text",
+    help="Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
 )  # fmt: skip
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
 
 messages_options = several(
-    click.option("-v", "--verbose", is_flag=True, help="Notices even if standard error is no terminal."),
-    click.option("-q", "--quiet", is_flag=True, help="No warnings; errors remain."),
+    panels.option("-v", "--verbose", group="process", common=True, is_flag=True, help="Print notices even without a terminal."),
+    panels.option("-q", "--quiet", group="process", common=True, is_flag=True, help="Print errors only."),
     log_format_option,
 )
 """For `messages`."""
@@ -205,26 +217,24 @@ def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[C
     """Return the decorator that adds the options of declared parameters."""
     options = []
     for parameter in table:
+        attributes: Options
         if parameter.metavar:
-            default = "" if parameter.default is None or not defaults else f"  [default: {parameter.default}]"
-            suggest = suggest_values(_OTHER_CHOICES.get(parameter.name, parameter.choices))
-            options.append(
-                click.option(
-                    parameter.option, parameter.name, metavar=parameter.metavar, help=parameter.meaning + default, shell_complete=suggest
-                )
-            )
+            names, attributes = [parameter.option], {
+                "metavar": parameter.metavar,
+                "shown_default": str(parameter.default) if defaults and parameter.default is not None else None,
+                "shell_complete": suggest_values(_OTHER_CHOICES.get(parameter.name, parameter.choices)),
+            }  # fmt: skip
+        elif parameter.name == "null":
+            names, attributes = ["-0", parameter.option], {"is_flag": True}
         else:
-            switch = f"{parameter.option}/--no-{parameter.option[2:]}"
-            options.append(click.option(switch, parameter.name, default=None, help=parameter.meaning))
+            names, attributes = [f"{parameter.option}/--no-{parameter.option[2:]}"], {"default": None}
+        options.append(
+            panels.option(*names, parameter.name, group=parameter.group, common=parameter.common, help=parameter.meaning, **attributes)
+        )
     return several(*options)
 
 
-_NULL = next(parameter for parameter in INPUT if parameter.name == "null")
-
-input_options = several(
-    _table_options([parameter for parameter in INPUT if parameter is not _NULL], defaults=True),
-    click.option("-0", "--null", is_flag=True, help=_NULL.meaning),
-)
+input_options = _table_options(INPUT, defaults=True)
 """The parameters of `INPUT`, for a command that reads documents."""
 
 reading_options = _table_options(READING, defaults=False)

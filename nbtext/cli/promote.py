@@ -7,25 +7,27 @@ from typing import Any
 import click
 
 from nbtext.cli import options as suggestions
+from nbtext.cli import panels
 from nbtext.cli.options import messages, messages_options, model_option
 from nbtext.cli.writing import lock_settings, writing_options
 
 
-@click.command("promote", short_help="Put a model that was judged into the place of another.")
+@panels.command("promote")
 @click.argument("new", shell_complete=suggestions.suggest_files)
 @model_option
 @writing_options
 @messages_options
 def command(new: str, model_path: str, **options: Any) -> int:
-    """Put the model NEW into the place of the model, together with its ledger if it was trained with --once. NEW is gone then, as after mv.
+    """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 
-    NEW is checked first; if it is damaged nothing happens. Whoever classifies meanwhile has the old model or the new one, and a run that is killed
-    leaves the one or the other, each with its own ledger. NEW may lie on another disk. Permissions of the model stay, and symbolic links are followed.
+    NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the new one, never a mixture. A run that is
+    killed leaves one of them, each with its own ledger. NEW may be on another disk. Permissions of the model are kept, and symbolic links are
+    followed. There need not be a model yet.
 
-    A NEW without a ledger is refused where the model has one, since nothing would tell any more what was learnt. There may be no model yet.
+    A NEW without a ledger is refused if the model has one, because nothing would then record what was learnt.
 
     \b
-    Example:
+    Examples:
       nbtext train corpora/service-desk/train --model new.joblib
       nbtext promote new.joblib --backup
     """

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
+from nbtext.cli import panels
 from nbtext.cli.options import Number, WholeNumber, messages, messages_options, model_option
 from nbtext.cli.writing import opened_model, say_model, writing_options
 from nbtext.errors import UsageError, quantity
 
 
-@click.command("prune", short_help="Leave rare or common terms out for good.")
+@panels.command("prune")
 @model_option
-@click.option("--min-df", type=WholeNumber(min=1), metavar="N", help="Remove terms that fewer than N documents hold.")
-@click.option("--max-df", type=Number(0, 1), metavar="SHARE", help="Remove terms that a larger share of documents hold.")
+@panels.option(
+    "--min-df", group="words", common=True, type=WholeNumber(min=1), metavar="N", help="Remove terms that occur in fewer than N documents."
+)
+@panels.option(
+    "--max-df",
+    group="words",
+    common=True,
+    type=Number(0, 1),
+    metavar="SHARE",
+    help="Remove terms that occur in a larger share of documents.",
+)
 @writing_options
 @messages_options
 def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> int:
-    """Remove terms from the statistics and from the sample of documents, which makes the model file smaller.
+    """Remove rare or common terms from a model permanently, which makes the file smaller.
 
-    From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new words stay unknown, and a document that was
-    learnt before can still be forgotten. The model is no longer the one that training on all documents makes; to have new terms, train again.
-    Terms that an n-gram which stays is made of stay, and so do categories.
+    From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new words stay unknown, and documents that were
+    learnt before can still be forgotten. The model is no longer the one that training on all documents makes; train again to have new terms.
+    Terms that belong to an n-gram which is kept are kept, and so are categories.
 
-    To leave terms out of account without removing them, train with --min-df or --max-df: they are chosen anew after each update.
+    To ignore terms without removing them, train with --min-df or --max-df; they are chosen again after each update.
 
     \b
-    Example:
+    Examples:
       nbtext prune --min-df 2 --backup
     """
     from nbtext.model.changing import pruned

@@ -6,24 +6,25 @@ from typing import Any
 
 import click
 
+from nbtext.cli import panels
 from nbtext.cli.options import messages, messages_options, model_option
 from nbtext.cli.writing import opened_model, say_model, writing_options
 
 
-@click.command("relabel", short_help="Rename a class, or make two classes one.")
+@panels.command("relabel")
 @click.argument("old")
 @click.argument("new")
 @model_option
 @writing_options
 @messages_options
 def command(old: str, new: str, model_path: str, **options: Any) -> int:
-    """Give the documents of the class OLD the label NEW. If there is a class NEW already, the two become one.
+    """Rename the class OLD to NEW. If there is a class NEW already, the two become one.
 
-    The result is the model that training on a corpus labelled so makes. Where class probabilities were given, the weight of OLD goes to NEW,
-    and to what NEW has. The model's ledger is followed up. A file of costs names classes too, and is yours to change.
+    The result is the model that training on a corpus with these labels makes. If class probabilities were given, the weight of OLD is added to that of NEW.
+    The ledger of the model is changed as well. A file of costs names classes too; change it yourself.
 
     \b
-    Example:
+    Examples:
       nbtext relabel taxes-and-fees money
       nbtext relabel money citizen-services
     """

@@ -6,38 +6,37 @@ import shlex
 import sys
 from typing import Any
 
-import click
-
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.errors import UsageError
 
 DEFAULT_OUTPUT = "report.html"
 
 
-@click.command("report", short_help="Write an evaluation as a page of HTML.")
+@panels.command("report")
 @option.corpus_argument
 @option.model_option
-@click.option(
-    "-o", "--output", metavar="FILE", default=DEFAULT_OUTPUT, show_default=True, shell_complete=option.suggest_files,
-    help="The page; it is replaced as a whole.",
+@panels.option(
+    "-o", "--output", group="output", common=True, metavar="FILE", default=DEFAULT_OUTPUT, show_default=True,
+    shell_complete=option.suggest_files, help="Write the page to FILE.",
 )  # fmt: skip
-@click.option("--title", metavar="TEXT", help="Heading of the page.  [default: Report on and the name of the model]")
-@click.option(
-    "--training", multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
-    help="What the model was trained on, read as it was then: adds a learning curve, and the accuracy without documents that are in it too; "
-    "several allowed.",
+@panels.option("--title", group="output", common=True, metavar="TEXT", shown_default="Report on MODEL", help="Heading of the page.")
+@panels.option(
+    "--training", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
+    help="Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
+    "read as it was in training. The option can be given several times.",
 )  # fmt: skip
 @option.input_options
 @option.reading_options
 @option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | None, **options: Any) -> int:
-    """Judge the model on documents whose classes are known and write a page that shows how good it is, where it errs and why.
+    """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
-    The page is one file of HTML that any browser opens, without network or scripts, and that prints. It quotes parts of the documents that
-    the model was surest about and got wrong.
+    The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents
+    with the surest mistakes.
 
     \b
-    Example:
+    Examples:
       nbtext report corpora/service-desk/test
       nbtext report corpora/service-desk/test --training corpora/service-desk/train
       nbtext report test.csv --model topics.joblib --output topics.html --title "Topics of messages"

@@ -7,28 +7,41 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import WholeNumber, excel_safe_option, messages, messages_options, model_option, output_option, require_csv
+from nbtext.cli import panels
+from nbtext.cli.options import (
+    BY_TERMINAL,
+    WholeNumber,
+    excel_safe_option,
+    messages,
+    messages_options,
+    model_option,
+    output_option,
+    require_csv,
+)
 from nbtext.settings import CRITERIA
 
 
-@click.command("select-features", short_help="Rank terms by what they say about the class.")
+@panels.command("select-features")
 @model_option
-@click.option("--top", type=WholeNumber(min=1), default=100, show_default=True, metavar="N", help="How many terms to print.")
-@click.option(
-    "--by", type=click.Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True, help="What makes a term informative."
+@panels.option(
+    "--top", group="output", common=True, type=WholeNumber(min=1), default=100, show_default=True, metavar="N", help="Print N terms."
 )
-@output_option("tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (rank, term, score, class).")
+@panels.option(
+    "--by", group="answer", common=True, type=click.Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True,
+    help="Measure of information.",
+)  # fmt: skip
+@output_option("tsv", "csv", "jsonl", "table", default=BY_TERMINAL, more="tsv has rank, term, score and class.")
 @excel_safe_option
 @messages_options
 def command(model_path: str, top: int, by: str, output: str | None, **options: Any) -> int:
-    """Print the terms of a model that tell most about the class, best first, each with the class it speaks for. Categories are terms too.
+    """Print the terms that say most about the class, best first, each with the class it speaks for.
 
-    Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2 from how many documents
-    of each class hold the term; log-odds compares the class with all others. A model trained with --surface-forms has one more column, the
-    most frequent word of the term.
+    Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2
+    from how many documents of each class contain the term; log-odds compares the class with all others. A model trained with --surface-forms has
+    one more column, the most frequent word of the term.
 
     \b
-    Example:
+    Examples:
       nbtext select-features --top 500
       nbtext select-features --by chi2 --output csv
     """

@@ -5,24 +5,23 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import click
-
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.errors import UsageError, quantity
 
 
-@click.command("suspects", short_help="Find documents of a corpus whose label may be wrong.")
+@panels.command("suspects")
 @option.corpus_argument
 @option.output_option(
-    "tsv", "csv", "jsonl", "table", help_text="Default: table on a terminal, else tsv (document, label, suggested class, log odds)."
+    "tsv", "csv", "jsonl", "table", default=option.BY_TERMINAL, more="tsv has document, label, suggested class and log odds."
 )
 @option.excel_safe_option
-@click.option("--paths", is_flag=True, help="Only the documents, one a line, as they are named.")
-@click.option("--print0", is_flag=True, help="Only the documents, each followed by NUL instead of a line end, as xargs -0 takes them.")
-@click.option("--limit", type=option.WholeNumber(1), metavar="N", help="The N most suspicious documents at most.")
-@click.option(
-    "--min-log-odds", type=option.Number(0), default=0.0, metavar="X",
-    help="Only documents with larger log odds, in nats; 2.3 is ten to one.",
+@panels.option("--paths", group="output", common=True, is_flag=True, help="Print only the paths of the documents, one a line.")
+@panels.option("--print0", group="output", is_flag=True, help="Print only the paths, each followed by NUL, for xargs -0.")
+@panels.option("--limit", group="output", common=True, type=option.WholeNumber(1), metavar="N", help="Print at most N documents.")
+@panels.option(
+    "--min-log-odds", group="answer", common=True, type=option.Number(0), default=0.0, metavar="X",
+    help="Print only documents with log odds above X, in nats. 2.3 is ten to one.",
 )  # fmt: skip
 @option.input_options
 @option.training_options
@@ -31,11 +30,11 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
     Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
-    class, the suggested one, against the label. A document named so may have a wrong label, two topics, or nothing that tells its class.
-    The only document of a class is never named.
+    class, the suggested one, against the label. Such a document may have a wrong label, two topics, or nothing that shows its class.
+    The only document of a class is never printed.
 
     \b
-    Example:
+    Examples:
       nbtext suspects corpora/service-desk/train
       nbtext suspects corpora/service-desk/train --min-log-odds 2.3 --paths
       nbtext suspects corpora/service-desk/train --limit 5 --print0 | xargs -0 head

@@ -6,34 +6,36 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-import click
-
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, READING, Reading, Settings
 
 
-@click.command("tokens", short_help="Show what becomes of the words of a document.")
+@panels.command("tokens")
 @option.corpus_argument
 @option.model_option
-@click.option("--no-model", is_flag=True, help="Analyse as the options below say; there are no term ids, and no term is unknown.")
+@panels.option(
+    "--no-model", group="model", common=True, is_flag=True,
+    help="Analyse words by the options given here, without a model. There are then no term ids, and no term is unknown.",
+)  # fmt: skip
 @option.analysis_options
-@option.output_option("table", "jsonl", "tsv", help_text="Default: table on a terminal, else tsv.")
+@option.output_option("table", "jsonl", "tsv", default=option.BY_TERMINAL)
 @option.input_options
 @option.reading_options
 @option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
-    """Print what the analyzer does to documents, word by word.
+    """Print how each word of a document becomes a term, or why it is ignored.
 
-    For each word: where it stands, how it stands there, the word, its stem, the number of that term in the model, and if it does not count
-    the reason: no-letters-or-digits, too-short, too-long, encoded-line, stop-word, not-in-model or not-selected.
+    For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
+    if it does not count: no-letters-or-digits, too-short, too-long, encoded-line, stop-word, not-in-model or not-selected.
 
-    Documents are read as the model's training documents were unless options say otherwise. Places are bytes of the text in UTF-8, after
-    reading. N-grams are listed with the word that begins them; the table has those that do not count in brackets. TSV has a line for each
-    word, n-gram and character n-gram: document, start, end, kind, form, word, term, term id, dropped.
+    Documents are read like those of training unless options say otherwise. Places are bytes of the text in UTF-8, after reading. N-grams are
+    listed with their first word; in the table those that do not count are in brackets. TSV has a line for each word, n-gram and character n-gram:
+    document, start, end, kind, form, word, term, term id, dropped.
 
     \b
-    Example:
+    Examples:
       nbtext tokens letter.txt
       nbtext tokens --no-model --ngrams 2 --output jsonl - < letter.txt
     """

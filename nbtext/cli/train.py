@@ -5,19 +5,18 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import click
-
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.cli.writing import say_model, write_new_model, writing_options
 from nbtext.errors import quantity
 
 
-@click.command("train", short_help="Learn classes from labelled documents.")
+@panels.command("train")
 @option.corpus_argument
 @option.model_option
-@click.option(
-    "--once", is_flag=True,
-    help="Learn equal documents once, under the last of their labels, and begin a ledger of them beside the model, for nbtext update --once.",
+@panels.option(
+    "--once", group="documents", is_flag=True,
+    help="Count equal documents once. The last of their labels holds. A ledger beside the model remembers them for nbtext update --once.",
 )  # fmt: skip
 @writing_options
 @option.input_options
@@ -28,13 +27,13 @@ from nbtext.errors import quantity
 def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Learn the classes of labelled documents and write a model.
 
-    CORPUS is a directory with one sub-directory per class, a table, or in another format (see --format); several are read as one. The model is replaced as a
-    whole when all is done; until then, and if anything fails, the old one stays.
+    CORPUS is a directory with one sub-directory per class, a table, or another layout of --format. Several are read as one corpus. The new model
+    replaces the old one when it is complete; if anything fails, the old one stays.
 
     \b
-    Example:
+    Examples:
       nbtext train corpora/service-desk/train
-      nbtext train messages.csv --label-column topic --text-column body --model topics.joblib
+      nbtext train messages.csv --label-column topic --model topics.joblib
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
     from nbtext.model.changing import train_once

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.cli.writing import write_new_model, writing_options
 from nbtext.errors import UsageError, listed
 from nbtext.settings import READING, TRAINING, Parameter, in_bytes, size
@@ -24,50 +25,56 @@ GOALS = ("accuracy", "macro-f1", "log-loss")
 FOLDS = 10
 FOLDS_OF_A_RACE = 5
 UNITS = {"s": 1, "m": 60, "h": 3600}
-MAX_SIZE = Parameter("max_size", None, "SIZE", size, "Only models of about this size at most: bytes, or a number with K, M or G.")
+MAX_SIZE = Parameter(
+    "max_size", None, "SIZE", size, "Try only models of at most about this size. A size is a number of bytes, or a number with K, M or G."
+)
 
 
-@click.command("tune", short_help="Try settings of training and write the best as a model.")
+@panels.command("tune")
 @option.corpus_argument
 @option.model_option
-@click.option(
-    "--within", metavar="TIME",
-    help="Try settings that are known to be good, or those of --try, the cheapest first, and write the best model within a time: 60s, 5m, 1h.",
+@panels.option(
+    "--within", group="model", common=True, metavar="TIME",
+    help="Write the best model found within a TIME such as 60s, 5m or 1h. It tries settings that are known to be good, or those of --try, the cheapest first.",
 )  # fmt: skip
-@click.option(
-    "--tries", type=option.WholeNumber(1), metavar="N", help="The same with a number of settings in place of a time, so that it can be repeated exactly."
+@panels.option(
+    "--tries", group="model", common=True, type=option.WholeNumber(1), metavar="N",
+    help="Try N settings that are known to be good. It is like --within, but can be repeated exactly.",
 )  # fmt: skip
-@click.option(
-    "--try", "names", multiple=True, metavar="NAME=A,B,…",
-    help="Values to try for an option of training; none stands for no value. With several --try all combinations.",
+@panels.option(
+    "--try", "names", group="model", common=True, multiple=True, metavar="NAME=A,B,…",
+    help="Try these values of an option of training. none stands for no value. Several --try try all combinations.",
 )  # fmt: skip
-@click.option(
-    "--by", "criterion", type=click.Choice(BY), default=BY[0], show_default=True,
-    help="What makes a setting good: the figure of --for by cross-validation or leave-one-out, or log evidence, AIC or BIC, which compare settings over the same counts only.",
+@panels.option(
+    "--by", "criterion", group="answer", type=click.Choice(BY), default=BY[0], show_default=True,
+    help="Method that judges settings. cross-validation and leave-one-out measure --for; log evidence, AIC and BIC compare settings over the same counts "
+    "only.",
 )  # fmt: skip
-@click.option("--for", "goal", type=click.Choice(GOALS), help=f"The figure in which the best setting is best.  [default: {GOALS[0]}]")
-@click.option("--updatable", is_flag=True, help="Try only models that update, forget and merge change exactly.")
-@click.option(MAX_SIZE.option, metavar=MAX_SIZE.metavar, help=MAX_SIZE.meaning)
-@click.option(
-    "--folds", type=option.WholeNumber(2), metavar="N",
-    help=f"Parts of the corpus, with --by cross-validation.  [default: {FOLDS}; {FOLDS_OF_A_RACE} with --within or --tries]",
+@panels.option("--for", "goal", group="answer", common=True, type=click.Choice(GOALS), shown_default=GOALS[0], help="Figure to be best in.")
+@panels.option("--updatable", group="model", is_flag=True, help="Try only models that update, forget and merge change exactly.")
+@panels.option(MAX_SIZE.option, group="model", metavar=MAX_SIZE.metavar, help=MAX_SIZE.meaning)
+@panels.option(
+    "--folds", group="answer", type=option.WholeNumber(2), metavar="N", shown_default=f"{FOLDS}; {FOLDS_OF_A_RACE} with --within or --tries",
+    help="Divide the corpus into N parts to judge settings.",
 )  # fmt: skip
-@click.option("--seed", type=option.WholeNumber(0), metavar="N", help="Seed of the division into folds.  [default: 0]")
-@option.output_option("table", "json", help_text="Default: table.")
+@panels.option(
+    "--seed", group="answer", type=option.WholeNumber(0), metavar="N", shown_default="0", help="Seed of the division into folds."
+)
+@option.output_option("table", "json", default="table")
 @writing_options
 @option.input_options
 @lambda command: option.training_options(command, without=("by",))
 @option.jobs_option
 @option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], criterion: str, output: str | None, **options: Any) -> int:
-    """Try settings, print how good each is, best first, and write the model that `nbtext train` makes of the best.
+    """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
-    Documents are counted once for all settings that count alike. With --within or --tries a setting that can no longer be the best is given up.
-    The figures of the best are a little too good, because it was chosen by them; the figure with the choice judged too is printed beside. What
-    --by means to train is tried as --try by=NAME.
+    Documents are counted once for all settings that count alike. With --within or --tries a setting is given up as soon as it can no longer be the best.
+    The figures of the best setting are a little too good, because it was chosen by them; the output also has a figure that is not. The option --by
+    of train is tried as --try by=NAME.
 
     \b
-    Example:
+    Examples:
       nbtext tune corpora/service-desk/train --within 3s
       nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1 --try prior-shape=symmetric,background
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none --folds 5

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.cli.writing import corpus_to_change, lock_settings, say_model, writing_options
 from nbtext.errors import quantity
 
@@ -15,12 +14,12 @@ if TYPE_CHECKING:
     from nbtext.model.locked_model import Updated
 
 
-@click.command("update", short_help="Learn more documents.")
+@panels.command("update")
 @option.corpus_argument
 @option.model_option
-@click.option(
-    "--once", is_flag=True,
-    help="Learn each document once: leave out those that the model's ledger knows, and move those that it knows under another label.",
+@panels.option(
+    "--once", group="documents", common=True, is_flag=True,
+    help="Skip documents that the model has learnt already. The ledger beside the model remembers them. A document whose label changed moves to the new one.",
 )  # fmt: skip
 @writing_options
 @option.input_options
@@ -29,18 +28,18 @@ if TYPE_CHECKING:
 @option.cluster_options
 @option.messages_options
 def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any) -> int:  # noqa: FBT001 - click passes it
-    """Learn the documents of a corpus in addition to those that the model has learnt. New classes and new terms are welcome.
+    """Add the documents of a corpus to a model, new classes and new terms included.
 
-    The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted as the model's
-    training documents were. A model that is not made of counts alone (logistic, gaussian, --weighting tfidf) cannot be updated.
+    The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted like those of training.
+    A model that does not follow from counts alone (logistic, gaussian, --weighting tfidf) cannot be updated.
 
-    Without --once a document that is learnt twice counts twice, as in training. With it the model has a ledger, a file beside it with .ledger
-    after its name, of what was learnt with --once, by nbtext train --once or here. Equal texts are one document. No copy of them is kept.
+    Without --once a document that is learnt twice counts twice, as in training. With --once the model has a ledger, a file beside it that ends in .ledger,
+    of what was learnt with --once, by nbtext train --once or here. Equal texts are one document. The ledger holds no copy of them.
 
-    Documents are counted before the model is locked; classify and the like never wait.
+    Documents are counted before the model is locked. classify and other commands that read the model never wait.
 
     \b
-    Example:
+    Examples:
       nbtext update corpora/service-desk/test
       nbtext update corpora/service-desk/test --once --backup
     """

@@ -7,31 +7,43 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import corpus_argument, input_options, messages, messages_options, model_option, output_option, reading_options
+from nbtext.cli import panels
+from nbtext.cli.options import (
+    BY_TERMINAL,
+    corpus_argument,
+    input_options,
+    messages,
+    messages_options,
+    model_option,
+    output_option,
+    reading_options,
+)
 
 
-@click.command("why-not", short_help="Find the words that keep a document from another answer.")
+@panels.command("why-not")
 @click.argument("label", metavar="LABEL")
 @corpus_argument
 @model_option
-@output_option("table", "tsv", "jsonl", help_text="Default: table on a terminal, else tsv.")
+@output_option("table", "tsv", "jsonl", default=BY_TERMINAL)
 @input_options
 @reading_options
 @messages_options
 def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
-    """Print for each document the fewest words without which, and the fewest terms with which, its answer would be LABEL.
+    """Print which words to remove from a document, or to add, to make LABEL its answer.
 
-    Documents are read as classify reads them. Words are surface words: a word goes with all its occurrences; terms are written behind the text, as the model knows them.
-    Both are checked by scoring the changed document. Where scores are sums over words (multinomial and complement on counts, and without n-grams
-    mostly bernoulli and dirichlet-multinomial) the fewest words are found by branch and bound; elsewhere sets of words are tried out. It is said
-    when a smaller set cannot be ruled out, and when nothing would do. A tie does not make LABEL the answer. Costs and thresholds have no part
-    in this: the answer is the most probable class. Attributes beside the text stay as they are.
+    The words to remove are the fewest that suffice, and so are the terms to add. A word is removed with all its occurrences; terms are appended
+    to the text, as the model knows them. Both results are checked by scoring the changed document. Documents are read as classify reads them.
+
+    Where scores are sums over words (multinomial and complement on counts, and without n-grams mostly bernoulli and dirichlet-multinomial) the
+    fewest words are found by branch and bound; elsewhere sets of words are tried. The output says if a smaller set cannot be ruled out, and if
+    no set would do. A tie does not make LABEL the answer. Costs and thresholds are ignored: the answer is the most probable class. Attributes
+    besides the text stay as they are.
 
     TSV has a line for each word: document, answer, LABEL, remove, add or none, word, how often it is added, the probability of LABEL then, and
-    smallest, perhaps-not-smallest, none, none-found or why nothing was looked for (answered-so, no-prior, impossible).
+    smallest, perhaps-not-smallest, none, none-found or why nothing was searched (answered-so, no-prior, impossible).
 
     \b
-    Example:
+    Examples:
       nbtext why-not taxes-and-fees letter.txt
       nbtext why-not roads-and-lighting inbox/ --output jsonl
     """

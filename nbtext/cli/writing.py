@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from nbtext.cli.options import Number
+from nbtext.cli import panels
+from nbtext.cli.options import Number, several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.messages import Messages
-    from nbtext.cli.options import Command, Options
+    from nbtext.cli.options import Options
     from nbtext.model import TextClassifier
     from nbtext.model.locked_model import LockedModelFile
     from nbtext.store.ledger import Ledger
@@ -23,15 +22,16 @@ if TYPE_CHECKING:
 LOCK_TIMEOUT = 60.0
 
 
-def writing_options(command: Command) -> Command:
-    """Add ``--backup`` and ``--lock-timeout``, for `lock_settings`."""
-    command = click.option(
-        "--lock-timeout", type=Number(min=0), default=LOCK_TIMEOUT, show_default=True, metavar="SECONDS",
-        help="How long to wait while another process writes the model; then the exit status is 5.",
-    )(command)  # fmt: skip
-    return click.option("--backup", is_flag=True, help="Keep the model that is replaced beside the new one, with .1 after its name.")(
-        command
-    )
+writing_options = several(
+    panels.option(
+        "--backup", group="output", is_flag=True, help="Keep the old model beside the new one. Its name then ends with .1."
+    ),
+    panels.option(
+        "--lock-timeout", group="process", type=Number(min=0), default=LOCK_TIMEOUT, show_default=True, metavar="SECONDS",
+        help="Wait at most so long while another process writes the model. After that the exit status is 5.",
+    ),
+)  # fmt: skip
+"""For `lock_settings`."""
 
 
 def lock_settings(options: Options) -> dict[str, Any]:

@@ -238,6 +238,11 @@ def _widths(natural: Sequence[int], screen: int) -> list[int]:
     return [max(width - blank, min(whole, 1)) for width, blank, whole in zip(widths, blanks, natural, strict=True)]
 
 
+def has_colours() -> bool:
+    """Return whether standard output is a terminal with colours, where the user wants them."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb", "unknown"} and not os.environ.get("NO_COLOR")
+
+
 def _console() -> Any:  # noqa: ANN401 - a rich.console.Console, likewise
     from rich.console import Console
 

@@ -1,0 +1,142 @@
+"""How help is laid out: examples, then options in panels; those used most with ``--help``, all of them with ``--help-all``."""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nbtext.report.forms import has_colours
+from nbtext.settings import GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Function = TypeVar("Function", bound="Callable[..., object]")
+
+EVERYTHING = "nbtext.help-all"
+"""Set in the ``meta`` of a context whose help shows all."""
+
+_NAMES = 24
+"""Width of the column of names; a longer one has a line of its own."""
+
+
+class Option(click.Option):
+    """An option in a panel; ``common`` ones are shown by ``--help``, with the first sentence of their text."""
+
+    def __init__(
+        self,
+        declarations: list[str],
+        *,
+        group: str,
+        common: bool = False,
+        shown_default: str | None = None,
+        **attributes: Any,
+    ) -> None:
+        super().__init__(declarations, **attributes)
+        self.group, self.common, self._shown_default = group, common, shown_default
+
+    def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
+        """Return what stands in brackets behind the text: a default, a range."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)  # errors name it
+        if self._shown_default is not None:
+            extra["default"] = self._shown_default
+        return extra
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the names and the text."""
+        record = super().get_help_record(ctx)
+        if record is None or not self.help or EVERYTHING in ctx.meta:
+            return record
+        return record[0], record[1].replace(self.help, first_sentence(self.help))
+
+
+class Command(click.Command):
+    """A command whose docstring is a first paragraph, details, and a paragraph of examples."""
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params += [_HELP, _HELP_ALL]
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write usage, examples and options; with ``--help-all`` the details as well."""
+        paint = painter()
+        first, *others = cleandoc(self.help or "").split("\n\n")
+        details = [paragraph for paragraph in others if not paragraph.startswith("\b")]
+        self.format_usage(ctx, formatter)
+        for paragraph in (first, *details) if EVERYTHING in ctx.meta else (first,):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(paragraph)
+        for paragraph in others:
+            if paragraph.startswith("\b"):
+                _, heading, *lines = paragraph.splitlines()
+                write_lines(formatter, paint(heading.rstrip(":"), bold=True), lines)
+        self._format_panels(ctx, formatter, paint)
+
+    def _format_panels(self, ctx: click.Context, formatter: click.HelpFormatter, paint: Callable[..., str]) -> None:
+        options = [each for each in self.params if isinstance(each, Option) and (each.common or EVERYTHING in ctx.meta)]
+        for group in GROUPS:
+            records = [record for each in options if each.group == group and (record := each.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(paint(group.capitalize(), bold=True)):
+                    formatter.write_dl([(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records], _NAMES)
+
+
+class _HelpAll(Option):
+    """``--help-all``, whose text says how much more it shows."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        others = sum(isinstance(each, Option) and not each.common and not each.hidden for each in ctx.command.params)
+        self.help = f"Show {_more(others)}the details."
+        return super().get_help_record(ctx)
+
+
+def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click passes it
+    if value and not context.resilient_parsing:
+        if parameter.name == "help_all":
+            context.meta[EVERYTHING] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+def _more(others: int) -> str:
+    return f"{others} more option{'s' * (others > 1)} and " if others else ""
+
+
+_HELP, _HELP_ALL = (
+    kind([*names, name], is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)
+    for kind, name, names, text in ((Option, "help", ("-h", "--help"), "Show this."), (_HelpAll, "help_all", ("--help-all",), ""))
+)
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return the decorator that makes a command of a function."""
+    return click.command(name, cls=Command, add_help_option=False)
+
+
+def option(*names: str, group: str, common: bool = False, **attributes: Any) -> Callable[[Function], Function]:
+    """Return the decorator that adds an option to a command, in a panel of its help; other arguments are those of `click.option`."""
+    return click.option(*names, cls=Option, group=group, common=common, **attributes)
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence.
+
+    >>> first_sentence("Use N processes. The result is the same.")
+    'Use N processes.'
+    """
+    return text.partition(". ")[0].rstrip(".") + "."
+
+
+def painter() -> Callable[..., str]:
+    """Return `click.style` if standard output is a terminal with colours, else what leaves texts as they are."""
+    return click.style if has_colours() else lambda text, **_: text
+
+
+def write_lines(formatter: click.HelpFormatter, heading: str, lines: Iterable[str]) -> None:
+    """Write lines as they are, under a heading."""
+    with formatter.section(heading):
+        formatter.write("".join(f"{line}\n" for line in lines))
