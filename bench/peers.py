@@ -85,7 +85,7 @@ def sklearn_classify(model_file: str, place: str) -> None:
         for path, row in zip(paths, model.predict_proba(counts), strict=True):
             print(path, names[row.argmax()], row.max(), sep="\t")
     else:
-        for path, answer in zip(paths, model.predict(counts), strict=True):
+        for path, answer in zip(paths, model.predict(counts).tolist(), strict=True):
             print(path, names[answer], sep="\t")
 
 

@@ -2,7 +2,7 @@
 
 >>> from nbtext import TextClassifier
 >>> TextClassifier().fit(["the engine stalls", "the goalkeeper saves"], ["cars", "football"]).predict(["a stalling engine"])
-['cars']
+array(['cars'], dtype=object)
 """
 
 from __future__ import annotations

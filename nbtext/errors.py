@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
 
 class NbtextError(Exception):
@@ -19,9 +22,15 @@ class NbtextError(Exception):
         self.where = where
         self.hint = hint
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> str:
+        """The parts in one line, as commands print them."""
         text = f"{self.where}: {self.message}" if self.where else self.message
         return f"{text}; {self.hint}" if self.hint else text
+
+    def __str__(self) -> str:
+        """Return the line with the names of parameters in place of options, for Python."""
+        return _OPTION.sub(lambda option: option[1].replace("-", "_"), self.line)
 
 
 class DocumentError(NbtextError):

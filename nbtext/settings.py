@@ -94,9 +94,16 @@ def whole(least: int, wanted: str) -> Callable[[object], int | float]:
     return number(int, least, 2**31, wanted)
 
 
+def _parts(value: object) -> list[str]:
+    """Return the parts of text with commas between them, or of a list from Python; none of anything else."""
+    if isinstance(value, (list, tuple)) and all(isinstance(part, str) and "," not in part for part in value):
+        return list(value)
+    return value.split(",") if isinstance(value, str) else []
+
+
 def names(value: object) -> str:
     """Check for names with commas between them; return them in lower case."""
-    parts = [part.strip().lower() for part in value.split(",")] if isinstance(value, str) else []
+    parts = [part.strip().lower() for part in _parts(value)]
     if not all(parts) or not parts:
         raise ValueError("names with commas between them")
     return ",".join(parts)
@@ -112,7 +119,7 @@ def column(value: object) -> str:
 
 def columns(value: object) -> str:
     """Check for different columns, by name or number, with commas between them."""
-    parts = [column(part.strip()) for part in value.split(",")] if isinstance(value, str) else [""]
+    parts = [column(part.strip()) for part in _parts(value) or [""]]
     names = {re.sub(r"=\d+$", "", part) for part in parts}  # without the number of values that --categorical may declare
     if not all(parts) or len(names) < len(parts) or any(not part.isprintable() for part in parts):
         raise ValueError("names or numbers of columns with commas between them, none twice")

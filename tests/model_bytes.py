@@ -71,7 +71,7 @@ def outcome(path: Path, content: bytes) -> str:
         message = str(problem)
         assert len(message) < 1000 + len(str(path)), message
         return message
-    model.predict(["the cat sat on the dog", "nothing of it", ""])
+    model.predict(["the cat sat on the dog", "nothing of it", ""]).tolist()
     model.predict_proba([b"cats and dogs"])
     overview(model, 3)
     return ""

@@ -110,7 +110,7 @@ def test_scikit_learn_says_the_same_class_by_class(
     vocabulary = sorted({term for _, terms in corpus for term in terms}, key=str.encode)
     reference.fit(dense([terms for _, terms in corpus], vocabulary), [label for label, _ in corpus])
     model = fitted(corpus, alpha, class_prior=weights if prior == "given" else prior)
-    assert list(model.training.statistics.classes) == reference.classes_.tolist()
+    assert list(model.training.statistics.classes) == reference.classes.tolist()
     np.testing.assert_allclose(np.log(model.probability(np.arange(len(vocabulary)))), reference.feature_log_prob_.T, rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(scores(model, documents), reference.predict_joint_log_proba(dense(documents, vocabulary)), rtol=1e-10)
 
@@ -180,7 +180,7 @@ def test_a_class_whose_prior_is_zero_is_impossible() -> None:
 
 def test_a_prior_with_the_shape_of_the_corpus_is_refused(tmp_path: Path, pets: Path) -> None:
     """A coin has two sides; there is nothing that could be in proportion to the corpus."""
-    with pytest.raises(UsageError, match="--classifier bernoulli does not take --prior-shape background"):
+    with pytest.raises(UsageError, match="classifier bernoulli does not take prior_shape background"):
         TextClassifier(classifier="bernoulli", prior_shape="background").fit(["ant", "bee"], ["a", "b"])
     for command in (["train", "pets", "-m", tmp_path / "m"], ["cross-validate", "pets", "--folds", "2"]):
         said = error_line(nbtext(*command, "--classifier", "bernoulli", "--prior-shape", "background", cwd=pets), 2)

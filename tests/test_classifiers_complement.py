@@ -63,7 +63,7 @@ def test_scikit_learn_says_the_same_class_by_class(
     reference.fit(dense(given_.documents.matrix, weighting, given_), [statistics.classes[k] for k in given_.documents.classes])
     weights = model.weights(np.arange(statistics.n_terms))
     constant = weights.sum(axis=0).mean() if normalised else 1.0
-    assert list(statistics.classes) == reference.classes_.tolist()
+    assert list(statistics.classes) == reference.classes.tolist()
     np.testing.assert_allclose(weights / constant, reference.feature_log_prob_.T, rtol=1e-5, atol=1e-7)
     matrix = matrix_of(documents, statistics.vocabulary)
     wanted = reference.predict_joint_log_proba(dense(matrix, weighting, given_))
@@ -169,7 +169,7 @@ def test_a_pseudo_count_that_is_lost_beside_the_counts_is_not_lost_where_there_a
     many = 20_000
     model = TextClassifier(classifier="complement", weighting="tfidf", smoothing=1e-12, calibration="none")
     model.fit(["cat"] * many + ["dog", "dog bird"], ["a"] * many + ["b", "b"])
-    assert model.predict(["cat", "dog"]) == ["a", "b"]
+    assert model.predict(["cat", "dog"]).tolist() == ["a", "b"]
     assert np.isfinite(model.predict_proba(["cat", "dog", ""])).all()
 
 

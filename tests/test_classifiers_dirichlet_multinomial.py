@@ -198,7 +198,7 @@ def test_the_concentration_is_kept_and_learnt_anew_from_the_sample_after_an_upda
     assert two.learnt.fitted["concentration"] == one.learnt.fitted["concentration"]
     assert isinstance(one.classifier, DirichletMultinomialNaiveBayes)
     assert one.classifier.concentration == one.learnt.fitted["concentration"][0]
-    assert one.predict([" ".join(CHINA_ASKED)]) in (["yes"], ["no"])
+    assert one.predict([" ".join(CHINA_ASKED)]).tolist() in (["yes"], ["no"])
 
 
 def test_smoothing_is_by_the_evidence_of_documents_that_hold_a_term() -> None:

@@ -167,7 +167,7 @@ def test_with_shrinkage_there_is_always_an_inverse(separate: bool, shape: str, s
 def test_without_an_inverse_it_says_so(separate: bool, shape: str) -> None:
     features = np.ones((6, 2))
     for rows in (features, features * 0.1):  # means of equal numbers may differ from them in the last digit
-        with pytest.raises(UsageError, match=r"no inverse.*--shrinkage auto"):
+        with pytest.raises(UsageError, match=r"no inverse.*shrinkage auto"):
             fitted((rows, np.array([0, 0, 0, 1, 1, 1])), separate=separate, shape=shape, shrinkage=0.0)
 
 
@@ -178,7 +178,7 @@ def test_more_documents_than_features_are_needed_for_a_full_inverse() -> None:
 
 
 def test_separate_covariances_have_no_linear_boundary() -> None:
-    with pytest.raises(UsageError, match="--covariance shared"):
+    with pytest.raises(UsageError, match="covariance shared"):
         fitted(drawn(), separate=True).boundary(np.full(3, 1 / 3))
 
 

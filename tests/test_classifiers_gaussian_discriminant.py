@@ -62,7 +62,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
     others, _ = of(model).space.features(model._counter.count([text.encode() for text in asked]).matrix())
     reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(rows, labels)
     np.testing.assert_allclose(model.predict_log_proba(asked), reference.predict_log_proba(others), rtol=1e-4, atol=1e-5)
-    assert model.predict(asked) == reference.predict(others).tolist()
+    assert model.predict(asked).tolist() == reference.predict(others).tolist()
     boundary = of(model).boundary()
     assert boundary is not None
     weights, bias = boundary
@@ -94,8 +94,8 @@ def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, 
 def test_permuted_classes_permute_the_answers(kind: dict[str, Any]) -> None:
     texts, labels = drawn()
     other = {"c0": "z", "c1": "x", "c2": "y"}
-    plain = TextClassifier(**PLAIN, **kind).fit(texts, labels).predict(texts)
-    permuted = TextClassifier(**PLAIN, **kind).fit(texts, [other[label] for label in labels]).predict(texts)
+    plain = TextClassifier(**PLAIN, **kind).fit(texts, labels).predict(texts).tolist()
+    permuted = TextClassifier(**PLAIN, **kind).fit(texts, [other[label] for label in labels]).predict(texts).tolist()
     assert permuted == [other[str(label)] for label in plain]
 
 
@@ -120,7 +120,7 @@ def test_it_cannot_be_updated() -> None:
 
 
 def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"too few documents for so many features; use --shrinkage auto"):
+    with pytest.raises(UsageError, match=r"too few documents for so many features; use shrinkage auto"):
         TextClassifier(**PLAIN, shrinkage=0).fit(["a dog barks", "one cat purrs", "two birds sing"], ["x", "x", "y"])
     (tmp_path / "c.tsv").write_text("x\tdog barks\nx\tcat purrs\ny\tbirds sing\n")
     assert "--shrinkage" in error_line(nbtext("train", "c.tsv", "--classifier", "gaussian", "--shrinkage", "0", cwd=tmp_path), 2)
@@ -130,7 +130,7 @@ def test_covariances_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(discriminant, "MOST_ROOTS", 100)
     texts, labels = drawn()
     TextClassifier(**PLAIN, latent=10).fit(texts, labels)
-    with pytest.raises(UsageError, match="3 covariances of 10 features are too many; use --covariance shared"):
+    with pytest.raises(UsageError, match="3 covariances of 10 features are too many; use covariance shared"):
         TextClassifier(**PLAIN, latent=10, covariance="separate").fit(texts, labels)
 
 

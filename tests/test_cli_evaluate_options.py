@@ -50,7 +50,7 @@ def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, 
     model = TextClassifier.load(str(service_desk_model))
     for line in (tmp_path / "errors.jsonl").read_text().splitlines():
         error = json.loads(line)
-        truth, answer = (model.classes_.index(error[side]) for side in ("truth", "answer"))
+        truth, answer = (model.classes.index(error[side]) for side in ("truth", "answer"))
         assert 0 < len(error["terms"]) <= 10
         gains = [of["nats"] for of in error["terms"]]
         assert gains == sorted(gains, reverse=True)

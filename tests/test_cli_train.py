@@ -190,7 +190,7 @@ def test_class_names_of_any_kind(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"c/caf\xe9")).mkdir()
     (tmp_path / os.fsdecode(b"c/caf\xe9/1")).write_text("coffee")
     succeeded(nbtext("train", "c", cwd=tmp_path))
-    assert TextClassifier.load(str(tmp_path / "nbtext.joblib")).classes_ == sorted([*names, "café"])
+    assert TextClassifier.load(str(tmp_path / "nbtext.joblib")).classes == sorted([*names, "café"])
     rows = succeeded(nbtext("classify", "c", cwd=tmp_path)).rows
     assert len(rows) == 9
     assert {row[1] for row in rows} == {"=cmd()", "new\\nline", "tab\\there", "\x1b[31m", " ", "a..", "語", "<script>", "café"}

@@ -135,13 +135,13 @@ OTHERS = {
 @pytest.mark.parametrize("file_format", OTHERS)
 def test_other_formats_have_no_columns(tmp_path: Path, file_format: str) -> None:
     path = corpus(tmp_path, {"c/a/1": "hello"}) / OTHERS[file_format]
-    with pytest.raises(UsageError, match=rf"--format {file_format} has no columns, such as team; use csv, tsv or jsonl"):
+    with pytest.raises(UsageError, match=rf"format {file_format} has no columns, such as team; use csv, tsv or jsonl"):
         read(path, "team", format=file_format, labelled=False)
 
 
 def test_auto_is_told_apart_first(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "hello", "t.csv": TABLE})
-    with pytest.raises(UsageError, match="--format dir has no columns"):
+    with pytest.raises(UsageError, match="format dir has no columns"):
         read(tmp_path / "c", "team")
     assert values(tmp_path / "t.csv", "team") == [("",), ("east",)]
 

@@ -57,7 +57,7 @@ def test_damage_is_an_error_and_never_a_crash(kind: str, data: st.DataObject) ->
 def test_a_limit_holds_to_the_byte(kind: str) -> None:
     packed = PACK[kind](b"x" * 5000)
     assert unpacked(packed, kind, 5000) == b"x" * 5000
-    with pytest.raises(PathError, match=r"unpacks to more than 4,999 bytes; see --max-unpacked-size"):
+    with pytest.raises(PathError, match=r"unpacks to more than 4,999 bytes; see max_unpacked_size"):
         unpacked(packed, kind, 4999)
 
 

@@ -49,7 +49,7 @@ def test_utf8_stays_as_it_is(text: str) -> None:
 
 def test_a_named_encoding_is_strict() -> None:
     assert to_utf8(b"caf\xe9", "latin-1") == ("café".encode(), False)
-    with pytest.raises(DocumentError, match=r"not valid utf-8 at byte 3; see --encoding"):
+    with pytest.raises(DocumentError, match=r"not valid utf-8 at byte 3; see encoding"):
         to_utf8(b"caf\xe9", "utf-8")
 
 

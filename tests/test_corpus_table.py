@@ -113,7 +113,7 @@ def test_a_first_row_that_lacks_columns_is_the_only_problem(tmp_path: Path, file
 @pytest.mark.parametrize(("content", "line"), [('a,x\nb,"y\nz\n', 2), ('a,x\nb,"y"z\nc,d\n', 2), ('"', 1)])
 def test_broken_quotes_end_the_table_with_the_line(tmp_path: Path, content: str, line: int) -> None:
     path = table(tmp_path, content)
-    with pytest.raises(PathError, match=rf"t\.csv: line {line}: not valid csv .* use --format tsv"):
+    with pytest.raises(PathError, match=rf"t\.csv: line {line}: not valid csv .* use format tsv"):
         documents(path)
 
 
@@ -181,7 +181,7 @@ def test_a_label_may_begin_with_the_bytes_of_a_mark(file_format: str, tmp_path: 
 
 
 def test_a_directory_is_no_table(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a directory, not a file of documents; for a directory per class use --format dir"):
+    with pytest.raises(UsageError, match="is a directory, not a file of documents; for a directory per class use format dir"):
         documents(tmp_path, format="csv")
     with pytest.raises(PathError, match="none: cannot read: no such file or directory"):
         documents(tmp_path / "none", format="csv")
@@ -191,5 +191,5 @@ def test_lines(tmp_path: Path) -> None:
     path = table(tmp_path, "\ufefffirst\r\n\nthird\u2028 \x85still\x0c\nlast")
     assert texts(path, format="lines", labelled=False) == [(None, text) for text in ("first", "", "third\u2028 \x85still\x0c", "last")]
     assert [d.id for d in documents(path, format="lines", labelled=False)] == [f"{path}:{n}" for n in (1, 2, 3, 4)]
-    with pytest.raises(UsageError, match="--format lines has no classes"):
+    with pytest.raises(UsageError, match="format lines has no classes"):
         documents(path, format="lines")

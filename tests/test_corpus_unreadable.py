@@ -194,7 +194,7 @@ def test_a_document_with_control_bytes_is_answered_from_everywhere(pets: Path) -
     assert nbtext("classify", "-", cwd=pets, stdin=text.encode()).rows == [["-", *wanted]]
     assert nbtext("classify", "--lines", cwd=pets, stdin=text.encode()).rows == [["-:1", *wanted]]
     model = TextClassifier.load(str(pets / "nbtext.joblib"))
-    assert model.predict([text, text.encode()]) == [wanted[0]] * 2
+    assert model.predict([text, text.encode()]).tolist() == [wanted[0]] * 2
 
 
 def test_binary_files_are_named(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_what_cannot_be_a_label(label: object) -> None:
 
 @pytest.mark.parametrize(
     ("given", "setting"),
-    [({"ngrams": 2}, "--ngrams 2"), ({"char_ngrams": "2-3"}, "--char-ngrams 2-3"), ({"surface_forms": True}, "--surface-forms")],
+    [({"ngrams": 2}, "ngrams 2"), ({"char_ngrams": "2-3"}, "char_ngrams 2-3"), ({"surface_forms": True}, "surface_forms")],
     ids=str,
 )
 def test_an_analysis_of_words_is_refused_for_features_that_are_counted_already(given: dict[str, Any], setting: str) -> None:

@@ -84,7 +84,7 @@ def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
     }
     assert out
     assert all("with classifier=bernoulli" in str(each.named()) for each in out)
-    with pytest.raises(UsageError, match="with classifier=bernoulli weighting=tfidf: --classifier bernoulli does not take"):
+    with pytest.raises(UsageError, match="with classifier=bernoulli weighting=tfidf: classifier bernoulli does not take"):
         possible(combinations(["classifier=bernoulli", "weighting=tfidf"], values()), "cross-validation", Reading())
 
 
@@ -107,7 +107,7 @@ def test_updatable_models_need_no_documents() -> None:
     sorted({parameter.name for parameter in TRAINING} - {"smoothing", "prior_shape", "estimate", "class_prior"}),
 )
 def test_criteria_of_counts_compare_no_other_counts(by: str, name: str) -> None:
-    with pytest.raises(UsageError, match=f"--by {by} cannot compare --{name.replace('_', '-')}: "):
+    with pytest.raises(UsageError, match=f"by {by} cannot compare {name}: "):
         require_comparable(by, differing(name, {}, {}))
 
 
@@ -121,9 +121,9 @@ def test_smoothing_and_prior_shape_compare_by_everything(by: str) -> None:
 @pytest.mark.parametrize(
     ("by", "settings", "message"),
     [
-        ("evidence", {"classifier": "bernoulli"}, "--classifier multinomial"),
-        ("leave-one-out", {"classifier": "bernoulli"}, "--classifier multinomial"),
-        ("leave-one-out", {"weighting": "binary"}, "--weighting counts only"),
+        ("evidence", {"classifier": "bernoulli"}, "classifier multinomial"),
+        ("leave-one-out", {"classifier": "bernoulli"}, "classifier multinomial"),
+        ("leave-one-out", {"weighting": "binary"}, "weighting counts only"),
     ],
 )
 def test_what_a_criterion_cannot_judge_is_left_out(by: str, settings: dict[str, Any], message: str) -> None:

@@ -213,14 +213,14 @@ def test_each_model_analyses_with_its_own_settings_and_changes_are_kept_in_order
     plain = TextClassifier(stemmer="none").fit(texts, labels)
     asked = {"many/1": "cats", "one/2": "dog", "many/3": "cats cats"}
     comparison = compare(stemmed, plain, documents_of(asked), keep_changed=True)
-    answers = [(a, b) for a, b in zip(stemmed.predict(asked.values()), plain.predict(asked.values()), strict=True)]
+    answers = [(a, b) for a, b in zip(stemmed.predict(asked.values()).tolist(), plain.predict(asked.values()).tolist(), strict=True)]
     changed = [(name, *pair) for name, pair in zip(asked, answers, strict=True) if pair[0] != pair[1]]
     assert changed
     assert [(of.id, of.a, of.b) for of in comparison.changed] == changed
     for of in comparison.changed:
         for model, label, probability in ((stemmed, of.a, of.probability_a), (plain, of.b, of.probability_b)):
             assert label is not None
-            assert probability == pytest.approx(model.predict_proba([asked[of.id]])[0][model.classes_.index(label)])
+            assert probability == pytest.approx(model.predict_proba([asked[of.id]])[0][model.classes.index(label)])
     assert compare(stemmed, plain, documents_of(asked)).changed == []
 
 

@@ -72,14 +72,14 @@ def assert_as_trained_apart(documents: list[Labelled], training: np.ndarray[Any,
     outside = [document for document, here in zip(documents, training.tolist(), strict=True) if not here]
     model = TextClassifier(**settings).fit([text for _, text in inside], [label for label, _ in inside])
     wanted = model.predict_log_proba([text for _, text in outside])
-    columns = [statistics.classes.index(label) for label in model.classes_]
+    columns = [statistics.classes.index(label) for label in model.classes]
     others = np.setdiff1d(np.arange(statistics.n_classes), columns)
     assert learnt.smoothing == pytest.approx(model.learnt.smoothing, rel=1e-9)
     assert np.count_nonzero(learnt.selected) == np.count_nonzero(model.learnt.selected)
     np.testing.assert_allclose(block.log_posterior[:, columns], wanted, rtol=1e-9, atol=1e-9)
     impossible = np.isnan(wanted[:, 0])
     assert np.all(block.log_posterior[~impossible][:, others] == -np.inf)
-    np.testing.assert_array_equal(block.known, [label in model.classes_ for label, _ in outside])
+    np.testing.assert_array_equal(block.known, [label in model.classes for label, _ in outside])
     np.testing.assert_array_equal([statistics.classes[k] for k in block.classes], [label for label, _ in outside])
 
 
@@ -110,7 +110,7 @@ def test_figures_are_those_of_the_answers_of_all_folds() -> None:
     for training, test in folds:
         inside = [document for document, here in zip(DESK, training.tolist(), strict=True) if here]
         model = TextClassifier().fit([text for _, text in inside], [label for label, _ in inside])
-        said = model.predict([DESK[row][1] for row in np.flatnonzero(test)])
+        said = model.predict([DESK[row][1] for row in np.flatnonzero(test)]).tolist()
         answers[test] = [statistics.classes.index(label or "") for label in said]
     found = cross_validate(Subsets(statistics, rows), parameters, [folds])
     summary = found.summary(Bootstrap(0))
@@ -168,7 +168,7 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
     for row in range(len(documents)):
         others = documents[:row] + documents[row + 1 :]
         model = TextClassifier(**settings).fit([text for _, text in others], [label for label, _ in others])
-        columns = [statistics.classes.index(label) for label in model.classes_]
+        columns = [statistics.classes.index(label) for label in model.classes]
         np.testing.assert_allclose(block.log_posterior[row, columns], model.predict_log_proba([documents[row][1]])[0], rtol=1e-9, atol=1e-9)
     assert block.known.tolist() == [True] * (len(documents) - 1) + [False]
     assert block.log_posterior[-1, statistics.classes.index("once")] == -np.inf

@@ -104,7 +104,7 @@ def test_times_are_numbers_if_all_are_else_text(values: list[str], order: list[i
 
 def test_what_cannot_be_divided_is_refused() -> None:
     generator = np.random.default_rng(0)
-    with pytest.raises(UsageError, match="only 3 documents, too few for 4 folds; lower --folds"):
+    with pytest.raises(UsageError, match="only 3 documents, too few for 4 folds; lower folds"):
         stratified_folds(np.array([0, 0, 1]), 4, generator)
     with pytest.raises(UsageError, match="only 2 groups, too few for 3 folds"):
         grouped_folds(np.array([0, 0, 1]), 3, generator)

@@ -53,7 +53,7 @@ TEST = [
 def test_figures_are_those_of_the_evaluation() -> None:
     model = model_of()
     data = gather(model, documents(TEST), title="a title")
-    evaluation = Evaluation(model.classes_, class_documents=model.statistics.class_documents)
+    evaluation = Evaluation(model.classes, class_documents=model.statistics.class_documents)
     evaluation.add([label for label, _ in TEST], model.predict_log_proba([text for _, text in TEST]))
     result = evaluation.result()
     assert (data.title, data.evaluation.n) == ("a title", 7)
@@ -89,9 +89,9 @@ def test_mistakes_come_surest_first_each_text_once() -> None:
     data = gather(model, documents([*TEST, *TEST]), title="")
     posterior = model.predict_proba([text for _, text in TEST])
     wrong = [
-        (-row.max(), text, label, model.classes_[row.argmax()])
+        (-row.max(), text, label, model.classes[row.argmax()])
         for (label, text), row in zip(TEST, posterior, strict=True)
-        if model.classes_[row.argmax()] != label
+        if model.classes[row.argmax()] != label
     ]
     assert [(quoted.mistake.truth, quoted.mistake.answer) for quoted in data.mistakes] == [
         (label, answer) for _, _, label, answer in sorted(wrong)
@@ -102,7 +102,7 @@ def test_mistakes_come_surest_first_each_text_once() -> None:
             assert of_truth is None
         else:
             row = posterior[int(mistake.id) % len(TEST)]
-            assert of_truth == pytest.approx(row[model.classes_.index(mistake.truth)])
+            assert of_truth == pytest.approx(row[model.classes.index(mistake.truth)])
         assert mistake.terms
 
 

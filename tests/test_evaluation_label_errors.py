@@ -25,7 +25,7 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     for row, (label, text) in enumerate(documents):
         others = documents[:row] + documents[row + 1 :]
         refitted = TextClassifier(**settings).fit([body for _, body in others], [name for name, _ in others])
-        posterior = dict(zip(refitted.classes_, refitted.predict_log_proba([text])[0].tolist(), strict=True))
+        posterior = dict(zip(refitted.classes, refitted.predict_log_proba([text])[0].tolist(), strict=True))
         of_label = posterior.pop(label)
         best = max(posterior, key=lambda other: posterior[other])
         if posterior[best] > of_label:

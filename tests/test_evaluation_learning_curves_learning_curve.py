@@ -101,11 +101,13 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
                 continue  # two classes tie, and rounding decides
         compared += 1
         truth = [texts[row][0] for row in test]
-        answers = [answer or "" for answer in model.predict(texts[row][1] for row in test)]
+        answers = [answer or "" for answer in model.predict(texts[row][1] for row in test).tolist()]
         occurring = sorted({*truth, *answers} - {""})
         assert made[0] == pytest.approx(accuracy_score(truth, answers))
         assert made[1] == pytest.approx(f1_score(truth, answers, labels=occurring, average="macro", zero_division=0))
-        assert made[2] == pytest.approx(accuracy_score(labels, [answer or "" for answer in model.predict(known)]), abs=0.06)  # ties
+        assert made[2] == pytest.approx(
+            accuracy_score(labels, [answer or "" for answer in model.predict(known).tolist()]), abs=0.06
+        )  # ties
     assert compared >= 6
     for repeat in range(2):
         tested_once = sorted(row for run in range(3) for row in asked[(3 * repeat + run) * len(sizes)][1])
@@ -161,7 +163,7 @@ def test_sizes_at_which_no_term_is_left_are_not_on_the_curve() -> None:
 
 def test_too_few_documents_cannot_be_dealt() -> None:
     subsets, parameters = counted(texts_of(9))
-    with pytest.raises(UsageError, match="9 documents are too few for 5 folds; lower --folds"):
+    with pytest.raises(UsageError, match="9 documents are too few for 5 folds; lower folds"):
         learning_curve(subsets, parameters, Resampling())
     curve = learning_curve(subsets, parameters, Resampling(folds=4))
     assert curve.forecast.accuracy.withheld is not None

@@ -46,7 +46,8 @@ def test_leave_one_out_is_a_refit_for_each_document() -> None:
     subsets, parameters = counted(smoothing=0.3, calibration="none")
     texts, labels = drawn()
     hits = sum(
-        TextClassifier(**parameters).fit([*texts[:d], *texts[d + 1 :]], [*labels[:d], *labels[d + 1 :]]).predict([texts[d]]) == [labels[d]]
+        TextClassifier(**parameters).fit([*texts[:d], *texts[d + 1 :]], [*labels[:d], *labels[d + 1 :]]).predict([texts[d]]).tolist()
+        == [labels[d]]
         for d in range(len(texts))
     )
     assert judge_by_counts("leave-one-out", subsets, parameters)["accuracy"] == pytest.approx(hits / len(texts))

@@ -36,7 +36,7 @@ def model_of(number: int) -> TextClassifier:
 def scores(of: TextClassifier, explanation: Explanation, text: str) -> float:
     """The difference of the scores as the model has them."""
     joint = of.joint_log_likelihood([text])[0]
-    return float(joint[of.classes_.index(explanation.label)] - joint[of.classes_.index(explanation.against)])
+    return float(joint[of.classes.index(explanation.label)] - joint[of.classes.index(explanation.against)])
 
 
 def parts(explanation: Explanation) -> list[float]:
@@ -91,7 +91,7 @@ def test_a_word_that_does_not_count_has_nothing_and_a_reason(number: int, text: 
 def test_calibration_leads_to_the_probabilities(number: int, text: str) -> None:
     of = model_of(number)
     found = explained(of, text)
-    probabilities = dict(zip(of.classes_, of.predict_proba([text])[0].tolist(), strict=True))
+    probabilities = dict(zip(of.classes, of.predict_proba([text])[0].tolist(), strict=True))
     assert (found.probability, found.against_probability) == pytest.approx((probabilities[found.label], probabilities[found.against]))
     assert found.probability == max(probabilities.values())
     assert found.against_probability == pytest.approx(sorted(probabilities.values())[-2])
@@ -243,7 +243,7 @@ def test_the_word_alone_rules_the_class_out_and_none_before_it_does(setting: dic
     for cause in ruled_out(of, " ".join(words)):
         assert cause.by == "word"
         assert cause.name is not None
-        label = of.classes_.index(cause.label)
+        label = of.classes.index(cause.label)
         assert of.joint_log_likelihood([cause.name])[0, label] == -np.inf
         begin = f" {' '.join(words)} ".find(f" {cause.name} ")
         if begin < 0:  # an n-gram across a stop word stands nowhere as one

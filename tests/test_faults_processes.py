@@ -81,7 +81,7 @@ def test_fault_40_a_model_cut_short_in_place_under_a_reader(tmp_path: Path) -> N
     TextClassifier().fit(["a cat", "a dog"] * 2, ["cats", "dogs"] * 2).save(str(tmp_path / MODEL))
     model = TextClassifier.load(str(tmp_path / MODEL))
     os.truncate(tmp_path / MODEL, 100)
-    assert model.predict(["cat", "dog"]) == ["cats", "dogs"]
+    assert model.predict(["cat", "dog"]).tolist() == ["cats", "dogs"]
 
 
 def test_fault_41_an_update_with_documents_that_cannot_be_read(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_stemmer_of_nltks_needs_nltk() -> None:
 
 
 def test_classifying_from_python_needs_numpy_and_the_stemmer_alone(model_path: Path) -> None:
-    code = f"from nbtext import TextClassifier; print(TextClassifier.load({str(model_path)!r}).predict(['engine']))"
+    code = f"from nbtext import TextClassifier; print(TextClassifier.load({str(model_path)!r}).predict(['engine']).tolist())"
     assert imported(code) == {"numpy", "Stemmer"}
 
 

@@ -73,9 +73,9 @@ def test_a_slow_twin_finds_the_same_moves(first: list[Labelled], second: list[La
     for model in (old, new):
         names = [model.statistics.vocabulary.term(number) for number in range(model.statistics.n_terms)]
         table = model.language_models.probability(np.arange(len(names))).tolist()
-        phi.append({(name, k): p for name, row in zip(names, table, strict=True) for k, p in zip(model.classes_, row, strict=True)})
-    prior = [dict(zip(model.classes_, model.prior.tolist(), strict=True)) for model in (old, new)]
-    both = set(old.classes_) & set(new.classes_)
+        phi.append({(name, k): p for name, row in zip(names, table, strict=True) for k, p in zip(model.classes, row, strict=True)})
+    prior = [dict(zip(model.classes, model.prior.tolist(), strict=True)) for model in (old, new)]
+    both = set(old.classes) & set(new.classes)
     assert set(divergence) == both
     expected: dict[tuple[str, str], float] = {}
     for term, k in {*phi[0], *phi[1]}:

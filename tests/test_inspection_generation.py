@@ -60,7 +60,7 @@ def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_proba
 
 def test_the_log_likelihood_of_generated_text_is_the_negative_entropy_within_its_standard_error() -> None:
     model = fitted()
-    for number, label in enumerate(model.classes_):
+    for number, label in enumerate(model.classes):
         generator = DocumentGenerator(model, seed=11)
         phi = generator.probability(number)
         mean = float((phi * np.log(phi)).sum())

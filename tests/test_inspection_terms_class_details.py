@@ -63,10 +63,10 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PROBABILITIES_AT_ONCE", 3)
-        found = class_details(model, model.classes_, 5)
+        found = class_details(model, model.classes, 5)
     phi = model.language_models.probability(np.arange(model.statistics.n_terms)).tolist()
     prior = model.prior.tolist()
-    for k, label in enumerate(model.classes_):
+    for k, label in enumerate(model.classes):
         rows: dict[str, list[float]] = {name: [] for name in MEASURES}
         for of_term in phi:
             corpus = sum(p * pi for p, pi in zip(of_term, prior, strict=True))

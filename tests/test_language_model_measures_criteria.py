@@ -143,7 +143,7 @@ def test_what_is_not_defined_is_none() -> None:
     impossible = Settings.of({"class_prior": {"yes": 1, "no": 0}})
     found = criteria(language_models(statistics), impossible)
     assert (found.aic, found.bic) == (math.inf, math.inf)
-    with pytest.raises(UsageError, match="--classifier multinomial"):
+    with pytest.raises(UsageError, match="classifier multinomial"):
         criteria(language_models(statistics), Settings.of({"classifier": "bernoulli"}))
 
 

@@ -135,7 +135,7 @@ def test_a_model_learns_it_from_its_sample() -> None:
 
 @pytest.mark.parametrize("wrong", [{"sample": 0}, {"classifier": "bernoulli"}])
 def test_without_a_sample_or_for_another_classifier_it_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="--smoothing leave-one-out"):
+    with pytest.raises(UsageError, match="smoothing leave-one-out"):
         TextClassifier(smoothing="leave-one-out", **wrong).fit(*texts(drawn(0)))
 
 

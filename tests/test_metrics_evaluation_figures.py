@@ -193,7 +193,7 @@ def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tie
     for draw in draws * 5:
         side = dict(zip(LETTERS, generator.choice(["a", "z"], len(LETTERS)), strict=True))
         asked.append(" ".join(side[letter] + letter * 2 for letter in draw))
-    assert_ties_are_found(model.predict_log_proba(asked), model.classes_)
+    assert_ties_are_found(model.predict_log_proba(asked), model.classes)
 
 
 def test_documents_brought_to_unit_length_from_multiples_of_the_same_counts_are_tied() -> None:
@@ -201,7 +201,7 @@ def test_documents_brought_to_unit_length_from_multiples_of_the_same_counts_are_
     draws = [sorted({LETTERS[number] * 2 for number in generator.integers(3 * k, 3 * k + 5, 4)}) for k in (0, 1) for _ in range(30)]
     model = TextClassifier(classifier="logistic", calibration="temperature", **PLAINLY)
     model.fit([" ".join(draw) for draw in draws], ["x" if number < 30 else "y" for number in range(60)])
-    assert_ties_are_found(model.predict_log_proba([" ".join(draw * int(generator.integers(1, 9))) for draw in draws * 3]), model.classes_)
+    assert_ties_are_found(model.predict_log_proba([" ".join(draw * int(generator.integers(1, 9))) for draw in draws * 3]), model.classes)
 
 
 def test_copies_whose_terms_are_added_up_in_other_portions_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +210,7 @@ def test_copies_whose_terms_are_added_up_in_other_portions_are_tied(monkeypatch:
     texts = [" ".join(letter * 2 for letter in generator.choice(list(LETTERS), 9, p=of_text)) for of_text in chances]
     model = TextClassifier(**PLAINLY).fit(texts, ["x", "y"] * 10)
     monkeypatch.setattr(matrix, "PRODUCTS_AT_ONCE", 7)
-    assert_ties_are_found(model.predict_log_proba(texts * 9), model.classes_)
+    assert_ties_are_found(model.predict_log_proba(texts * 9), model.classes)
 
 
 def test_a_difference_beyond_rounding_is_no_tie() -> None:

@@ -69,7 +69,7 @@ def test_of_a_sample_what_is_forgotten_goes_and_nothing_comes(kept: Corpus, gone
 def hashes(model: TextClassifier) -> Counter[tuple[int, str]]:
     """The documents of a sample by hash and label."""
     sample = model.counts.sample.documents
-    return Counter(zip(sample.hashes.tolist(), [model.classes_[number] for number in sample.classes], strict=True))
+    return Counter(zip(sample.hashes.tolist(), [model.classes[number] for number in sample.classes], strict=True))
 
 
 @given(corpus=corpora, gone=corpora, size=st.sampled_from([0, 2, 4096]))
@@ -143,8 +143,8 @@ def test_models_merged_are_the_model_of_all_documents(setting: dict[str, Any], p
 @pytest.mark.parametrize(
     ("setting", "by"),
     [
-        ({"stemmer": "none"}, "--stemmer"), ({"language": "french"}, "--language"), ({"ngrams": 2}, "--ngrams"), ({"sample": 7}, "--sample"),
-        ({"char_ngrams": "2"}, "--char-ngrams"), ({"stop_words": "none"}, "--stop-words"), ({"numeric": "n"}, "--numeric"),
+        ({"stemmer": "none"}, "stemmer"), ({"language": "french"}, "language"), ({"ngrams": 2}, "ngrams"), ({"sample": 7}, "sample"),
+        ({"char_ngrams": "2"}, "char_ngrams"), ({"stop_words": "none"}, "stop_words"), ({"numeric": "n"}, "numeric"),
     ],
 )  # fmt: skip
 def test_models_that_count_otherwise_cannot_be_merged(setting: dict[str, Any], by: str) -> None:
@@ -285,7 +285,7 @@ def test_a_pruned_model_learns_no_new_terms_and_new_classes_by_those_it_has() ->
     model = pruned(fitted({}, [("x", "ant bee"), ("x", "ant"), ("y", "bee fox")]), 2, 1.0)
     model.partial_fit(["gnu bee", "fox"], ["z", "z"])
     assert plain(model.statistics).occurrences == {("x", "ant"): 2, ("x", "bee"): 1, ("y", "bee"): 1, ("z", "bee"): 1}
-    assert model.classes_ == ["x", "y", "z"]
+    assert model.classes == ["x", "y", "z"]
     assert not model.fit(["new words"], ["x"]).counts.is_closed
 
 
@@ -306,5 +306,5 @@ def test_of_pruned_models_merged_the_common_terms_stay() -> None:
 
 
 def test_nothing_can_be_pruned_away() -> None:
-    with pytest.raises(UsageError, match="none of the 2 terms is left; lower --min-df or raise --max-df"):
+    with pytest.raises(UsageError, match="none of the 2 terms is left; lower min_df or raise max_df"):
         pruned(fitted({}, [("x", "ant bee")]), 2, 1.0)

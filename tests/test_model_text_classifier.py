@@ -117,7 +117,7 @@ def test_other_names_for_the_classes_permute_the_answers(setting: dict[str, Any]
     model, other = (
         TextClassifier(**given).fit(TEXTS, labels) for given, labels in ((setting, LABELS), (renamed, [names[label] for label in LABELS]))
     )
-    columns = [other.classes_.index(names[label]) for label in model.classes_]
+    columns = [other.classes.index(names[label]) for label in model.classes]
     np.testing.assert_allclose(other.predict_log_proba(ASKED)[:, columns], model.predict_log_proba(ASKED), rtol=1e-12, atol=1e-14)
 
 
@@ -134,7 +134,7 @@ def test_probabilities_are_distributions_over_the_classes(setting: dict[str, Any
     model = TextClassifier(**setting).fit(TEXTS, LABELS)
     possible = model.predict_proba(ASKED)
     possible = possible[~np.isnan(possible[:, 0])]
-    assert possible.shape[1] == len(model.classes_) == 3
+    assert possible.shape[1] == len(model.classes) == 3
     np.testing.assert_allclose(possible.sum(axis=1), 1, rtol=1e-12)
     assert len(possible) == len(ASKED) or setting.get("estimate") == "ml"
 

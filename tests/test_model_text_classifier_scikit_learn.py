@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score, make_scorer, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from nbtext import TextClassifier
-from nbtext.errors import UsageError
 from tests.process import SERVICE_DESK, run
 
 if TYPE_CHECKING:
@@ -65,17 +67,49 @@ def test_cross_val_score_is_the_mean_of_folds_done_by_hand(desk: Corpus) -> None
     wanted = []
     for train, test in folds().split(texts, labels):
         model = TextClassifier().fit(texts[train].tolist(), labels[train].tolist())
-        wanted.append(np.mean(np.array(model.predict(texts[test].tolist())) == labels[test]))
+        wanted.append(np.mean(np.array(model.predict(texts[test].tolist()).tolist()) == labels[test]))
     for given in (desk, (texts, labels)):
         assert cross_val_score(TextClassifier(), *given, cv=folds()).tolist() == pytest.approx(wanted)
 
 
-def test_cross_val_predict_gives_labels_and_for_probabilities_numbers_that_are_no_labels(desk: Corpus) -> None:
+def test_cross_val_predict_gives_labels_and_probabilities(desk: Corpus) -> None:
     found = cross_val_predict(TextClassifier(), *desk, cv=folds())
     assert found.shape == (len(desk[0]),)
     assert np.mean(found == np.array(desk[1])) > 0.4
-    with pytest.raises(UsageError, match="cannot be a label"):
-        cross_val_predict(TextClassifier(), *desk, cv=folds(), method="predict_proba")
+    probabilities = cross_val_predict(TextClassifier(), *desk, cv=folds(), method="predict_proba")
+    np.testing.assert_array_equal(np.unique(desk[1])[probabilities.argmax(axis=1)], found)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        VotingClassifier([("counts", TextClassifier()), ("log", TextClassifier(weighting="log"))], voting="soft"),
+        StackingClassifier([("counts", TextClassifier()), ("log", TextClassifier(weighting="log"))], cv=3),
+        OneVsRestClassifier(TextClassifier()),
+        CalibratedClassifierCV(TextClassifier(), cv=3),
+    ],
+    ids=lambda tool: type(tool).__name__,
+)
+def test_tools_that_replace_labels_by_numbers(tool: Any, desk: Corpus) -> None:
+    texts, labels = np.array(desk[0], object)[::2], np.array(desk[1])[::2]
+    tool.fit(texts, labels)
+    assert tool.score(texts, labels) > 0.8
+    assert set(tool.predict(texts)) <= set(labels)
+    assert tool.predict_proba(texts[:3]).sum(axis=1).tolist() == pytest.approx([1] * 3)
+
+
+def test_columns_of_probabilities_go_by_the_number_and_not_by_its_name() -> None:
+    texts, numbers = ["cat purr", "dog bark", "frog croak", "fish swim"], [10, 9, 100, -1]
+    model = TextClassifier(smoothing=0.1).fit(texts, numbers)
+    assert model.classes_.tolist() == [-1, 9, 10, 100]
+    assert model.classes == ["-1", "10", "100", "9"]
+    assert model.predict_proba(texts).argmax(axis=1).tolist() == [2, 1, 3, 0]
+    assert (
+        model.predict_log_proba(texts).argmax(axis=1).tolist() == model.joint_log_likelihood(texts).argmax(axis=1).tolist() == [2, 1, 3, 0]
+    )
+    assert model.predict(texts).tolist() == numbers
+    assert model.score(texts, numbers) == 1
+    assert model.score(texts, [10, 9, 100, 9], sample_weight=[1, 1, 1, 5]) == 3 / 8
 
 
 def test_a_grid_search_over_the_smoothing(desk: Corpus) -> None:
@@ -92,9 +126,9 @@ def test_a_pipeline_that_cleans_texts_before(desk: Corpus) -> None:
     pipeline.fit(*desk)
     model = TextClassifier().fit(lower(desk[0]), desk[1])
     np.testing.assert_array_equal(pipeline.predict_proba(desk[0]), model.predict_proba(lower(desk[0])))
-    assert pipeline.predict(desk[0]) == model.predict(lower(desk[0]))
+    assert pipeline.predict(desk[0]).tolist() == model.predict(lower(desk[0])).tolist()
     assert pipeline.score(*desk) == model.score(lower(desk[0]), desk[1])
-    assert pipeline.classes_ == model.classes_
+    assert pipeline.classes_.tolist() == model.classes
     search = GridSearchCV(pipeline, {"classify__smoothing": [0.1, 1.0], "classify__ngrams": [1, 2]}, cv=folds()).fit(*desk)
     assert len(search.cv_results_["params"]) == 4
     assert "TextClassifier" in repr(pipeline)
@@ -116,11 +150,11 @@ def test_the_area_under_the_curve_is_that_of_the_second_class(two_classes: Corpu
 
 def test_labels_of_an_array_are_plain_ones_in_the_model(desk: Corpus) -> None:
     model = TextClassifier().fit(np.array(desk[0], object), np.array(desk[1]))
-    assert {type(label) for label in model.classes_} == {str}
-    assert {type(label) for label in model.predict(desk[0])} == {str}
-    assert model.classes_ == sorted(set(desk[1]))
+    assert {type(label) for label in model.classes_.tolist()} == {str}
+    assert {type(label) for label in model.predict(desk[0]).tolist()} == {str}
+    assert model.classes == sorted(set(desk[1]))
     one: Any = desk[1][0]
-    assert (model.classes_ == one).tolist() == [label == one for label in model.classes_]
+    assert (model.classes_ == one).tolist() == [label == one for label in model.classes]
 
 
 @pytest.mark.cold("what is imported")

@@ -94,7 +94,7 @@ def test_the_class_prior_is_what_is_answered_before_reading(prior: object, wante
 def test_a_prior_without_a_weight_for_a_class_is_wrong_usage_and_no_half_trained_model_is_left() -> None:
     model = TextClassifier(**PLAIN, class_prior={"yes": 1})
     with pytest.raises(UsageError, match="'no'"):
-        model.fit(CHINA_TEXTS, CHINA_LABELS).predict([""])
+        model.fit(CHINA_TEXTS, CHINA_LABELS).predict([""]).tolist()
 
 
 def test_two_thousand_classes_are_told_apart(tmp_path: Path) -> None:
@@ -102,9 +102,9 @@ def test_two_thousand_classes_are_told_apart(tmp_path: Path) -> None:
     texts = [f"shared word{number} word{number} word{(number + 1) % 2000}" for number in range(2000)]
     model = TextClassifier(stemmer="none", smoothing=0.01).fit(texts, names)
     asked = [0, 1, 999, 1998, 1999]
-    assert model.predict([f"word{number} shared" for number in asked]) == [names[number] for number in asked]
+    assert model.predict([f"word{number} shared" for number in asked]).tolist() == [names[number] for number in asked]
     model.save(str(tmp_path / "model.joblib"))
-    assert TextClassifier.load(str(tmp_path / "model.joblib")).predict([texts[7]]) == [names[7]]
+    assert TextClassifier.load(str(tmp_path / "model.joblib")).predict([texts[7]]).tolist() == [names[7]]
 
 
 def test_parameters_set_after_training_hold_at_the_next() -> None:

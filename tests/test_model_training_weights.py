@@ -149,7 +149,7 @@ def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> N
     for number in range(0, 20, 3):
         others = [n for n in range(20) if n != number]
         slow = TextClassifier(**settings).fit([texts[n] for n in others], [labels[n] for n in others], [weights[n] for n in others])
-        wanted = slow.predict_log_proba([texts[number]])[0, slow.classes_.index(labels[number])]
+        wanted = slow.predict_log_proba([texts[number]])[0, slow.classes.index(labels[number])]
         assert -log_loss[number] == pytest.approx(wanted, rel=1e-9)
 
 

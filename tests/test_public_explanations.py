@@ -36,12 +36,12 @@ def test_a_thousand_explanations_sum_to_the_log_odds(newsgroups: Corpus, paramet
     train, test = newsgroups
     model = TextClassifier(**parameters).fit([of.text for of in train], [of.label or "" for of in train])
     scores = model.joint_log_likelihood([of.text for of in test])
-    answers = model.predict([of.text for of in test])
+    answers = model.predict([of.text for of in test]).tolist()
     for row, explained in enumerate(Explainer(model).explain(test)):
         of = explained.explanation
         assert of is not None
         assert of.label == answers[row]
-        difference = scores[row, model.classes_.index(of.label)] - scores[row, model.classes_.index(of.against)]
+        difference = scores[row, model.classes.index(of.label)] - scores[row, model.classes.index(of.against)]
         assert math.fsum([of.prior, *(word.nats for word in of.words)]) == pytest.approx(difference, abs=1e-9)
         assert of.log_odds == pytest.approx(difference, abs=1e-9)
 
@@ -62,9 +62,9 @@ def test_what_why_not_names_turns_the_answers(newsgroups: Corpus) -> None:
             text = bytearray(document.text)
             for begin, end in (place for word in of.words if word.word in dict(why_not.removal.items) for place in word.places):
                 text[begin:end] = b" " * (end - begin)
-            assert model.predict([bytes(text)]) == [of.against]
+            assert model.predict([bytes(text)]).tolist() == [of.against]
         if why_not.addition.items is not None:
             more = " ".join(term for term, times in why_not.addition.items for _ in range(times))
-            assert model.predict([document.text + b" " + more.encode()]) == [of.against]
+            assert model.predict([document.text + b" " + more.encode()]).tolist() == [of.against]
             assert np.isfinite(why_not.addition.probability or np.nan)
     assert found > 90

@@ -83,7 +83,7 @@ def test_which_of_two_ledgers_is_true_the_model_tells(old: Entries, new: Entries
     assert contents(read_ledger(path, BEFORE)) == old
     assert contents(read_ledger(path, AFTER)) == new
     for model in (OTHER, NO_MODEL):
-        with pytest.raises(StaleLedgerError, match="belongs to another model; begin a new one with nbtext train --once, or remove it"):
+        with pytest.raises(StaleLedgerError, match="belongs to another model; begin a new one with nbtext train once, or remove it"):
             read_ledger(path, model)
     assert Path(path).stat().st_size < 400 + 20 * (len(old) + len({*old, *new}))
 

@@ -103,11 +103,11 @@ def test_default_training_tells_classes_apart_that_words_cannot(language: str) -
     texts, labels = [*lamps, *bins], ["lamps"] * len(lamps) + ["bins"] * len(bins)
     for model in (TextClassifier(), TextClassifier(language=language)):
         model.fit(texts, labels)
-        assert model.predict(new) == ["lamps", "bins"]
+        assert model.predict(new).tolist() == ["lamps", "bins"]
     in_words = TextClassifier(unspaced="words").fit(texts, labels)
     assert np.ptp(in_words.predict_proba(new), axis=0).max() < 1e-9  # no word occurs twice
     with_ngrams = TextClassifier(char_ngrams="1-2").fit(["火", "水", "火"], list("aba"))
-    assert with_ngrams.predict(["火", "水"]) == ["a", "b"]
+    assert with_ngrams.predict(["火", "水"]).tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize("language", UNSPACED_LANGUAGES)

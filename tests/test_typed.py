@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 USER = """\
 from nbtext import TextClassifier
 
-labels: list[str | None] = TextClassifier(smoothing=1).fit(["it purrs", "it barks"], ["cat", "dog"]).predict(["purring"])
-wrong: list[int] = TextClassifier().classes_
+labels: list[str | None] = TextClassifier(smoothing=1).fit(["it purrs", "it barks"], ["cat", "dog"]).predict(["purring"]).tolist()
+wrong: list[int] = TextClassifier().classes
 """
 
 

@@ -93,7 +93,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         reading = replace(reading, format="lines")
     keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
     documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=keeps_screen_clear)
-    rule, form = option.decision_rule(options, model.classes_, say), form._replace(top_k=min(form.top_k, len(model.classes_)))
+    rule, form = option.decision_rule(options, model.classes, say), form._replace(top_k=min(form.top_k, len(model.classes)))
     drift = None
     if options["drift"] is not None:
         from nbtext.evaluation.drift_log import DriftWatch

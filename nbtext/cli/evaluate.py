@@ -75,8 +75,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
 
     say = option.messages(options)
     model = TextClassifier.load(model_path)
-    asked = gates(options, len(model.classes_))
-    rule = option.decision_rule(options, model.classes_, say)
+    asked = gates(options, len(model.classes))
+    rule = option.decision_rule(options, model.classes, say)
     paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(options["by"])), options["errors"]
     if options["sweep"] is not None:
         if asked or rule != DecisionRule() or by or errors is not None or options["training"]:
@@ -109,7 +109,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         say.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")
     if leaked is not None and (warning := leaked.warning(result.n)):
         say.warn(warning)
-    threshold = None if rule.costs is None else answer_threshold(rule.costs, model.prior, model.classes_)
+    threshold = None if rule.costs is None else answer_threshold(rule.costs, model.prior, model.classes)
     if output == "json":
         write_json(evaluation_record(result, leaked, threshold))
     else:

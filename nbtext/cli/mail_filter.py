@@ -56,7 +56,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options, say
         document = read_bytes("standard input", message.content + rest, reading)
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
-        rule = decision_rule(options, model.classes_, say)
+        rule = decision_rule(options, model.classes, say)
         [answer] = say.reported(answers(model, [document], rule, min_typicality=options["min_typicality"]))
     finally:
         output.write(message.marked(mail_header(answer)))

@@ -53,7 +53,7 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
     from nbtext.report.rankings import write_features
 
     model = TextClassifier.load(model_path)
-    classes = model.classes_
+    classes = model.classes
     terms, scores, labels = (column.tolist() for column in ranking(model, by, top))
     rows = [
         (place, term_name(model, term), score, classes[label])

@@ -203,7 +203,7 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
     A document that is impossible under every class has no answer, and counts as if all classes were equally probable. Raises `UsageError` if
     there is no document.
     """
-    comparison = Comparison(Evaluation(a.classes_, scores_kept=0), Evaluation(b.classes_, scores_kept=0))
+    comparison = Comparison(Evaluation(a.classes, scores_kept=0), Evaluation(b.classes, scores_kept=0))
     for block in blocks(documents, lambda document: len(document.text), min(a.documents_at_once, b.documents_at_once)):
         of_a, of_b = (_judged(model, evaluation, block) for model, evaluation in ((a, comparison.a), (b, comparison.b)))
         if keep_changed:
@@ -263,7 +263,7 @@ def mean_replicates(values: NDArray[np.float64], bootstrap: Bootstrap) -> NDArra
 
 def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]) -> list[tuple[str | None, float | None]]:
     """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.judging.judge` takes them."""
-    classes = model.classes_
+    classes = model.classes
     found: list[tuple[str | None, float | None]] = []
     for block in scored(model, documents):
         answers = minimum_error(block.log_posterior)

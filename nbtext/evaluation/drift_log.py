@@ -59,7 +59,7 @@ class DriftWatch:
 
     def line(self) -> dict[str, Any] | None:
         """Return the line of the log; None without documents that could be read, which tell nothing."""
-        classes, training = self._model.classes_, self._training
+        classes, training = self._model.classes, self._training
         tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         if not tokens.size:
             return None

@@ -88,7 +88,7 @@ def gather(
     ``curve`` is the learning curve of the training corpus. ``leaks`` is called with the finished evaluation and returns the documents that
     the model was trained on.
     """
-    raw, surest = _Uncalibrated(model.classes_), _SurestMistakes(model)
+    raw, surest = _Uncalibrated(model.classes), _SurestMistakes(model)
 
     def look(block: ScoredBlock, decision: Decision) -> None:
         raw.add(block)
@@ -133,7 +133,7 @@ class _SurestMistakes:
 
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
-        self._number = {label: number for number, label in enumerate(model.classes_)}
+        self._number = {label: number for number, label in enumerate(model.classes)}
         self._kept: list[tuple[float, float, ScoredBlock]] = []
         """Probability, margin, and a block of the document alone."""
 

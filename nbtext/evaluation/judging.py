@@ -48,7 +48,7 @@ def judge_scored(
     look: Callable[[ScoredBlock, Decision], object] | None = None,
 ) -> Evaluation:
     """Evaluate documents that the model has scored, as `judge` does."""
-    evaluation = Evaluation(model.classes_, costs=rule.costs, class_documents=model.statistics.class_documents, by=by)
+    evaluation = Evaluation(model.classes, costs=rule.costs, class_documents=model.statistics.class_documents, by=by)
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         if look is not None:
@@ -98,7 +98,7 @@ def sweep_prior(model: TextClassifier, documents: Iterable[Document]) -> PriorSw
     scale = model.language_models.n_selected if settings.prior_shape == "background" else 1
     smoothings = sorted({own, *(scale * pseudo_count for pseudo_count in PSEUDO_COUNTS)})
     models = [copy(model).learn(model.counts, smoothing=smoothing, calibration="none") for smoothing in smoothings]
-    evaluations = [Evaluation(model.classes_, class_documents=model.statistics.class_documents) for _ in smoothings]
+    evaluations = [Evaluation(model.classes, class_documents=model.statistics.class_documents) for _ in smoothings]
     counter, rule = document_counter(model.analysis, model.statistics.vocabulary), DecisionRule()
     for block in blocks(documents, lambda document: len(document.text), min(BLOCK_DOCUMENTS, model.documents_at_once)):
         matrix, labels = counter.count([document.text for document in block]).matrix(), [document.label or "" for document in block]

@@ -104,7 +104,7 @@ class WhyNotFinder:
     """Looks for what would make a class the answer; raises `UsageError` if the model does not have it, or has no other."""
 
     def __init__(self, model: TextClassifier, wanted: str) -> None:
-        if len(model.classes_) < 2:
+        if len(model.classes) < 2:
             raise UsageError("the model has a single class: it is always the answer")
         self._model, self._wanted, self._number = model, wanted, class_number(model, wanted)
         self._walker = WordWalker.of_model(model)
@@ -119,7 +119,7 @@ class WhyNotFinder:
             return WhyNot(document.id, None, None, self._wanted, None, problem=document.problem)
         label = probability = wanted_probability = removed = added = None
         if answer != NO_ANSWER:
-            label, probability = self._model.classes_[answer], float(probabilities[answer])
+            label, probability = self._model.classes[answer], float(probabilities[answer])
             wanted_probability = float(probabilities[self._number])
         why = NO_PRIOR if self._model.prior[self._number] == 0 else ANSWERED_SO if answer == self._number else None
         if why is None:

@@ -131,7 +131,7 @@ class Explainer:
     """Explains the answers of a model, against their runners-up or against one class; raises `UsageError` if there is no such class."""
 
     def __init__(self, model: TextClassifier, against: str | None = None) -> None:
-        self._model, self._classes = model, model.classes_
+        self._model, self._classes = model, model.classes
         if len(self._classes) < 2:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
@@ -183,11 +183,11 @@ class Explainer:
 def class_number(model: TextClassifier, label: str) -> int:
     """Return the number of a class; raise `UsageError` if the model has none of that name."""
     try:
-        return model.classes_.index(label)
+        return model.classes.index(label)
     except ValueError:
         from difflib import get_close_matches
 
-        near = get_close_matches(label, model.classes_, 1)
+        near = get_close_matches(label, model.classes, 1)
         hint = f"did you mean {near[0]!r}?" if near else "see the classes with nbtext inspect"
         raise UsageError(f"the model has no class {label!r}", hint=hint) from None
 
@@ -210,10 +210,10 @@ def ruled_out(model: TextClassifier, located: LocatedWords, matrix: DocumentTerm
     distinct, first = np.unique(located.terms[np.argsort(located.words, kind="stable")], return_index=True)
     terms = distinct[np.argsort(first)]
     terms = terms[np.isin(terms, matrix.terms)]
-    places = ruling_out(model.classifier.of_texts, terms, len(model.classes_)).tolist()
+    places = ruling_out(model.classifier.of_texts, terms, len(model.classes)).tolist()
     values = [(name, value, np.isneginf(scores)) for name, value, scores in attribute_scores(model, matrix, document)]
     found = []
-    for number, (label, place) in enumerate(zip(model.classes_, places, strict=True)):
+    for number, (label, place) in enumerate(zip(model.classes, places, strict=True)):
         named = next(((name, value) for name, value, impossible in values if impossible[number]), None)
         if place >= 0:
             first_part = int(np.flatnonzero(located.terms == terms[place])[0])

@@ -127,7 +127,7 @@ class MistakeFinder:
 
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
-        self._classes = model.classes_
+        self._classes = model.classes
         self._number = {label: number for number, label in enumerate(self._classes)}
         self._counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
 

@@ -108,7 +108,7 @@ def differences(old: TextClassifier, new: TextClassifier, top: int) -> Differenc
         attributes=_changes(attributes_overview(old), attributes_overview(new)),
         classes={
             label: ClassChange(_class_size(old, label), _class_size(new, label), changed.divergence.get(label))
-            for label in sorted({*old.classes_, *new.classes_})
+            for label in sorted({*old.classes, *new.classes})
         },
         terms=changed.terms,
     )
@@ -121,13 +121,13 @@ def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> Vocabul
     same in both directions, and finite for a term that only one of the models has. Source: E. Pechenick, C. Danforth, P. Dodds, Characterizing the
     Google Books corpus (2015), who rank words so.
     """
-    labels = [label for label in old.classes_ if label in set(new.classes_)]
+    labels = [label for label in old.classes if label in set(new.classes)]
     vocabulary, *ids = old.statistics.vocabulary.union(new.statistics.vocabulary)
     sides = []
     for model, new_ids in zip((old, new), ids, strict=True):
         own = np.full(len(vocabulary), -1, np.int64)
         own[new_ids] = np.arange(new_ids.size)
-        sides.append(_Side(model.language_models, own, np.array([model.classes_.index(label) for label in labels], np.int64)))
+        sides.append(_Side(model.language_models, own, np.array([model.classes.index(label) for label in labels], np.int64)))
     weights = (old.prior[sides[0].classes] + new.prior[sides[1].classes]) / 2
     divergence = np.zeros(len(labels))
     best, values = np.empty(0, np.int64), np.empty((3, 0))
@@ -200,4 +200,4 @@ def _sizes(model: TextClassifier) -> dict[str, float]:
 
 
 def _class_size(model: TextClassifier, label: str) -> ClassSize | None:
-    return ClassSize(*class_size(model, model.classes_.index(label))) if label in model.classes_ else None
+    return ClassSize(*class_size(model, model.classes.index(label))) if label in model.classes else None

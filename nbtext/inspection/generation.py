@@ -89,7 +89,7 @@ class DocumentGenerator:
             if number not in self._ready:
                 self._ready[number] = self._drawing(number)
             drawn = self._words[self._ready[number](length, random)]
-            yield Generated(self._model.classes_[number], [self._names[term] for term in drawn.tolist()])
+            yield Generated(self._model.classes[number], [self._names[term] for term in drawn.tolist()])
 
     @property
     def words(self) -> list[str]:
@@ -122,7 +122,7 @@ class DocumentGenerator:
         models = self._model.language_models if self._polya is None else self._polya.means
         weights = posterior(models, self._words, number) if self._draw else predictive(models, self._words, number)
         if not weights.any():
-            raise UsageError(f"class {self._model.classes_[number]} has no words to draw", hint="train with --smoothing above 0")
+            raise UsageError(f"class {self._model.classes[number]} has no words to draw", hint="train with --smoothing above 0")
         return weights
 
     def _mean_length(self, number: int) -> float:

@@ -146,7 +146,7 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
 
     Each counts under the language model of its own class, whatever the classifier. Raise `UsageError` if none has a class of the model.
     """
-    number = {label: place for place, label in enumerate(model.classes_)}
+    number = {label: place for place, label in enumerate(model.classes)}
     counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
     sums, others = HeldOutText.empty(len(number)), Counter[str]()
     for block in blocks(labelled, lambda document: len(document[1])):
@@ -158,7 +158,7 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
     everything = HeldOutText(*(column.sum(keepdims=True) for column in sums))
-    classes = dict(zip(model.classes_, _class_perplexities(sums), strict=True))
+    classes = dict(zip(model.classes, _class_perplexities(sums), strict=True))
     return Perplexities(classes, _class_perplexities(everything)[0], dict(sorted(others.items())))
 
 
@@ -197,10 +197,10 @@ class Similarity:
 def similarity(model: TextClassifier, labels: Sequence[str] = ()) -> Similarity:
     """Compare the classes given, or all if none are given."""
     statistics = model.statistics
-    chosen = np.array([model.classes_.index(label) for label in dict.fromkeys(labels)] or range(statistics.n_classes), np.int64)
+    chosen = np.array([model.classes.index(label) for label in dict.fromkeys(labels)] or range(statistics.n_classes), np.int64)
     compared = np.sort(chosen[np.argsort(-statistics.class_documents[chosen], kind="stable")[:MOST_COMPARED]])
     divergence = jensen_shannon(model.language_models, compared)
-    names = [model.classes_[number] for number in compared.tolist()]
+    names = [model.classes[number] for number in compared.tolist()]
     first, second = np.triu_indices(compared.size, 1)
     order = np.argsort(divergence[first, second], kind="stable")[:MOST_PAIRS]
     pairs = zip(first[order].tolist(), second[order].tolist(), divergence[first, second][order].tolist(), strict=True)
@@ -241,7 +241,7 @@ AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]
 
 def attributes_overview(model: TextClassifier) -> AttributeOverviews:
     """Return each attribute by name; empty for a model of texts alone."""
-    attributes, moments, labels = model.classifier.attributes, model.statistics.moments, model.classes_
+    attributes, moments, labels = model.classifier.attributes, model.statistics.moments, model.classes
     if attributes is None:
         return {}
     names, counts, numbers = model.statistics.attributes, attributes.counts, attributes.numbers
@@ -269,7 +269,7 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
     if values.n_unseen:
         names.append(f"({values.n_unseen:,} never seen)")
         probability = np.vstack((probability, values.n_unseen * np.exp(values.log_unseen())))
-    classes = {label: {"probability": dict(zip(names, probability[:, k].tolist(), strict=True))} for k, label in enumerate(model.classes_)}
+    classes = {label: {"probability": dict(zip(names, probability[:, k].tolist(), strict=True))} for k, label in enumerate(model.classes)}
     return CategoriesOverview("categorical", int(documents[terms].sum()), int(terms.size), values.smoothing, classes)
 
 
@@ -384,13 +384,13 @@ def _boundary(model: TextClassifier) -> dict[str, ClassBoundary] | None:
     if boundary is None:
         return None
     weights, bias = (np.round(part, 9).tolist() for part in boundary)
-    return {label: ClassBoundary(w_0 if w_0 > -inf else None, w) for label, w_0, w in zip(model.classes_, bias, weights, strict=True)}
+    return {label: ClassBoundary(w_0 if w_0 > -inf else None, w) for label, w_0, w in zip(model.classes, bias, weights, strict=True)}
 
 
 def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:
     if not top:
-        return [[] for _ in model.classes_]
+        return [[] for _ in model.classes]
     ranked = ranking(model, "mutual-information")
     by_class = np.argsort(ranked.classes, kind="stable")
-    ends = np.cumsum(np.bincount(ranked.classes, minlength=len(model.classes_)))
+    ends = np.cumsum(np.bincount(ranked.classes, minlength=len(model.classes)))
     return [[term_name(model, term) for term in terms[:top].tolist()] for terms in np.split(ranked.terms[by_class], ends[:-1])]

@@ -287,7 +287,7 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
         return {"summand": summands, "": np.zeros_like(summands)}
 
     best = _best_terms(model, classes, top, ("summand",), tables)
-    return tuple(ClassTerms(model.classes_[number], terms) for number, (terms,) in zip(classes.tolist(), best, strict=True))
+    return tuple(ClassTerms(model.classes[number], terms) for number, (terms,) in zip(classes.tolist(), best, strict=True))
 
 
 def lift(probability: Floats, prior: Floats) -> Floats:

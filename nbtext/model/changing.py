@@ -107,7 +107,7 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     So do their weights, where the class prior was given. Raises `UsageError` if there is no class of the old label, or the new one is none.
     """
     require_additive(model.settings)
-    classes = model.classes_
+    classes = model.classes
     if old not in classes:
         from difflib import get_close_matches
 

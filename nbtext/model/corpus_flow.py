@@ -258,10 +258,10 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
 
     What ends the reading of a corpus without labels early is kept for `Corpus.finish`.
     """
-    if STDIN in corpus.paths or len(model.classes_) > MOST_CLASSES:
+    if STDIN in corpus.paths or len(model.classes) > MOST_CLASSES:
         yield from scored(model, corpus.readable() if corpus.labelled else corpus, at_once)
         return
-    of_corpus, reader = corpus.in_shards(min(BYTES_SCORED, SCORES // len(model.classes_)))
+    of_corpus, reader = corpus.in_shards(min(BYTES_SCORED, SCORES // len(model.classes)))
     beginning = list(islice(of_corpus, 2 * WORTH_A_PROCESS))
     processes = jobs if len(beginning) == 2 * WORTH_A_PROCESS else 1
     if not processes:

@@ -1,26 +1,95 @@
-"""Documents and paths given from Python: a text as str or bytes, or with attributes a mapping."""
+"""Documents, labels and paths given from Python: a text as str or bytes, or with attributes a mapping; a label of any type of `LABEL_KINDS`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import repeat, zip_longest
+from numbers import Integral
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from nbtext.attributes import weight_in_units
 from nbtext.document_parts import WEIGHT_UNIT, with_weight, without_separators
 from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from nbtext.attributes import Attributes
 
+    Label = str | float | np.generic
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 TEXT = "text"
 """The key of the text where documents are mappings; the others are attributes."""
+
+LABEL_KINDS: dict[str, Callable[[str], object]] = {
+    "text": str,
+    "bool": {"False": False, "True": True}.__getitem__,
+    "int": int,
+    "float": float,
+}
+"""The types that labels may have, each with the function from the name of a class to its label."""
+
+
+class GivenLabels:
+    """The names of the classes of labels, which are all of one type; ``kind`` is that type, known from the first label on.
+
+    Iterating raises `UsageError` for a label of another type.
+    """
+
+    def __init__(self, labels: Iterable[object], kind: str | None = None) -> None:
+        self._labels = labels
+        self.kind = kind
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the name of each label's class."""
+        for place, label in enumerate(self._labels):
+            kind = _kind(label)
+            if self.kind is None:
+                self.kind = kind
+            if kind != self.kind:
+                raise UsageError(
+                    f"the label {label!r} is no {self.kind}, as others are", where=f"labels[{place}]", hint="give all labels one type"
+                )
+            yield str(LABEL_KINDS[kind](str(label)))
+
+
+def _kind(label: object) -> str:
+    if isinstance(label, str):
+        return "text"
+    if isinstance(label, (bool, np.bool_)):
+        return "bool"
+    if isinstance(label, Integral):
+        return "int"
+    if isinstance(label, (float, np.floating)) and np.isfinite(label):
+        return "float"
+    raise UsageError(f"{label!r} cannot be a label", hint="labels are texts, numbers or booleans")
+
+
+class GivenClasses(NamedTuple):
+    """The classes of a model as labels in the type of those it was given."""
+
+    kind: str
+    classes: NDArray[Any]
+    """Sorted, shape (n_classes,)."""
+    order: NDArray[np.int64]
+    """The number of each one's name among the sorted names, shape (n_classes,)."""
+
+    @classmethod
+    def of(cls, names: Sequence[str], kind: str) -> GivenClasses:
+        """Return the classes of some names, as text unless all names are of that kind: files may have brought new classes to a model of numbers."""
+        try:
+            classes = np.array([LABEL_KINDS[kind](name) for name in names], object if kind == "text" else None)
+        except (KeyError, ValueError):
+            return cls.of(names, "text")
+        order = np.argsort(classes, kind="stable")
+        return cls(kind, classes[order], order)
 
 
 def path_names(paths: Paths) -> list[str]:
@@ -46,8 +115,7 @@ def labelled_texts(
             raise UsageError("there are fewer weights than texts", hint="give each text one weight")
         number += 1
         if units:
-            named = str(label) if isinstance(label, str) else label  # a label of a numpy array is a str of its own kind
-            yield named, with_weight(text, units)  # type: ignore[misc, arg-type]
+            yield label, with_weight(text, units)  # type: ignore[misc, arg-type]
     if not number:
         raise UsageError("there are no texts")
     if weights is not None and next(of_documents, None) is not None:
@@ -66,12 +134,26 @@ def all_utf8(texts: Iterable[Text], attributes: Attributes) -> Iterator[bytes]:
     """Yield each document in valid UTF-8; raises `UsageError` for one text where several are wanted, and for what is no document, with its place."""
     if isinstance(texts, (str, bytes)):
         raise UsageError("one text was given where several are wanted", hint="put it into a list")
-    for place, text in enumerate(texts):
+    for place, text in enumerate(_rows(texts, attributes)):
         try:
             document = _document(attributes, text) if attributes.names else _utf8(text)
         except (DocumentError, UsageError) as problem:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
         yield document
+
+
+def _rows(texts: Iterable[Text], attributes: Attributes) -> Iterable[object]:
+    """Return the documents of a data frame or array of two dimensions: its only column, or with attributes its rows by the names of columns."""
+    shape: tuple[int, ...] = getattr(texts, "shape", ())
+    if len(shape) != 2:
+        return texts
+    if attributes.names and hasattr(texts, "to_dict"):
+        return texts.to_dict("records")  # type: ignore[no-any-return]
+    if shape[1] != 1:
+        raise UsageError(
+            f"there are {shape[1]} columns where one of texts is wanted", hint="give the column of the texts, as in df['text']"
+        )
+    return np.asarray(texts)[:, 0]
 
 
 def _document(attributes: Attributes, given: object) -> bytes:
@@ -81,7 +163,12 @@ def _document(attributes: Attributes, given: object) -> bytes:
         keys = ", ".join((TEXT, *attributes.names))
         raise UsageError(f"{given!r} is not a document", hint=f"give a mapping with the keys {keys}, or a text")
     values = [given.get(name) for name in attributes.names]
-    return attributes.document(_utf8(given.get(TEXT, "")), ["" if value is None else str(value) for value in values])
+    return attributes.document(_utf8(given.get(TEXT, "")), ["" if _is_missing(value) else str(value) for value in values])
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a value is None, or NaN as in a data frame."""
+    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
 
 
 def _utf8(text: object) -> bytes:

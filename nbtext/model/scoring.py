@@ -92,7 +92,7 @@ class ScoringModel(Protocol):
     """What scoring needs of a `nbtext.TextClassifier`."""
 
     @property
-    def classes_(self) -> list[str]:
+    def classes(self) -> list[str]:
         """The classes, in the order of the columns of all scores."""
 
     @property
@@ -143,7 +143,7 @@ def answers_to(
     scored_blocks: Iterable[ScoredBlock], model: ScoringModel, rule: DecisionRule, *, min_typicality: float = 0.0, top_k: int = 0
 ) -> Iterator[Answer]:
     """Yield answers as `answers` does, to documents that the model has scored."""
-    classes = model.classes_
+    classes = model.classes
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         typical = np.ones(len(block.documents), np.bool_)

@@ -26,6 +26,7 @@ from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.choosing import NO_CHOICES, Choices, PairedTest
+from nbtext.model.given_texts import LABEL_KINDS
 from nbtext.model.training import (
     Judgement,
     Learnt,
@@ -98,6 +99,9 @@ CLOSED = "closed_vocabulary"
 LOGS = "cell_logs"
 """The array of the sums of log weights, in models of them."""
 
+LABEL_KIND = "label_kind"
+"""A setting of models only that were given labels other than text."""
+
 UNIT = "unit"
 """A setting of models of weighted documents only: `nbtext.attributes.WEIGHT_UNIT`."""
 
@@ -119,6 +123,8 @@ class State(NamedTuple):
     counts: CorpusCounts
     learnt: Learnt
     written_by: dict[str, str]
+    label_kind: str = "text"
+    """One of `nbtext.model.given_texts.LABEL_KINDS`."""
 
 
 def versions(settings: Settings) -> dict[str, str]:
@@ -145,6 +151,7 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Array]]:
         **learnt,
         **({CLOSED: True} if state.counts.is_closed else {}),
         **({UNIT: state.counts.statistics.unit} if state.counts.statistics.unit != 1 else {}),
+        **({LABEL_KIND: state.label_kind} if state.label_kind != "text" else {}),
         CHOICES: asdict(state.learnt.choices),
     }
     stop_words = np.frombuffer("\n".join(state.stop_list).encode(), np.uint8)
@@ -155,7 +162,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     """Return the state that plain settings and arrays describe; raises `ModelError` unless training could have made it."""
     others = set(arrays) - ARRAYS
     require(
-        set(plain) - {CLOSED, UNIT, CHOICES} == SETTINGS and all(name.startswith(FITTED) for name in others),
+        set(plain) - {CLOSED, UNIT, LABEL_KIND, CHOICES} == SETTINGS and all(name.startswith(FITTED) for name in others),
         "it has not the parts of a model",
     )
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS | others}
@@ -183,7 +190,10 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     except UsageError as problem:
         raise malformed(str(problem)[:200]) from None
     require(longest_ngram(counts.statistics.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")
-    return State(settings, stop_list, counts, learnt, written_by)
+    label_kind = plain.get(LABEL_KIND, "text")
+    if label_kind not in LABEL_KINDS:
+        raise malformed("its labels are of an unknown type")
+    return State(settings, stop_list, counts, learnt, written_by, str(label_kind))
 
 
 def _plain(settings: Declared) -> dict[str, object]:

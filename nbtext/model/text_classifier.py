@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.choosing import stop_terms
 from nbtext.model.description import describe, warnings
-from nbtext.model.given_texts import all_utf8, labelled_texts, path_names
+from nbtext.model.given_texts import GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
 from nbtext.model.scoring import ScoredTexts, answers_to
 from nbtext.model.state import State, from_plain, to_plain, versions
 from nbtext.model.training import classifier, language_models, learn, looked_up, needs_documents, require_additive, weighed_statistics
@@ -41,26 +42,12 @@ if TYPE_CHECKING:
     from nbtext.errors import DocumentError
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.corpus_flow import Corpus, Progress
-    from nbtext.model.given_texts import Paths, Text
+    from nbtext.model.given_texts import Label, Paths, Text
     from nbtext.model.scoring import Answer
     from nbtext.model.training import Learnt
 
 
-class Classes(list[str]):
-    """List of classes that scikit-learn's scorers of two classes can use as the array that they expect."""
-
-    def __eq__(self, other: object) -> Any:  # noqa: ANN401 - as numpy does it
-        """Compare two lists, or each class with one label: then shape (n_classes,)."""
-        return np.array(self, object) == other if isinstance(other, str) else super().__eq__(other)
-
-    __hash__ = None
-
-    def tolist(self) -> list[str]:
-        """Return a plain list."""
-        return list(self)
-
-
-MADE_OF_COUNTS = ("statistics", "text_terms", "class_tokens", "classifier", "language_models", "prior", "_counter")
+MADE_OF_COUNTS = ("statistics", "text_terms", "class_tokens", "classifier", "language_models", "prior", "_counter", "_given_classes")
 """Attributes of `TextClassifier` that are computed from settings, counts and what was learnt, on first use."""
 
 
@@ -128,8 +115,8 @@ class TextClassifier:
         How scores become probabilities, learnt from held-out documents of the sample.
     sample : int
         Number of training documents that the model keeps as term counts; 0 for none.
-    categorical, count, numeric : str or None
-        Names of attributes, with commas between them. A document is then a mapping with these keys, and "text" for its text.
+    categorical, count, numeric : list of str or None
+        Names of attributes, or one text with commas between them. A document is then a mapping with these keys, and "text" for its text.
 
     Raises
     ------
@@ -141,7 +128,7 @@ class TextClassifier:
     >>> model = TextClassifier(stemmer="none", stop_words="none", smoothing=1)
     >>> texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"]
     >>> model.fit(texts, ["yes", "yes", "yes", "no"]).predict(["Chinese Chinese Chinese Tokyo Japan"])
-    ['yes']
+    array(['yes'], dtype=object)
     >>> model
     TextClassifier(stop_words='none', stemmer='none', smoothing=1.0)
     """
@@ -177,15 +164,16 @@ class TextClassifier:
         class_weight: str | None = None,
         calibration: str = "auto",
         sample: int = 4096,
-        categorical: str | None = None,
-        count: str | None = None,
-        numeric: str | None = None,
+        categorical: str | Sequence[str] | None = None,
+        count: str | Sequence[str] | None = None,
+        numeric: str | Sequence[str] | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
         self.settings = _changed(Settings(), given)
         self._counts: CorpusCounts | None = None
         self._learnt: Learnt | None = None
         self._stop_list: list[str] | None = None
+        self._label_kind = "text"
         self.written_by: dict[str, str] = {}
 
     def __repr__(self) -> str:
@@ -213,20 +201,26 @@ class TextClassifier:
         self._stop_list = None
         return self._replace(after, None, None)
 
-    def fit(self, texts: Iterable[Text], labels: Iterable[str], sample_weight: Iterable[float] | None = None) -> TextClassifier:
+    def fit(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
         """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forget what was learnt before.
 
-        ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one of weight 0 not at all. Raises `UsageError` for a weight
+        Labels are str, int, float or bool, all of one type. ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one of weight 0 not at all. Raises `UsageError` for a weight
         that is no number from 0 with at most three decimals.
         """
-        return self.fit_stream(labelled_texts(texts, labels, self._attributes, sample_weight))
+        given = GivenLabels(labels)
+        self.fit_stream(labelled_texts(texts, given, self._attributes, sample_weight))
+        self._label_kind = given.kind or "text"
+        return self
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
         looked_up(self.analysis)  # validate early: fail before counting, not after
-        if not self._needs_documents:
-            return self._estimate(count_corpus(labelled, self.analysis), self.settings)
-        return self.fit_counted(*count_documents(labelled, self.analysis))
+        if self._needs_documents:
+            self.fit_counted(*count_documents(labelled, self.analysis))
+        else:
+            self._estimate(count_corpus(labelled, self.analysis), self.settings)
+        self._label_kind = "text"
+        return self
 
     def fit_counted(self, statistics: ClassStatistics, documents: CountedDocuments) -> TextClassifier:
         """Learn from a whole corpus as `nbtext.counts.counting.count_documents` counts it under these settings."""
@@ -265,10 +259,12 @@ class TextClassifier:
         try:
             require_words(self.settings)
             looked_up(self.analysis)  # validate early: fail before counting, not after
-            return self.learn_corpus(corpus, jobs, scheduler)
+            self.learn_corpus(corpus, jobs, scheduler)
         except BaseException:
             self.settings = before
             raise
+        self._label_kind = "text"
+        return self
 
     def learn_corpus(self, corpus: Corpus, jobs: int = 1, scheduler: str | None = None) -> TextClassifier:
         """Learn from a labelled corpus, read as `reading` says; forgets what was learnt before. Raises as `fit_corpus` does."""
@@ -313,22 +309,24 @@ class TextClassifier:
         yield from answers_to(score_corpus(self, corpus, jobs), self, rule, min_typicality=min_typicality, top_k=top_k)
         corpus.finish()
 
-    def partial_fit(self, texts: Iterable[Text], labels: Iterable[str], sample_weight: Iterable[float] | None = None) -> TextClassifier:
+    def partial_fit(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
         """Learn from more texts, weighed as in `fit`; new classes and terms are welcome. The result is that of one `fit` with all of them.
 
-        Raises `UsageError` for a classifier that needs all documents at once.
+        Raises `UsageError` for a classifier that needs all documents at once, and for labels of another type.
         """
         require_additive(self.settings)
-        more = count_corpus(labelled_texts(texts, labels, self._attributes, sample_weight), self.analysis)
-        return self.learn(more if self._counts is None else self._counts + more)
+        if self._counts is None:
+            return self.fit(texts, labels, sample_weight)
+        more = count_corpus(labelled_texts(texts, GivenLabels(labels, self._kind), self._attributes, sample_weight), self.analysis)
+        return self.learn(self._counts + more)
 
-    def forget(self, texts: Iterable[Text], labels: Iterable[str], sample_weight: Iterable[float] | None = None) -> TextClassifier:
+    def forget(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
         """Subtract texts, with the weights that they were learnt with; the statistics are as if they had never been learnt.
 
         Raises `UsageError` if one was not, and then subtracts none.
         """
         require_additive(self.settings)
-        labelled = labelled_texts(texts, labels, self._attributes, sample_weight)
+        labelled = labelled_texts(texts, GivenLabels(labels, self._kind), self._attributes, sample_weight)
         return self.learn(forget_documents(self.counts, *count_documents(labelled, self.analysis)))
 
     def learn(self, counts: CorpusCounts, **changes: object) -> TextClassifier:
@@ -340,10 +338,14 @@ class TextClassifier:
         require_additive(settings)
         return self._estimate(counts, settings)
 
-    def predict(self, texts: Iterable[Text]) -> list[str | None]:
-        """Return the most probable class of each text, of equal ones the first; None where maximum likelihood rules out every class."""
-        classes = self.classes_
-        return [None if best == NO_ANSWER else classes[best] for best in minimum_error(self.predict_log_proba(texts)).tolist()]
+    def predict(self, texts: Iterable[Text]) -> NDArray[Any]:
+        """Return the most probable class of each text, shape (n_docs,), of equal ones the first; None where maximum likelihood rules out every class."""
+        best = minimum_error(self.predict_log_proba(texts))
+        answers = self.classes_[best]
+        if np.any(best == NO_ANSWER):
+            answers = answers.astype(object)
+            answers[best == NO_ANSWER] = None
+        return answers
 
     def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return p(C_k | d), shape (n_docs, n_classes), in the order of `classes_`; nan where maximum likelihood rules out every class."""
@@ -382,11 +384,13 @@ class TextClassifier:
             )
         return self.learnt.typicality.share_below(*per_token)
 
-    def score(self, texts: Iterable[Text], labels: Iterable[str]) -> float:
-        """Return the accuracy on texts of known classes."""
+    def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
+        """Return the accuracy on texts of known classes, or the share of their weights."""
         given = texts if isinstance(texts, (str, bytes)) else list(texts)
-        truth = [label for label, _ in labelled_texts(given, labels, self._attributes)]
-        return sum(answer == label for answer, label in zip(self.predict(given), truth, strict=True)) / len(truth)
+        truth = [label for label, _ in labelled_texts(given, GivenLabels(labels, self._kind), self._attributes)]
+        best = minimum_error(self.predict_log_proba(given))
+        names = np.array(self.classes, object)[self._given_classes.order]
+        return float(np.average((names[best] == np.array(truth, object)) & (best != NO_ANSWER), weights=sample_weight))
 
     def save(self, path: str, before: Callable[[Path, bytes], None] | None = None) -> None:
         """Write the model file, atomically, with ``before`` as `write_model_file` takes it; first run the checks of the loader.
@@ -396,7 +400,7 @@ class TextClassifier:
         """
         from nbtext.store import write_model_file
 
-        settings, arrays = to_plain(State(self.settings, self.stop_list, self.counts, self.learnt, self.written_by))
+        settings, arrays = to_plain(State(self.settings, self.stop_list, self.counts, self.learnt, self.written_by, self._kind))
         try:
             from_plain(settings, {name: array for name, array in arrays.items() if array.size})  # a file leaves empty arrays out
         except ModelError as problem:
@@ -415,7 +419,7 @@ class TextClassifier:
             problem.where = path
             raise
         model = cls()
-        model.settings, model._stop_list, model._counts, model._learnt, model.written_by = state
+        model.settings, model._stop_list, model._counts, model._learnt, model.written_by, model._label_kind = state
         return model
 
     def describe(self) -> str:
@@ -432,15 +436,20 @@ class TextClassifier:
         return max(min(BLOCK_DOCUMENTS, TERM_WEIGHTS_AT_ONCE // self.statistics.n_classes), 1)
 
     @property
-    def classes_(self) -> list[str]:
-        """The classes in the order of all arrays by class: sorted."""
-        return Classes(self.statistics.classes)
+    def classes(self) -> list[str]:
+        """The names of the classes, sorted: the order of all arrays by class but those of `classes_`."""
+        return list(self.statistics.classes)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes as labels of the type that `fit` was given, sorted, shape (n_classes,): the columns of probabilities."""
+        return self._given_classes.classes
 
     @property
     def counts(self) -> CorpusCounts:
         """Class statistics and sample. Raises `UsageError` before training."""
         if self._counts is None:
-            raise UsageError("the model is not trained", hint="call fit or load first")
+            raise not_trained()
         return self._counts
 
     @cached_property
@@ -452,7 +461,7 @@ class TextClassifier:
     def learnt(self) -> Learnt:
         """Selected terms, smoothing, calibration. Raises `UsageError` before training."""
         if self._learnt is None:
-            raise UsageError("the model is not trained", hint="call fit or load first")
+            raise not_trained()
         return self._learnt
 
     @property
@@ -518,6 +527,15 @@ class TextClassifier:
         return self.counts.statistics.natural.tokens_of(self.text_terms)
 
     @cached_property
+    def _given_classes(self) -> GivenClasses:
+        return GivenClasses.of(self.classes, self._label_kind)
+
+    @property
+    def _kind(self) -> str:
+        """The type of the labels that go with those learnt."""
+        return self._given_classes.kind
+
+    @cached_property
     def _counter(self) -> DocumentCounter:
         return InTurn(partial(document_counter, self.answered_analysis, self.statistics.vocabulary))
 
@@ -527,7 +545,7 @@ class TextClassifier:
 
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:
         rows = [rows_of(block) for block in blocks(all_utf8(texts, self._attributes), len, self.documents_at_once)]
-        return np.concatenate(rows) if rows else np.empty((0, self.statistics.n_classes))
+        return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.statistics.n_classes))
 
     @property
     def _needs_documents(self) -> bool:
@@ -568,6 +586,19 @@ class TextClassifier:
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the model is trained."""
         return self._counts is not None
+
+
+def not_trained() -> UsageError:
+    """Return the error of a model that is asked before it has learnt; where scikit-learn is imported, it is also a `NotFittedError` of it."""
+    kind: type[UsageError] = UsageError
+    if "sklearn" in sys.modules:
+        from sklearn.exceptions import NotFittedError
+
+        class NotTrainedError(UsageError, NotFittedError):  # type: ignore[misc] # scikit-learn has no types
+            pass
+
+        kind = NotTrainedError
+    return kind("the model is not trained", hint="call fit or load first")
 
 
 def _changed(settings: Settings, changes: Mapping[str, object]) -> Settings:

@@ -66,7 +66,7 @@ def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
 
 def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
     """Return document, label and probability, or no label and the reason why; then the columns that the form adds, except in tsv."""
-    why_not = str(answer.problem or answer.abstained)
+    why_not = answer.problem.line if answer.problem else str(answer.abstained)
     safe = excel_safe if form.excel_safe else str
     first = (safe(answer.id), safe(answer.label or ""), why_not if answer.label is None else six_digits(answer.probability))
     if form.output == "tsv":

@@ -271,7 +271,7 @@ def why_not_rows(found: WhyNot) -> Iterator[tuple[str, ...]]:
     """Yield document, answer, wanted class, remove or add or none, word, occurrences, probability of the wanted class then, smallest or not."""
     first = found.id, found.label or "", found.wanted
     if found.removal is None or found.addition is None:
-        yield *first, "none", "", "", "", str(found.problem or found.why)
+        yield *first, "none", "", "", "", found.problem.line if found.problem else str(found.why)
         return
     removal, addition = found.removal, found.addition
     if removal.items is None:
@@ -289,7 +289,7 @@ def why_not_record(found: WhyNot) -> dict[str, Any]:
     made: dict[str, Any] = {"id": found.id, "label": found.label, "probability": found.probability, "wanted": found.wanted}
     made["wanted_probability"] = found.wanted_probability
     if found.problem is not None:
-        made["error"] = str(found.problem)
+        made["error"] = found.problem.line
     if found.why is not None:
         made["why"] = found.why
     removal, addition = found.removal, found.addition
@@ -308,7 +308,7 @@ def why_not_record(found: WhyNot) -> dict[str, Any]:
 def sentences(found: WhyNot) -> dict[str, str]:
     """Return names, and what is said of each."""
     if found.problem is not None:
-        return {"document": found.id, "error": str(found.problem)}
+        return {"document": found.id, "error": found.problem.line}
     answer = "none" if found.label is None else f"{found.label}  ({figure(found.probability, '')})"
     wanted = found.wanted if found.wanted_probability is None else f"{found.wanted}  ({figure(found.wanted_probability)})"
     said = {"document": found.id, "answer": answer, "wanted": wanted}

@@ -202,7 +202,7 @@ def scores() -> dict[str, list[str]]:
         lambda: TextClassifier().fit(["a text"], ["a", "b"]),
         lambda: TextClassifier().fit(["a text"], [""]),
         lambda: TextClassifier().fit([], []),
-        lambda: TextClassifier().predict(["a text"]),
+        lambda: TextClassifier().predict(["a text"]).tolist(),
         lambda: TextClassifier.load("/nowhere/model"),
         lambda: model.forget(["a text that was never learnt"], [labels[0]]),
     ]
@@ -214,7 +214,7 @@ def said(model: TextClassifier, asked: list[Any] = ASKED) -> list[str]:
     """Return what a model says of itself and of some texts."""
     values = (model.joint_log_likelihood(asked), model.predict_log_proba(asked), model.predict_proba(asked))
     numbers = [float(value).hex() for array in values for value in array.ravel()]
-    return [model.describe(), str(model.classes_), str(model.predict(asked)), *model.warnings(), " ".join(numbers)]
+    return [model.describe(), str(model.classes), str(model.predict(asked).tolist()), *model.warnings(), " ".join(numbers)]
 
 
 def raised(call: Callable[[], object]) -> str:

@@ -23,15 +23,15 @@ def fitted(corpus: Iterable[tuple[str, str | Mapping[str, object]]], **parameter
 def joint(model: TextClassifier, document: str | Mapping[str, object]) -> dict[str, float]:
     """Return p(d, C_k) of one document, by class."""
     scores = np.exp(model.joint_log_likelihood([document])[0])
-    return dict(zip(model.classes_, scores.tolist(), strict=True))
+    return dict(zip(model.classes, scores.tolist(), strict=True))
 
 
 def posterior(model: TextClassifier, document: str | Mapping[str, object]) -> dict[str, float]:
     """Return p(C_k | d) of one document, by class."""
-    return dict(zip(model.classes_, model.predict_proba([document])[0].tolist(), strict=True))
+    return dict(zip(model.classes, model.predict_proba([document])[0].tolist(), strict=True))
 
 
 def probability(model: TextClassifier, word: str) -> dict[str, float]:
     """Return φ of one word, by class."""
     row = model.language_models.probability(np.array(model.statistics.vocabulary.find([word])))[0]
-    return dict(zip(model.classes_, row.tolist(), strict=True))
+    return dict(zip(model.classes, row.tolist(), strict=True))

@@ -35,4 +35,4 @@ def test_no_tennis_on_a_sunny_cool_humid_and_windy_day() -> None:
     assert found == pytest.approx({"yes": 0.0053, "no": 0.0206}, abs=5e-5)
     assert found == pytest.approx({"yes": 9 / 14 * 2 / 9 * (3 / 9) ** 3, "no": 5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5}, rel=1e-12)
     assert posterior(model, ASKED)["no"] == pytest.approx(0.795, abs=5e-4)
-    assert model.predict([ASKED]) == ["no"]
+    assert model.predict([ASKED]).tolist() == ["no"]

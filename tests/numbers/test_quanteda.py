@@ -23,7 +23,7 @@ def presence(model: TextClassifier) -> dict[str, list[float]]:
     """Return θ of the words, by class."""
     assert isinstance(model.classifier, BernoulliNaiveBayes)
     theta = model.classifier.probability(np.array(model.statistics.vocabulary.find(WORDS)))
-    return dict(zip(model.classes_, theta.T.tolist(), strict=True))
+    return dict(zip(model.classes, theta.T.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(("prior", "wanted"), [("uniform", [1 / 2, 1 / 2]), ("empirical", [1 / 4, 3 / 4])])
