@@ -23,6 +23,9 @@ from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
 if TYPE_CHECKING:
     from pathlib import Path
 
+COLUMNS = ("--label-column", "1", "--text-column", "2")
+"""With these a table is read as it comes; without, its beginning is waited for."""
+
 ROWS = 24
 PAUSE = 0.02
 SOON = "import sys; from nbtext.cli import main, progress; progress.WAIT = 0.1; progress.INTERVAL = 0.05; main.main()"
@@ -67,7 +70,7 @@ def screen_of(*arguments: str, cwd: Path, env: dict[str, str] | None = None, ans
 
 
 @pytest.mark.parametrize(
-    "arguments", [["train", "slow.tsv", "-m", "new"], ["classify", "slow.tsv"], ["evaluate", "slow.tsv", "--format", "tsv"]], ids=str
+    "arguments", [["train", "slow.tsv", "-m", "new", *COLUMNS], ["classify", "slow.tsv"], ["evaluate", "slow.tsv", *COLUMNS]], ids=str
 )
 def test_a_slow_input_shows_progress_and_leaves_none(pets: Path, arguments: list[str]) -> None:
     screen, out = screen_of(*arguments, cwd=pets)
@@ -110,7 +113,7 @@ def test_no_progress_in_a_pipe(pets: Path) -> None:
 
 
 def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
-    screen, _ = screen_of("train", "slow.tsv", "-m", "new", cwd=pets, bad=b"a row without a second column\n")
+    screen, _ = screen_of("train", "slow.tsv", "-m", "new", *COLUMNS, cwd=pets, bad=b"a row without a second column\n")
     assert screen.count("nbtext: slow.tsv:") == 10
     for before in screen.split("nbtext: ")[1:-1]:
         shown = before.split("\n")[-1]
@@ -124,7 +127,7 @@ def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
     feeder.start()
     ours, theirs = pty.openpty()
     with start(
-        [sys.executable, "-c", SOON, "train", "slow.tsv", "-m", "new"],
+        [sys.executable, "-c", SOON, "train", "slow.tsv", "-m", "new", *COLUMNS],
         cwd=pets,
         env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
         stderr=theirs,

@@ -1,10 +1,11 @@
-"""Further columns of a document: in tables by name or number, in jsonl by key, nowhere else.
+"""Columns that are recognised in the first rows of a table; and further columns of a document: in tables by name or number, in jsonl by key, nowhere else.
 
 Also tests `corpus/document.py`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.corpus.columns import recognise
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.errors import PathError, UsageError
@@ -49,9 +51,9 @@ def test_columns_of_tables_by_name_and_by_number_in_the_order_asked_for(tmp_path
     assert values(path, "team", "year") == [("", "1999"), ("east", "2001")]
     assert values(path, "4", "3", header=True) == [("", "1999"), ("east", "2001")]
     assert values(path, "3", "team", "1", "2", "3") == [("1999", "", "a", "hello", "1999"), ("2001", "east", "b", "bye", "2001")]
-    assert values(path, "3") == [("year",), ("1999",), ("2001",)]
+    assert values(path, "3", header=False) == [("year",), ("1999",), ("2001",)]
     assert values(path, "year", labelled=False) == [("1999",), ("2001",)]
-    assert values(path) == [(), (), ()]
+    assert values(path) == [(), ()]
 
 
 def test_a_columns_name_implies_a_header_and_changes_nothing_else(tmp_path: Path) -> None:
@@ -159,3 +161,73 @@ def test_what_was_written_comes_back_in_any_order(
     wanted = [tuple(row[place] for place in order) for row in rows]
     assert values(folder / "t.csv", *(str(place + 1) for place in order), labelled=False) == wanted
     assert values(folder / "t.jsonl", *("abcd"[place] for place in order), labelled=False) == wanted
+
+
+def rows(*lines: str) -> list[list[str]]:
+    return [line.split("|") for line in lines]
+
+
+def swapped(line: str) -> str:
+    return "|".join(reversed(line.split("|")))
+
+
+TWELVE = [f"{('cats', 'dogs')[n % 2]}|a longer text, number {n}" for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "label", "text", "header"),
+    [
+        (["text|category", "it purrs|cats"], "category", "text", None),
+        (["Label|TEXT"], "Label", "TEXT", None),
+        (["id|date|title|Body|label", "1|2024|a|b|c"], "label", "Body", None),
+        (["|text|label", "0|it purrs|cats"], "label", "text", None),
+        (["klasse|sentence", "1|it purrs"], "klasse", "sentence", None),
+        (["label|1", "cats|it purrs"], None, None, None),
+        (["cats|it purrs", "dogs|it barks"], None, None, None),
+        (["title|what is a class?", "dogs|it barks"], None, None, None),
+        (["y|n", "y|n"], None, None, None),
+        (["art|komment", *TWELVE], "art", "komment", None),
+        (["1|text,more", *TWELVE], None, None, None),
+        (["bird|a longer text", *TWELVE], None, None, None),
+        (["satz|wert", *(f"it purrs, {n * 7} times|{n % 2}" for n in range(6))], "wert", "satz", None),
+        (TWELVE, None, None, None),
+        ([swapped(line) for line in TWELVE], "2", "1", None),
+        ([f"{n}|{line}" for n, line in enumerate(TWELVE)], "2", "3", None),
+        ([line.replace("|", f"|{n}|") for n, line in enumerate(TWELVE)], "1", "3", None),
+    ],
+)  # fmt: skip
+def test_what_first_rows_show(lines: list[str], label: str | None, text: str | None, header: bool | None) -> None:
+    found = recognise(rows(*lines), Reading(format="csv"), labelled=True)
+    assert (found.label_column, found.text_column, found.header) == (label, text, header)
+    assert recognise(rows(*lines), found, labelled=True) == found
+
+
+def test_without_labels_only_the_text_is_looked_for() -> None:
+    for lines, text in (
+        (["id|message", "1|it purrs"], "message"),
+        (["it purrs"], "1"),
+        (["text"], "text"),
+        (["a|b"], None),
+        (TWELVE, None),
+    ):
+        assert recognise(rows(*lines), Reading(format="csv"), labelled=False).text_column == text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["id|title|y|label|other", "1|2|3|4|5"],
+        ["category|first|second", *(f"a|b{n}|c{n}" for n in range(9))],
+        [f"a longer text {n}|{n % 2}|{n % 3}" for n in range(9)],
+    ],
+)
+def test_in_doubt_nothing_is_guessed(lines: list[str]) -> None:
+    with pytest.raises(UsageError, match=r"it is not clear which column is the (class|text).*--(label|text)-column"):
+        recognise(rows(*lines), Reading(format="csv"), labelled=True)
+
+
+@given(st.lists(st.lists(st.text(max_size=9), max_size=4), max_size=9), st.booleans())
+def test_any_rows_are_recognised_or_refused(cells: list[list[str]], labelled: bool) -> None:
+    with contextlib.suppress(UsageError):
+        found = recognise(cells, Reading(format="csv"), labelled=labelled)
+        assert recognise(cells, found, labelled=labelled) == found

@@ -26,14 +26,14 @@ def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
     figures, warnings = look(tmp_path / "c")
     assert warnings == []
     assert figures == {
-        "format": "dir", "kind": "text", "class_sizes": {"a": 2, "b": 1}, "documents": 3, "empty": 0, "median_bytes": 20, "most_bytes": 40,
+        "format": "dir", "kind": "text", "columns": None, "class_sizes": {"a": 2, "b": 1}, "documents": 3, "empty": 0, "median_bytes": 20, "most_bytes": 40,
         "unreadable": 0, "first_unreadable": (), "not_utf8": 0, "likely_encoding": None,
     }  # fmt: skip
 
 
 def test_what_is_unusual_is_a_warning(tmp_path: Path) -> None:
     corpus(tmp_path, {"c.tsv": b"text\tlabel\n" + b"".join(b"text %d\ta\n" % number for number in range(20)) + b"alone\nempty\t\n"})
-    figures, warnings = look(tmp_path / "c.tsv")
+    figures, warnings = look(tmp_path / "c.tsv", header=False, label_column="1")
     assert (figures["documents"], figures["empty"], figures["unreadable"], len(figures["class_sizes"])) == (22, 1, 1, 22)
     assert [check for check, _ in warnings] == ["documents", "documents", "classes"]
     assert "without text: 1 document" in warnings[0][1]
@@ -41,6 +41,13 @@ def test_what_is_unusual_is_a_warning(tmp_path: Path) -> None:
     assert "22 classes: alone" not in warnings[2][1]
     assert warnings[2][1].endswith("and others; nearly every document is a class of its own")
     assert look(tmp_path / "c.tsv", label_column="label", text_column="text")[1][-1][0] == "classes"
+
+
+def test_the_columns_of_a_table(tmp_path: Path) -> None:
+    path = corpus(tmp_path, {"c.csv": "body,topic\nit purrs,cats\nit barks,dogs\n"}) / "c.csv"
+    assert look(path)[0]["columns"] == "class in column 'topic', text in column 'body', the first line is a header"
+    assert look(path, header=False)[0]["columns"] == "class in column 1, text in column 2, no header"
+    assert "columns" in succeeded(nbtext("doctor", path)).text
 
 
 def test_texts_without_classes(tmp_path: Path) -> None:

@@ -47,8 +47,7 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
       nbtext compare nbtext.joblib pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
     """
-    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, reading_of
-    from nbtext.corpus.reading import resolved
+    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, reading_of, recognised
     from nbtext.evaluation.comparison import compare, differences_of_texts, require_same_kind
     from nbtext.inspection.differences import differences
     from nbtext.metrics.intervals import Bootstrap
@@ -73,7 +72,7 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
     a, b = TextClassifier.load(model_a), TextClassifier.load(model_b)
     paths, changed = corpus_paths(corpus, options), options["changed"]
     require_same_kind(a, b)
-    reading = resolved(reading_of(a, paths, options), paths, labelled=True)
+    reading = recognised(reading_of(a, paths, options), paths, say, labelled=True)
     for warning in differences_of_texts(reading, b.reading, option.given(READING, options)):
         say.warn(warning)
     if changed is not None:

@@ -12,6 +12,7 @@ import click
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given
 from nbtext.cli.progress import ProgressBar, is_wanted
+from nbtext.corpus.columns import described
 from nbtext.corpus.reading import resolved
 from nbtext.corpus.streams import listed_paths
 from nbtext.errors import UsageError, listed, quantity
@@ -53,6 +54,7 @@ class CommandCorpus(Corpus):
         typed = "-" in paths and sys.stdin is not None and sys.stdin.isatty()
         if typed:
             say.notice("reading standard input; Ctrl-D ends it")
+        reading = recognised(reading, paths, say, labelled=labelled)
         bar = ProgressBar(paths, reading.format) if progress and not typed and is_wanted(quiet=say.quiet) else None
         super().__init__(paths, reading, labelled, columns, str(on_error), say.document_failed, bar)
         self._say = say
@@ -85,6 +87,14 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     if source == "-" and "-" in corpus:
         raise UsageError("standard input cannot be both a document and the list of files")
     return (*corpus, *listed_paths(source, null=null))
+
+
+def recognised(reading: Reading, paths: Sequence[str], say: Messages, *, labelled: bool) -> Reading:
+    """Return reading settings as `resolved`, and say which columns of a table were recognised that they do not name."""
+    found = resolved(reading, paths, labelled=labelled)
+    if (columns := described(reading, found)) is not None:
+        say.notice(f"{paths[0]}: {columns}")
+    return found
 
 
 def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
@@ -138,7 +148,7 @@ def read_and_count(paths: Sequence[str], options: Options, say: Messages, column
     """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
     from nbtext.classifiers.base import class_prior
 
-    model, settings = untrained(paths, options)
+    model, settings = untrained(paths, options, say)
     source = CommandCorpus(paths, model.reading, say, options, labelled=True, columns=columns)
     corpus = count_each(model.analysis, source, options.get("jobs", 1))
     if corpus is None:
@@ -154,15 +164,15 @@ def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messag
         say.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
 
 
-def untrained(paths: Sequence[str], options: Options) -> tuple[TextClassifier, Settings]:
+def untrained(paths: Sequence[str], options: Options, say: Messages) -> tuple[TextClassifier, Settings]:
     """Return a model as the options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
     from nbtext.model.training import looked_up
 
-    reading = resolved(Reading.of(given(READING, options)), paths, labelled=True)
+    reading = Reading.of(given(READING, options))
     model = TextClassifier(**given(TRAINING, options))
-    model.reading = reading
+    model.reading = recognised(reading, paths, say, labelled=True)
     require_words(model.settings)
     return model, looked_up(model.analysis)
 

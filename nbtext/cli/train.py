@@ -43,9 +43,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     say = option.messages(options)
     scheduler = option.scheduler_of(options)
     paths = corpus_paths(corpus, options)
-    model, _ = untrained(paths, options)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
+    model, _ = untrained(paths, options, say)
     documents = CommandCorpus(paths, model.reading, say, options, labelled=True)
     if options["once"]:
         ledger = train_once(model, documents, options["jobs"])

@@ -70,9 +70,8 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
 
     Raises `UsageError` for a model that cannot be changed exactly, or for documents that it cannot have learnt.
     """
-    from nbtext.cli.corpus import CommandCorpus, require_distinct
+    from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
     from nbtext.cli.options import given
-    from nbtext.corpus.reading import resolved
     from nbtext.model.changing import require_changeable, stemmer_difference
     from nbtext.model.corpus_flow import reading_like
     from nbtext.model.training import require_additive
@@ -80,7 +79,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.store import check_replaceable
 
     require_additive(model.settings)
-    reading = resolved(reading_like(model.reading, paths, given(READING, options)), paths, labelled=True)
+    reading = recognised(reading_like(model.reading, paths, given(READING, options)), paths, say, labelled=True)
     require_changeable(model, reading)
     check_replaceable(model_path)
     require_distinct(model_path, paths)

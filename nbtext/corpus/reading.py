@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
+from nbtext.corpus.columns import find_delimiter, recognise, split_rows
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
 from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.corpus.directory import read_listed
 from nbtext.corpus.document import Document, FilePart, Notices, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import is_maildir
-from nbtext.corpus.streams import open_stream
+from nbtext.corpus.streams import beginning, open_stream
 from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, with_fields, with_weight, without_separators
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError
 from nbtext.settings import FORMATS
@@ -133,7 +134,23 @@ def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Readi
     layout = FORMATS[file_format]
     document = "mail" if layout.mail else "text" if layout.counted else reading.document
     text_column = reading.text_column or (NO_TEXT if Attributes.of(reading).names else None)
-    return replace(reading, format=file_format, document=document, text_column=text_column)
+    found = replace(reading, format=file_format, document=document, text_column=text_column)
+    return _with_columns(found, paths[0], labelled=labelled) if layout.columns and not layout.decoded and paths else found
+
+
+def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
+    """Return the settings of a table with the delimiter and the columns that its beginning shows, where they do not say them."""
+    if reading.text_column is not None and (reading.label_column is not None or not labelled):
+        return reading
+    start = beginning(path, _LOOKED_AT, of_pipe=_LOOKED_AT if labelled else 0)  # a pipe to be answered may be slow
+    quoted, complete = reading.format == "csv", len(start) < _LOOKED_AT
+    delimiter = reading.delimiter or (find_delimiter(start, complete=complete) if quoted else None)
+    rows = split_rows(start, delimiter or (",", "\t")[not quoted], quoted=quoted, complete=complete)
+    try:
+        return recognise(rows, replace(reading, delimiter=delimiter), labelled=labelled)
+    except UsageError as problem:
+        problem.where = path
+        raise
 
 
 def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = ()) -> Source:

@@ -39,8 +39,81 @@ def must_exist(path: str) -> os.stat_result:
         raise PathError(f"cannot read: {text}", where=path) from None
 
 
+class _Rejoined(io.RawIOBase):
+    """A stream of which the beginning has been read, again from that beginning; closes the stream unless it is standard input."""
+
+    def __init__(self, start: bytes, rest: BufferedReader, *, is_standard_input: bool) -> None:
+        self._start, self._rest, self._is_standard_input = start, rest, is_standard_input
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer)
+        piece, self._start = self._start[: len(view)], self._start[len(view) :]
+        if not piece:
+            return self._rest.readinto1(view)
+        view[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        if not self._is_standard_input:
+            self._rest.close()
+        super().close()
+
+
+_begun: dict[str, tuple[bytes, BufferedReader]] = {}
+"""The beginnings that were read of streams that can be read only once, and these streams with them, by path."""
+
+
+def _opened(path: str) -> BufferedReader:
+    """Open a file, from its beginning if that has been read."""
+    if path in _begun:
+        return _begun.pop(path)[1]
+    return cast("BufferedReader", Path(path).open("rb", buffering=_BUFFER))
+
+
+def can_be_read_here_only(path: str) -> bool:
+    """Return whether a path is standard input, or a pipe of which this process has read the beginning."""
+    return path == "-" or path in _begun
+
+
+def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
+    """Return the first bytes of a file of documents, unpacked, at most ``size`` of them as they are stored; none if it cannot be read.
+
+    What can be read only once is read from its beginning again when it is opened; of it ``of_pipe`` bytes are waited for, or the first line.
+    """
+    try:
+        if path == "-" or not stat.S_ISREG(must_exist(path).st_mode):
+            if path not in _begun:
+                stream = standard_input() if path == "-" else _opened(path)
+                start = stream.read(of_pipe) if of_pipe else stream.readline(size)
+                again = _Rejoined(start, stream, is_standard_input=path == "-")
+                _begun[path] = (start, cast("BufferedReader", io.BufferedReader(again, _BUFFER)))
+            start = _begun[path][0]
+        else:
+            with Path(path).open("rb") as file:
+                start = file.read(size)
+        return _read_to_end(_readable(cast("BufferedReader", io.BufferedReader(io.BytesIO(start))), path, _NO_LIMIT), size)
+    except (OSError, PathError):
+        return b""  # reading the file reports the reason
+
+
+def _read_to_end(stream: BufferedReader, size: int) -> bytes:
+    """Return what can be read of a stream, which may be cut."""
+    found = b""
+    try:
+        while len(found) < size and (piece := stream.read1(size - len(found))):
+            found += piece
+    except PathError:
+        pass
+    return found
+
+
 def standard_input() -> BufferedReader:
     """Return the bytes of standard input; raise `PathError` if it is closed."""
+    if "-" in _begun:
+        return _begun.pop("-")[1]
     if sys.stdin is None:
         raise PathError("cannot read: it is closed", where="standard input")
     return cast("BufferedReader", sys.stdin.buffer)
@@ -65,7 +138,7 @@ def open_stream(path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | Non
         elif stat.S_ISDIR(must_exist(path).st_mode):
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
         else:
-            with Path(path).open("rb", buffering=_BUFFER) as file, _counted(cast("BufferedReader", file)) as stream:
+            with _opened(path) as file, _counted(file) as stream:
                 yield _readable(stream, path, unpacked_limit)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nbtext.attributes import NO_TEXT
+from nbtext.corpus.columns import column_name, names_a_column
 from nbtext.corpus.decoding import decoded_name, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import numbered_lines, open_stream
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from io import BufferedReader, TextIOWrapper
 
     from nbtext.corpus.document import Source
-    from nbtext.settings import Reading
 
 Row = tuple[int, list[bytes] | None]
 """Line number on which the row begins, and its fields as raw bytes, or None for a row beyond the limit."""
@@ -131,8 +131,8 @@ def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Itera
     """Yield the documents of rows; ``first_rows`` are those at the beginning of the table, if ``rows`` are of a later part."""
     reading, encoding = source.reading, source.reading.encoding
     header = None
-    if _has_header(reading, source.columns):
-        header = [_column_name(field, encoding) for field in next(first_rows or rows, (0, []))[1] or []]
+    if names_a_column(reading, source.columns):
+        header = [column_name(field, encoding) for field in next(first_rows or rows, (0, []))[1] or []]
     text = None if reading.text_column == NO_TEXT else _position(reading.text_column or "2", header, path)
     label = _position(reading.label_column or "1", header, path) if source.labelled else None
     identity = None if reading.id_column is None else _position(reading.id_column, header, path)
@@ -175,14 +175,6 @@ def _wrong_width(found: int, width: int, last: int) -> DocumentError:
     return DocumentError(f"expected at least {quantity(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
 
 
-def _has_header(reading: Reading, others: Sequence[str]) -> bool:
-    """Return whether tables begin with a header line: as set, else if any column is given by name, even if it is not needed now."""
-    if reading.header is not None:
-        return bool(reading.header)
-    columns = (reading.label_column, reading.text_column, reading.id_column, reading.weight_column, *others)
-    return any(column not in (None, NO_TEXT) and not column.isdigit() for column in columns)
-
-
 def _position(name: str, header: Sequence[str] | None, path: str) -> int:
     """Return the number of a column from 0; raise `UsageError` or `PathError` if there is none."""
     if name.isascii() and name.isdigit():
@@ -196,10 +188,3 @@ def _position(name: str, header: Sequence[str] | None, path: str) -> int:
         listed = f"the header has {', '.join(header[:20])}" if header else "the table is empty"
         raise PathError(f"{how_often} called {name!r}", where=path, hint=listed)
     return header.index(name)
-
-
-def _column_name(field: bytes, encoding: str) -> str:
-    try:
-        return decoded_name(field, encoding)
-    except DocumentError:
-        return field.decode("utf-8", "replace")

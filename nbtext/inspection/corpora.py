@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.corpus.columns import columns_in_words
 from nbtext.corpus.document import Notices
 from nbtext.corpus.encodings import likely_encoding
-from nbtext.corpus.reading import read_corpus, resolved
+from nbtext.corpus.reading import read_corpus, resolve_format, resolved
 from nbtext.errors import listed, quantity
 from nbtext.inspection.health import PASSED, WARNING, Finding
+from nbtext.model.description import is_class_each
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
 NAMED = 10
 """Classes and documents that are named; the others are counted."""
 
-MANY_CLASSES = 0.5
-"""Classes for each document from which the labels are probably not classes."""
-
 
 @dataclass(frozen=True)
 class CorpusOverview:
@@ -36,6 +35,8 @@ class CorpusOverview:
     format: str
     kind: str
     """``text``, ``html`` or ``mail``."""
+    columns: str | None
+    """Which columns of a table are read."""
     class_sizes: dict[str, int]
     """Documents of each class that could be read, the largest class first; empty for a format without classes."""
     documents: int
@@ -56,7 +57,8 @@ class CorpusOverview:
 
 def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
     """Read a corpus; raise `PathError` or `UsageError` if training could not read it."""
-    labelled = FORMATS[resolved(reading, paths, labelled=True).format].labelled
+    layout = FORMATS[resolve_format(paths, reading.format, labelled=True)]
+    labelled = layout.labelled
     reading = resolved(reading, paths, labelled=labelled)
     notices = Notices()
     classes, sizes = Counter[str](), array("q")
@@ -74,6 +76,7 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
     return CorpusOverview(
         format=reading.format,
         kind=reading.document,
+        columns=columns_in_words(reading) if layout.columns and not layout.decoded else None,
         class_sizes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
         documents=lengths.size,
         empty=int((lengths == 0).sum()),
@@ -89,6 +92,8 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
 def corpus_findings(corpus: CorpusOverview) -> Iterator[Finding]:
     """Yield what there is to say of a corpus, a line for each thing looked at, with what to do if it is unusual."""
     yield Finding("format", PASSED, f"{corpus.format}, each document {corpus.kind}")
+    if corpus.columns is not None:
+        yield Finding("columns", PASSED, corpus.columns)
     lengths = f"{quantity(corpus.documents, 'document')}, bytes of text: median {corpus.median_bytes:,}, most {corpus.most_bytes:,}"
     yield Finding("documents", PASSED if corpus.documents else WARNING, lengths)
     if corpus.empty:
@@ -117,7 +122,7 @@ def _classes(corpus: CorpusOverview) -> Iterator[Finding]:
     if not sizes:
         return
     detail = f"{quantity(len(sizes), 'class')}: {listed([f'{label} {size:,}' for label, size in sizes.items()], NAMED)}"
-    if len(sizes) > max(2, MANY_CLASSES * corpus.documents):
+    if is_class_each(len(sizes), corpus.documents):
         yield Finding("classes", WARNING, f"{detail}; nearly every document is a class of its own", "see --label-column and --text-column")
     elif len(sizes) == 1:
         yield Finding("classes", WARNING, detail, "a classifier needs two classes")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbtext.attributes import KINDS, Attributes
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import BYTES, read_corpus, resolve_format, resolved, shards, source_of
+from nbtext.corpus.streams import can_be_read_here_only
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, quantity
 from nbtext.model.scoring import scored
@@ -231,7 +232,7 @@ def _count_in_shards(analysis: Analysis, corpus: Corpus, jobs: int, note: Callab
 
     of_corpus, reader = corpus.in_shards()
     counting = Counting(list(of_corpus), reader, analysis, note)
-    worthwhile = 1 if STDIN in corpus.paths else len(counting.shards) // WORTH_A_PROCESS
+    worthwhile = 1 if any(map(can_be_read_here_only, corpus.paths)) else len(counting.shards) // WORTH_A_PROCESS
     processes = min(jobs or cores(), worthwhile) if worthwhile > 1 else 1
     with corpus.watched() as heard:
         return side_by_side(count_shards, counting, len(counting.shards), processes, heard)
@@ -258,7 +259,7 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
 
     What ends the reading of a corpus without labels early is kept for `Corpus.finish`.
     """
-    if STDIN in corpus.paths or len(model.classes) > MOST_CLASSES:
+    if any(map(can_be_read_here_only, corpus.paths)) or len(model.classes) > MOST_CLASSES:
         yield from scored(model, corpus.readable() if corpus.labelled else corpus, at_once)
         return
     of_corpus, reader = corpus.in_shards(min(BYTES_SCORED, SCORES // len(model.classes)))

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.corpus.columns import is_column_name
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category_of
 from nbtext.errors import listed, quantity
-from nbtext.settings import TRAINING
+from nbtext.settings import FORMATS, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
     from nbtext.classifiers.base import Classifier
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.training import Learnt
-    from nbtext.settings import Settings
+    from nbtext.settings import Reading, Settings
 
 SHOWN = 5
 """Most groups of similar labels in a warning."""
+
+FEW_CLASSES = 20
+"""No warning of so many classes in as many documents."""
+
+MANY_CLASSES = 0.5
+"""Classes for each document from which the labels are probably not classes."""
 
 
 def similar_labels(labels: Iterable[str]) -> str | None:
@@ -35,6 +42,11 @@ def similar_labels(labels: Iterable[str]) -> str | None:
         groups.setdefault(" ".join(unicodedata.normalize("NFKC", label).casefold().split()), []).append(label)
     found = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
     return listed(found, SHOWN) or None
+
+
+def is_class_each(n_classes: int, n_documents: float) -> bool:
+    """Return whether labels are probably no classes: there are many, and hardly fewer than documents."""
+    return n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents)
 
 
 def describe(statistics: ClassStatistics, tokens: float, learnt: Learnt) -> str:
@@ -68,11 +80,32 @@ def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt
         )
     if similar := similar_labels(statistics.classes):
         found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
+    found += _wrong_columns(statistics, settings.reading)
     users = {None, settings.classifier, *(each.classifier for each in settings.models)}
     idle = [each.option for each in TRAINING if each.only_for not in users and settings[each.name] != each.default]
     if idle:
         found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
     return [*found, *classifier.warnings()]
+
+
+def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> list[str]:
+    """List the signs that other columns than those of label and text were read, or a header as a document."""
+    if reading.format == "auto" or not FORMATS[reading.format].columns:
+        return []
+    found = []
+    if is_class_each(statistics.n_classes, statistics.n_documents):
+        found.append(
+            f"nearly every document is a class of its own: {quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}; "
+            "see --label-column and --text-column"
+        )
+    named = [label for label in statistics.classes if is_column_name(label)]
+    sizes = dict(zip(statistics.classes, statistics.natural.class_documents.tolist(), strict=True)) if named else {}
+    found += [
+        f"the only document of class {label!r} looks like the header of the table; if it is, give --header"
+        for label in named
+        if sizes[label] == 1
+    ]
+    return found
 
 
 def _without_values(statistics: ClassStatistics) -> list[str]:

@@ -1,0 +1,300 @@
+"""Recognise from its first rows what the columns of a table mean: whether there is a header, and where label and text are.
+
+A table without a recognisable header has its label in column 1 and its text in column 2, as documented, unless these cannot be label and text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbtext.attributes import NO_TEXT, Attributes
+from nbtext.corpus.decoding import decoded_name
+from nbtext.errors import DocumentError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nbtext.settings import Reading
+
+LABEL_NAMES = (
+    "label", "labels", "class", "category", "target", "topic", "intent", "sentiment", "tag", "y",
+    "klasse", "kategorie", "thema", "classe", "catégorie", "clase", "categoría", "categoria",
+)  # fmt: skip
+"""Names of a column of classes, in any case; an earlier one is preferred."""
+
+TEXT_NAMES = (
+    "text", "body", "message", "content", "document", "review", "comment", "tweet", "sentence", "utterance", "post", "article", "description",
+    "question", "query", "x", "nachricht", "texte", "texto", "testo", "title", "subject", "headline", "titel",
+)  # fmt: skip
+"""Names of a column of texts; likewise."""
+
+MOST_ROWS = 1000
+"""Rows that are looked at."""
+
+_FEW_ROWS = 5
+"""With fewer rows nothing is read from their values."""
+
+_MANY_ROWS = 10
+"""Rows below a header whose names are not known."""
+
+_DOCUMENTED = {"label_column": 0, "text_column": 1}
+_LONGEST_CLASS = 60
+_DELIMITERS = ",;\t|"
+_SAME_WIDTH = 0.9
+"""Share of rows that have as many cells as the first, so that the delimiter is the right one."""
+
+_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
+_NUMBER = re.compile(r"[-+]?(\d+([.,:/-]\d*)*|\.\d+)([eE][-+]?\d+)?%?")
+_QUOTED = re.compile(rb'(?:^|\t)"(?:[^"\t]|"")*""(?:[^"\t]|"")*"(?=\t|\r?\n)', re.MULTILINE)
+
+
+class _Column(NamedTuple):
+    """What the values of a column below the header look like."""
+
+    place: int
+    name: str
+    example: str
+    is_classes: bool
+    """Values repeat, and none is long."""
+    is_distinct: bool
+    is_number: bool
+    length: float
+    """Mean number of characters."""
+
+    @property
+    def is_text(self) -> bool:
+        return not self.is_classes and not self.is_number
+
+
+def split_rows(start: bytes, delimiter: str, *, quoted: bool, complete: bool) -> list[list[str]]:
+    """Return the first rows of a table, given its first bytes; unless that is all of it, without the last row, which may be cut."""
+    text = start.decode("utf-8-sig", "surrogateescape")
+    if not quoted:
+        lines = (line.removesuffix("\r") for line in text.split("\n")[: MOST_ROWS + 1])
+        rows = [line.split(delimiter) for line in lines if line]
+    else:
+        rows = []
+        with suppress(csv.Error):  # reading the table reports it
+            rows += (row for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), MOST_ROWS + 1) if row)
+    return rows if complete or len(rows) > MOST_ROWS else rows[:-1]
+
+
+def find_delimiter(start: bytes, *, complete: bool) -> str | None:
+    """Return the delimiter of quoted rows if it is not the comma; None also if nothing fits."""
+    for delimiter in _DELIMITERS:
+        rows = split_rows(start, delimiter, quoted=True, complete=complete)
+        width = len(rows[0]) if rows else 0
+        if width > 1 and sum(len(row) == width for row in rows) >= _SAME_WIDTH * len(rows):
+            return None if delimiter == "," else delimiter
+    return None
+
+
+def holds_quoted_cells(start: bytes) -> bool:
+    """Return whether lines of a tsv hold cells that a writer has quoted: with doubled quotes inside."""
+    return _QUOTED.search(start) is not None
+
+
+def recognise(rows: Sequence[Sequence[str]], reading: Reading, *, labelled: bool) -> Reading:
+    """Return the settings with the columns that the first rows of a table show, where they do not say them.
+
+    Nothing changes where a table is as documented: label in column 1, text in column 2, no header. Raise `UsageError` if neither the settings nor
+    the rows say what the columns are.
+    """
+    rows = [row for row in rows if row]
+    if not rows:
+        return reading
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    first, rows = rows[0], [row for row in rows if len(row) == width]
+    wanted = ["text_column"] * (reading.text_column is None) + ["label_column"] * (labelled and reading.label_column is None)
+    says_header = reading.header is not None or any(column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column))
+    has_header = names_a_column(reading) or (not says_header and first is rows[0] and _begins_with_header(rows))
+    names = [column_name(cell.encode("utf-8", "surrogateescape"), reading.encoding) for cell in first] if has_header else []
+    columns = _columns(rows[has_header:], names or [str(place) for place in range(1, len(rows[0]) + 1)])
+    is_odd = not has_header and _contradicts(columns, reading, labelled=labelled)
+    if len(columns) == 1:
+        found = {} if labelled else {"text_column": 0}
+    else:
+        found = _text_and_label(columns, reading, wanted, known=has_header) if has_header or is_odd else {}
+    lacking = [name for name in wanted if name not in found]
+    if lacking and len(columns) > 1 and (is_odd or (has_header and not says_header)):
+        raise _doubtful(columns, lacking)
+    if lacking or (says_header and found == _DOCUMENTED):
+        return reading
+    written = {name: _written(place, names) for name, place in found.items()}
+    adds_header = has_header and not names_a_column(replace(reading, **written))  # type: ignore[arg-type] # the names are those of columns
+    return replace(reading, **written, header=True if adds_header else reading.header)  # type: ignore[arg-type]
+
+
+def described(before: Reading, after: Reading) -> str | None:
+    """Return in words what was recognised, and how to say otherwise; None if nothing was."""
+    names = [name for name in ("label_column", "text_column", "delimiter") if before[name] != after[name] != NO_TEXT]
+    if not names:
+        return None
+    options = [f"--{name.replace('_', '-')}" for name in names] + ["--no-header" if names_a_column(after) else "--header"]
+    return f"{columns_in_words(after)}; if not, give {', '.join(options[:-1])} or {options[-1]}"
+
+
+def columns_in_words(reading: Reading) -> str:
+    """Return which columns of a table are read.
+
+    >>> from nbtext.settings import Reading
+    >>> columns_in_words(Reading(text_column="body"))
+    "class in column 1, text in column 'body', the first line is a header"
+    """
+    columns = (("class", reading.label_column or "1"), ("text", reading.text_column or "2"))
+    parts = [f"{noun} in column {name if name.isdigit() else repr(name)}" for noun, name in columns if name != NO_TEXT]
+    parts.append("the first line is a header" if names_a_column(reading) else "no header")
+    return ", ".join(parts + ([] if reading.delimiter is None else [f"delimiter {reading.delimiter!r}"]))
+
+
+def is_column_name(label: str) -> bool:
+    """Return whether a class is named as columns of a table mostly are, and so may come from a header that was read as a row."""
+    return len(label) > 1 and label.strip().casefold() in (*LABEL_NAMES, *TEXT_NAMES)
+
+
+def names_a_column(reading: Reading, others: Sequence[str] = ()) -> bool:
+    """Return whether the settings imply a header line: as set, else if any column is given by name, even if it is not needed now."""
+    if reading.header is not None:
+        return bool(reading.header)
+    given = (reading.label_column, reading.text_column, reading.id_column, reading.weight_column, *Attributes.of(reading).names, *others)
+    return any(column not in (None, NO_TEXT) and not column.isdigit() for column in given)
+
+
+def column_name(cell: bytes, encoding: str) -> str:
+    """Return a cell of a header as text, whatever it holds."""
+    try:
+        return decoded_name(cell, encoding)
+    except DocumentError:
+        return cell.decode("utf-8", "replace")
+
+
+def _written(place: int, names: Sequence[str]) -> str:
+    """Return a column as options have it: by its name if that is the only one so called and is no number, else by its number."""
+    name = names[place] if names else ""
+    is_usable = (
+        name.strip() == name != ""
+        and name.isprintable()
+        and name != NO_TEXT
+        and not name.isdigit()
+        and "," not in name
+        and names.count(name) == 1
+    )
+    return name if is_usable else str(place + 1)
+
+
+def _begins_with_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row is one of names: well-known ones, or unlike those below it."""
+    first, below = [cell.strip() for cell in rows[0]], rows[1:]
+    given = [name.casefold() for name in first if name]
+    values = list(zip(*below, strict=True)) or [()] * len(first)
+    if not all(_NAME.fullmatch(name) for name in given) or len(set(given)) < max(len(given), 1):
+        return False
+    if any(name in column for name, column in zip(first, values, strict=True) if name):
+        return False
+    known = [name for name in given if name in LABEL_NAMES or name in TEXT_NAMES]
+    if any(name in LABEL_NAMES for name in known) and any(name in TEXT_NAMES for name in known):
+        return True
+    above_numbers = len(below) >= _FEW_ROWS and any(name and _are_numbers(column) for name, column in zip(first, values, strict=True))
+    return above_numbers or any(len(name) > 1 for name in known) or (len(below) >= _MANY_ROWS and _is_unlike(first, below))
+
+
+def _is_unlike(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row, of which no value occurs below it, is above classes, which repeat, and less than half as long as any text."""
+    columns = _columns(below, first)
+    shorter = (2 * len(column.name) < min(len(row[column.place]) for row in below) for column in columns if column.is_text)
+    return any(column.is_classes for column in columns) and any(shorter)
+
+
+def _are_numbers(values: Iterable[str]) -> bool:
+    return all(_NUMBER.fullmatch(value.strip()) for value in values)
+
+
+def _columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[_Column]:
+    found = []
+    for place, name in enumerate(names):
+        values = [row[place] for row in rows]
+        counted = Counter(values)
+        enough = len(values) >= _FEW_ROWS
+        found.append(
+            _Column(
+                place,
+                name,
+                next(iter(values), ""),
+                enough and len(counted) <= len(values) / 2 and max(map(len, counted)) <= _LONGEST_CLASS,
+                enough and len(counted) >= _SAME_WIDTH * len(values),
+                enough and _are_numbers(value for value in values if value),
+                sum(map(len, values)) / max(len(values), 1),
+            )
+        )
+    return found
+
+
+def _text_and_label(columns: Sequence[_Column], reading: Reading, wanted: Sequence[str], *, known: bool) -> dict[str, int]:
+    """Return the places of the wanted columns as far as their names, where they are known, or their values show them."""
+    given = (reading.text_column, reading.label_column, reading.id_column, reading.weight_column, *Attributes.of(reading).names)
+    free = [column for column in columns if column.place not in {_place(name, columns) for name in given}]
+    found: dict[str, int | None] = {}
+    if "text_column" in wanted:
+        found["text_column"] = _best_text(free, TEXT_NAMES if known else ())
+    if "label_column" in wanted:
+        rest = [column for column in free if column.place != found.get("text_column")]
+        is_last = len(columns) == 2 and len(rest) == 1
+        found["label_column"] = _best_label(rest, LABEL_NAMES if known else (), is_last=is_last)
+    return {name: place for name, place in found.items() if place is not None}
+
+
+def _contradicts(columns: Sequence[_Column], reading: Reading, *, labelled: bool) -> bool:
+    """Return whether columns 1 and 2 cannot be the classes and the texts: one is the other by the settings, or others fit better."""
+    if len(columns) == 1:
+        return False
+    first, second, *_ = columns
+    if reading.label_column is not None or reading.text_column is not None:
+        return labelled and (
+            reading.label_column == "2" if reading.text_column is None else reading.label_column is None and reading.text_column == "1"
+        )
+    longer = any(column.is_text and column.length > 2 * second.length for column in columns)
+    no_classes = first.is_distinct and any(column.is_classes for column in columns)
+    return (labelled and no_classes) or ((second.is_classes or second.is_number) and longer)
+
+
+def _best_text(columns: Sequence[_Column], names: Sequence[str]) -> int | None:
+    named = {column.name.strip().casefold(): column.place for column in reversed(columns)}
+    known = next((named[name] for name in names if name in named), None)
+    if known is not None:
+        return known
+    longest = sorted((column for column in columns if column.is_text), key=lambda column: -column.length)
+    clear = longest and (len(longest) == 1 or longest[0].length > 2 * longest[1].length)
+    return longest[0].place if clear else None
+
+
+def _best_label(columns: Sequence[_Column], names: Sequence[str], *, is_last: bool) -> int | None:
+    named = [column for name in names for column in columns if column.name.strip().casefold() == name]
+    found = named or [column for column in columns if column.is_classes]
+    return found[0].place if len(found) == 1 else columns[0].place if is_last else None
+
+
+def _place(name: str | None, columns: Sequence[_Column]) -> int | None:
+    if name is None:
+        return None
+    if name.isdigit():
+        return int(name) - 1
+    return next((column.place for column in columns if column.name == name), None)
+
+
+def _doubtful(columns: Sequence[_Column], lacking: Sequence[str]) -> UsageError:
+    shown = ", ".join(f"{column.name} ({_short(column.example)})" for column in columns[:20])
+    which = " and which ".join({"label_column": "the class", "text_column": "the text"}[name] for name in lacking)
+    options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
+    return UsageError(f"it is not clear which column is {which}: {shown}", hint=f"give {options}")
+
+
+def _short(value: str) -> str:
+    text = " ".join(value.split())
+    return repr(text if len(text) <= 30 else f"{text[:27]}...")

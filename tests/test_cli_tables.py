@@ -1,0 +1,119 @@
+"""Tables whose columns no option names: recognised, said on a terminal, remembered by the model, or refused with the columns shown.
+
+Tests `corpus/columns.py` through the command; its decisions one by one are in `test_corpus_columns.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import bash, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process import Result
+
+PETS = [
+    ("it purrs, on the sofa", "cats"),
+    ("it barks at the postman", "dogs"),
+    ("it scratches the sofa", "cats"),
+    ("it fetches, sticks", "dogs"),
+] * 6
+
+HEADED = "text,category\n" + "".join(f'"{text}",{label}\n' for text, label in PETS)
+SWAPPED = "".join(f"{text} {number}\t{label}\n" for number, (text, label) in enumerate(PETS))
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    return corpus(
+        tmp_path, {"headed.csv": HEADED, "swapped.tsv": SWAPPED, "plain.tsv": "".join(f"{label}\t{text}\n" for text, label in PETS)}
+    )
+
+
+def classes(folder: Path, model: str = "nbtext.joblib") -> list[str]:
+    return sorted(json.loads(succeeded(nbtext("inspect", "-m", model, "-o", "json", cwd=folder)).out)["classes"])
+
+
+def test_a_header_is_recognised_and_remembered(tables: Path) -> None:
+    done = nbtext("train", "headed.csv", "-v", cwd=tables)
+    assert done.notes[0] == (
+        "nbtext: headed.csv: class in column 'category', text in column 'text', the first line is a header; "
+        "if not, give --label-column, --text-column or --no-header"
+    )
+    succeeded(nbtext("train", "headed.csv", "--label-column", "category", "--text-column", "text", "-m", "named", cwd=tables))
+    assert (tables / "named").read_bytes() == (tables / "nbtext.joblib").read_bytes()
+    (tables / "new.csv").write_text("when,text\n2024-01-02,it barks\n")
+    assert [row[:2] for row in succeeded(nbtext("classify", "new.csv", cwd=tables)).rows] == [["new.csv:2", "dogs"]]
+    assert json.loads(succeeded(nbtext("evaluate", "-q", "headed.csv", "-o", "json", cwd=tables)).out)["n"] == len(PETS)
+    assert "no column is called 'text'" in error_line(nbtext("classify", "plain.tsv", cwd=tables), 4)
+
+
+def test_what_is_recognised_is_silent_unless_wanted(tables: Path) -> None:
+    for table in ("headed.csv", "swapped.tsv", "plain.tsv"):
+        succeeded(nbtext("train", table, cwd=tables))
+        assert classes(tables) == ["cats", "dogs"]
+
+
+def test_text_before_label(tables: Path) -> None:
+    said = "class in column 2, text in column 1, no header; if not, give --label-column, --text-column or --header"
+    assert nbtext("train", "swapped.tsv", "-v", cwd=tables).notes[0] == f"nbtext: swapped.tsv: {said}"
+    succeeded(nbtext("train", "swapped.tsv", "--label-column", "2", "--text-column", "1", "-m", "named", cwd=tables))
+    assert (tables / "named").read_bytes() == (tables / "nbtext.joblib").read_bytes()
+
+
+def test_every_command_that_trains_sees_the_same(tables: Path) -> None:
+    for command in ("cross-validate", "suspects", "learning-curve", "tune"):
+        options = ["--tries", "1"] if command == "tune" else ["--folds", "2"] if command == "cross-validate" else []
+        done = nbtext(command, "headed.csv", *options, "-v", cwd=tables)
+        assert done.status == 0, done
+        assert sum("class in column 'category'" in note for note in done.notes) == 1, done
+    succeeded(nbtext("train", "headed.csv", cwd=tables))
+    succeeded(nbtext("update", "headed.csv", "-q", cwd=tables))
+    assert "columns" in succeeded(nbtext("doctor", "headed.csv", cwd=tables)).text
+
+
+def test_a_pipe_is_read_once(tables: Path) -> None:
+    succeeded(nbtext("train", "headed.csv", "-m", "file", cwd=tables))
+    for given in (
+        "cat headed.csv | $NBTEXT train - --format csv",
+        "$NBTEXT train --format csv <(cat headed.csv)",
+        "gzip -c headed.csv | $NBTEXT train - --format csv",
+    ):
+        succeeded(bash(given, cwd=tables))
+        assert (tables / "nbtext.joblib").read_bytes() == (tables / "file").read_bytes()
+
+
+def test_in_doubt_the_columns_are_shown(tables: Path) -> None:
+    lines = SWAPPED.splitlines()
+    (tables / "three.tsv").write_text("".join(f"{line}\t{'odd' if number % 2 else 'even'}\n" for number, line in enumerate(lines)))
+    line = error_line(nbtext("train", "three.tsv", cwd=tables), 2)
+    assert line == (
+        "nbtext: three.tsv: it is not clear which column is the class: 1 ('it purrs, on the sofa 0'), 2 ('cats'), 3 ('even'); give --label-column"
+    )
+    succeeded(nbtext("train", "three.tsv", "--label-column", "3", cwd=tables))
+    succeeded(nbtext("train", "three.tsv", "--label-column", "2", cwd=tables))
+    assert classes(tables) == ["cats", "dogs"]
+    assert error_line(nbtext("doctor", "three.tsv", cwd=tables), 2) == line
+
+
+def warnings(result: Result) -> list[str]:
+    assert result.status == 0, result
+    return [note.removeprefix("nbtext: warning: ") for note in result.notes]
+
+
+def test_columns_that_were_named_wrongly_are_warned_of(tables: Path) -> None:
+    wrong = warnings(nbtext("train", "swapped.tsv", "--label-column", "1", "--text-column", "2", cwd=tables))
+    assert wrong == ["nearly every document is a class of its own: 24 classes, 24 documents; see --label-column and --text-column"]
+    headless = warnings(nbtext("train", "headed.csv", "--label-column", "2", "--text-column", "1", cwd=tables))
+    assert headless == ["the only document of class 'category' looks like the header of the table; if it is, give --header"]
+
+
+def test_semicolons_are_recognised(tables: Path) -> None:
+    (tables / "excel.csv").write_text(HEADED.replace('",', '";').replace("text,", "text;"))
+    assert "delimiter ';'" in nbtext("train", "excel.csv", "-v", cwd=tables).notes[0]
+    assert classes(tables) == ["cats", "dogs"]
