@@ -43,7 +43,7 @@ WRITING = {
     "update": Command(("update", "more", "-m", MODEL)),
     "update once": Command(("update", "more", "-m", MODEL, "--once", "--backup"), (("train", "pets", "-m", MODEL, "--once"),), once=True),
     "forget": Command(("forget", "more", "-m", MODEL), (TRAIN.arguments,)),
-    "merge": Command(("merge", MODEL, "other", "-o", MODEL), (("train", "pets", "-m", MODEL), ("train", "more", "-m", "other"))),
+    "merge": Command(("merge", MODEL, "other", "--to", MODEL), (("train", "pets", "-m", MODEL), ("train", "more", "-m", "other"))),
     "promote": Command(
         ("promote", "new", "-m", MODEL, "--backup"),
         (("train", "pets", "-m", MODEL, "--once"), ("train", "pets", "more", "-m", "new", "--once")),

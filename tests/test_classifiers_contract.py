@@ -310,8 +310,8 @@ def test_commands_run_on_its_model(trained: Path) -> None:
     assert shown["training"]["classifier"] in CLASSIFIERS
     succeeded(nbtext("inspect", cwd=trained))
     for by in ("mutual-information", "presence", "chi2", "log-odds"):
-        assert len(succeeded(nbtext("select-features", "--top", "5", "--by", by, cwd=trained)).rows) == 5
-    succeeded(nbtext("report", test, "-o", "page.html", cwd=trained))
+        assert len(succeeded(nbtext("select-features", "--limit", "5", "--by", by, cwd=trained)).rows) == 5
+    succeeded(nbtext("report", test, "--to", "page.html", cwd=trained))
     assert b"</html>" in (trained / "page.html").read_bytes()
     assert succeeded(nbtext("classify", "--lines", cwd=trained, stdin=b"the printer is broken\n\n")).text.count("\n") == 2
 

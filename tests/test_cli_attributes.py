@@ -105,7 +105,7 @@ def test_text_and_attributes_go_through_the_commands(people: Path) -> None:
     assert "takes no attributes" in error_line(nbtext("cross-validate", "people.csv", *ALL, "--leave-one-out", cwd=people), 2)
     for classifier in ("multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"):
         succeeded(nbtext("cross-validate", "people.csv", *ALL, "--folds", "2", "--classifier", classifier, cwd=people))
-    nbtext("report", "people.csv", "--output", "page.html", cwd=people)
+    nbtext("report", "people.csv", "--to", "page.html", cwd=people)
     assert "city" in (people / "page.html").read_text()
 
 

@@ -35,3 +35,12 @@ def test_no_colour_where_none_is_wanted(pets: Path, command: list[str]) -> None:
 
 def test_a_terminal_gets_what_it_can_show(pets: Path) -> None:
     assert "\x1b[1m" in on_terminal("inspect", cwd=pets, env={"NO_COLOR": ""})[1]
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["classify", "pets", "-o", "table"], ["--help"], ["train", "--help"]], ids=str)
+def test_colours_always_and_never(pets: Path, command: list[str]) -> None:
+    name, *others = command
+    always = [name, "--color", "always", *others] if name[0] != "-" else ["--color", "always", name]
+    assert b"\x1b[" in nbtext(*always, cwd=pets, env={"NO_COLOR": "1", "TERM": "dumb"}).out
+    never = [word.replace("always", "never") for word in always]
+    assert "\x1b" not in on_terminal(*never, cwd=pets)[1]

@@ -62,7 +62,7 @@ def test_an_exit_status_for_documents_without_an_answer(home: Path) -> None:
 
 
 def test_costs_turn_an_answer_and_are_printed(home: Path) -> None:
-    [plain], [dear] = records(home, "torn.txt"), records(home, "torn.txt", "--costs", "costs.toml", "--top-k", "3")
+    [plain], [dear] = records(home, "torn.txt"), records(home, "torn.txt", "--costs", "costs.toml", "--limit", "3")
     assert plain["label"] == "cats"
     assert dear["label"] != "cats"
     p = {ranked["label"]: ranked["probability"] for ranked in dear["labels"]}
@@ -87,12 +87,12 @@ def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -
     assert best["probability"] / second["probability"] == pytest.approx(2.718281828 ** (best["score"] - second["score"]), rel=1e-4)
     for ranked in records(home, "torn.txt", "--scores")[0]["labels"]:
         assert ranked["probability"] == pytest.approx(1 / (1 + 2.718281828 ** -ranked["log_odds"]), rel=1e-4)
-    [two] = records(home, "torn.txt", "--top-k", "2")
+    [two] = records(home, "torn.txt", "--limit", "2")
     assert [list(ranked) for ranked in two["labels"]] == [["label", "probability"]] * 2
 
 
 def test_csv_has_a_column_for_everything_asked_for(home: Path) -> None:
-    result = nbtext("classify", "sure.txt", "binary.txt", "--output", "csv", "--top-k", "2", "--costs", "costs.toml", cwd=home)
+    result = nbtext("classify", "sure.txt", "binary.txt", "--output", "csv", "--limit", "2", "--costs", "costs.toml", cwd=home)
     head, sure, binary = csv.reader(io.StringIO(result.text))
     assert head == ["id", "label", "probability", "label_2", "probability_2", "expected_cost"]
     assert sure[1] == "cats"
@@ -144,19 +144,19 @@ def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) 
 
 
 def test_more_classes_than_there_are_are_all_of_them(home: Path) -> None:
-    [answer] = records(home, "torn.txt", "--top-k", "99")
+    [answer] = records(home, "torn.txt", "--limit", "99")
     assert len(answer["labels"]) == len(CORPUS)
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--top-k", "2", "--output", "tsv"),
+        ("--limit", "2", "--output", "tsv"),
         ("--scores",),
         ("--batch",),
         ("--lines",),
         ("--min-probability", "1.5"),
-        ("--top-k", "0"),
+        ("--limit", "0"),
         ("--exit-status-abstained", "256"),
     ],
 )

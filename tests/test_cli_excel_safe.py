@@ -28,7 +28,7 @@ def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.csv": table, "=1+1": "word0", "in/-2": "word0", "-3": "word5", "\t4": "word5"})
     succeeded(nbtext("train", "t.csv", cwd=tmp_path))
     files = ["--", "=1+1", "in", "-3", "\t4"]
-    asked = ["classify", "--format", "dir", "--output", "csv", "--top-k", "6"]
+    asked = ["classify", "--format", "dir", "--output", "csv", "--limit", "6"]
     plain = rows(nbtext(*asked, *files, cwd=tmp_path))
     safe = rows(nbtext(*asked, "--excel-safe", *files, cwd=tmp_path))
     assert [row[0] for row in safe[1:]] == ["'=1+1", "in/-2", "'-3", "'\t4"]

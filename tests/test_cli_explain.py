@@ -75,8 +75,8 @@ def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(pets: P
 
 def test_wrong_usage(pets: Path) -> None:
     assert "no class 'birds'" in error_line(nbtext("explain", "pets", "--against", "birds", cwd=pets), 2)
-    assert "exclude each other" in error_line(nbtext("explain", "pets", "--html", "x", "-o", "tsv", cwd=pets), 2)
-    assert "overwritten" in error_line(nbtext("explain", "pets", "--html", "nbtext.joblib", cwd=pets), 2)
+    assert "exclude each other" in error_line(nbtext("explain", "pets", "--to", "x", "-o", "tsv", cwd=pets), 2)
+    assert "overwritten" in error_line(nbtext("explain", "pets", "--to", "nbtext.joblib", cwd=pets), 2)
     assert "CORPUS" in error_line(nbtext("explain", cwd=pets), 2)
 
 

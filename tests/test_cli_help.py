@@ -65,6 +65,35 @@ def test_help_has_colours_on_a_terminal_that_has_them(tmp_path: Path) -> None:
             assert "\x1b" not in on_terminal(*command, cwd=tmp_path, env=env)[1]
 
 
+RENAMED = {
+    ("explain", "pets/cats/1", "-o", "jsonl", "--html", "page.html"): ("explain", "pets/cats/1", "-o", "jsonl", "--to", "page.html"),
+    ("classify", "pets", "-o", "jsonl", "--top-k=1"): ("classify", "pets", "-o", "jsonl", "--limit=1"),
+    ("select-features", "--top", "3"): ("select-features", "-n", "3"),
+    ("inspect", "--top", "1"): ("inspect", "--limit", "1"),
+    ("explain", "pets/cats/1", "-o", "table", "--top", "1"): ("explain", "pets/cats/1", "-o", "table", "-n", "1"),
+    ("compare", "nbtext.joblib", "nbtext.joblib", "--top", "1"): ("compare", "nbtext.joblib", "nbtext.joblib", "--limit", "1"),
+    ("generate", "--number", "2"): ("generate", "-n", "2"),
+    ("merge", "nbtext.joblib", "other", "-o", "merged"): ("merge", "nbtext.joblib", "other", "--to", "merged"),
+    ("report", "pets", "-opage.html"): ("report", "pets", "--to", "page.html"),
+}
+"""Commands with old names of options, and with those of today."""
+
+
+def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", "-m", "other", cwd=pets))
+    named = {old for name in COMMANDS for each in command_named(name).params if isinstance(each, Option) for old in each.old_names}
+    for old, new in RENAMED.items():
+        done = nbtext(*old, cwd=pets)
+        assert (done.status, done.out, done.err) == ((now := nbtext(*new, cwd=pets)).status, now.out, now.err)
+        named -= {argument.partition("=")[0] for argument in old}
+    assert named == {"--output"}  # the long form of -o
+    _, screen = on_terminal("select-features", "--top", "3", cwd=pets)
+    assert screen.startswith("nbtext: --top is now called --limit\n")
+    assert "is now called" not in on_terminal("inspect", "--top", "3", "-q", cwd=pets)[1]
+    succeeded(nbtext("report", "pets", "--title", "--output", "--to", "page.html", cwd=pets))
+    assert "<title>--output" in (pets / "page.html").read_text()
+
+
 def test_the_command_alone_shows_how_it_is_used() -> None:
     done = nbtext()
     assert (done.status, done.out) == (2, b"")
@@ -82,11 +111,12 @@ def test_help_needs_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_version() -> None:
+    assert succeeded(nbtext("-V")) == succeeded(nbtext("--version"))
     assert succeeded(nbtext("--version")).text == f"nbtext, version {__version__}\n"
 
 
 @pytest.mark.parametrize(
-    "arguments", [["trane"], ["--verbos"], ["train", "--nothing"], ["\x1b[31m"], ["inspect", "more"], ["inspect", "--top", "x"]]
+    "arguments", [["trane"], ["--verbos"], ["train", "--nothing"], ["\x1b[31m"], ["inspect", "more"], ["inspect", "--limit", "x"]]
 )
 def test_what_is_unknown_is_told_in_one_line(arguments: list[str]) -> None:
     assert "; see nbtext" in error_line(nbtext(*arguments), 2)

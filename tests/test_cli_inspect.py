@@ -23,18 +23,18 @@ LOG_2, LOG_3 = math.log(2), math.log(3)
 
 
 def test_the_overview(service_desk_model: Path) -> None:
-    said = json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "--output", "json", "--top", "3")).out)
+    said = json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "--output", "json", "--limit", "3")).out)
     assert said["documents"] == 222
     assert said["written_by"]["nbtext"] == __version__
     assert sum(of["documents"] for of in said["classes"].values()) == 222
     assert sum(of["tokens"] for of in said["classes"].values()) == said["tokens"]
     assert sum(of["prior"] for of in said["classes"].values()) == pytest.approx(1)
     assert [len(of["top_terms"]) for of in said["classes"].values()] == [3] * 6
-    text = succeeded(nbtext("inspect", "-m", service_desk_model, "--top", "3")).text
+    text = succeeded(nbtext("inspect", "-m", service_desk_model, "--limit", "3")).text
     for label, of in said["classes"].items():
         assert any(label in line and ", ".join(of["top_terms"]) in line for line in text.split("\n"))
     assert (
-        json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "-o", "json", "--top", "0")).out)["classes"][label]["top_terms"]
+        json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "-o", "json", "--limit", "0")).out)["classes"][label]["top_terms"]
         == []
     )
 
@@ -93,7 +93,7 @@ def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> No
     }
     corpus(tmp_path, texts)
     succeeded(nbtext("train", "c", "--char-ngrams", "3-4", "--ngrams", "2", cwd=tmp_path))
-    printed = [row[1] for row in succeeded(nbtext("select-features", "--top", "1000", "-o", "tsv", cwd=tmp_path)).rows]
+    printed = [row[1] for row in succeeded(nbtext("select-features", "--limit", "1000", "-o", "tsv", cwd=tmp_path)).rows]
     assert {"un*", "*eap*", "street lamp", "hors", "two hors"} - set(printed) == {"*eap*"}
     arguments = [argument for term in printed for argument in ("--term", term)]
     words = json.loads(succeeded(nbtext("inspect", *arguments, "-o", "json", cwd=tmp_path)).out)["words"]
@@ -208,7 +208,7 @@ def test_features_by_their_names(tmp_path: Path) -> None:
     assert [of["count"] for of in word["terms"][0]["classes"].values()] == [2, 0]
 
 
-@pytest.mark.parametrize("arguments", [["--top", "-1"], ["--output", "tsv"], ["more"], ["-v", "-q"]])
+@pytest.mark.parametrize("arguments", [["--limit", "-1"], ["--output", "tsv"], ["more"], ["-v", "-q"]])
 def test_wrong_usage_is_told_in_one_line(pets: Path, arguments: list[str]) -> None:
     error_line(nbtext("inspect", *arguments, cwd=pets), 2)
 

@@ -27,8 +27,8 @@ def days(tmp_path: Path) -> Path:
 
 def test_models_merged_on_the_command_line(desk: Path) -> None:
     succeeded(nbtext("train", "more", "-m", "second", cwd=desk))
-    succeeded(nbtext("merge", "nbtext.joblib", "second", "-o", "new", cwd=desk))
-    succeeded(nbtext("merge", "second", "nbtext.joblib", "-o", "second", cwd=desk))
+    succeeded(nbtext("merge", "nbtext.joblib", "second", "--to", "new", cwd=desk))
+    succeeded(nbtext("merge", "second", "nbtext.joblib", "--to", "second", cwd=desk))
     assert (desk / "new").read_bytes() == (desk / "second").read_bytes() == (desk / "both").read_bytes()
 
 
@@ -37,7 +37,7 @@ def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> Non
     corpus(days, {"e/dogs/1": "the dog swims", "e/birds/1": "the bird sings"})
     for models in (("first", "a"), ("second", "e"), ("whole", "a", "e")):
         succeeded(nbtext("train", *models[1:], "--once", "-m", models[0], cwd=days))
-    succeeded(nbtext("merge", "first", "second", "-o", output, cwd=days))
+    succeeded(nbtext("merge", "first", "second", "--to", output, cwd=days))
     assert (days / output).read_bytes() == (days / "whole").read_bytes()
     notes = nbtext("update", "a", "e", "c", "--once", "-v", "-m", output, cwd=days).notes
     assert notes[0] == "nbtext: learnt 0 documents; moved from another class: 1, known already: 5, repeated: 2"
@@ -48,7 +48,7 @@ def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> Non
 def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "b")):
         succeeded(nbtext("train", documents, "--once", "-m", model, cwd=days))
-    assert nbtext("merge", "first", "second", "-o", "first", "--backup", "-q", cwd=days).status == 0
+    assert nbtext("merge", "first", "second", "--to", "first", "--backup", "-q", cwd=days).status == 0
     (days / "first.1").replace(days / "first")
     notes = nbtext("update", "a", "c", "--once", "-v", "-m", "first", cwd=days).notes
     assert notes[0] == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
@@ -57,7 +57,7 @@ def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: 
 def test_a_document_in_two_ledgers_is_told_of_and_stands_there_once_under_the_last_label(days: Path) -> None:
     succeeded(nbtext("train", "a", "--once", "-m", "first", cwd=days))
     succeeded(nbtext("train", "b", "--once", "-m", "second", cwd=days))
-    done = nbtext("merge", "first", "second", "-o", "first", cwd=days)
+    done = nbtext("merge", "first", "second", "--to", "first", cwd=days)
     told = "learnt by more than one of the models, so they count more than once: 2 documents"
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert inspected(days, "first")["documents"] == 7
@@ -71,7 +71,7 @@ def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> N
     succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
     succeeded(nbtext("train", "c", "-q", "-m", "third", cwd=days))
     told = "second, third: no ledger that can be used, so nbtext update --once may learn again what is in there: 4 documents"
-    done = nbtext("merge", "first", "second", "third", "-o", output, cwd=days)
+    done = nbtext("merge", "first", "second", "third", "--to", output, cwd=days)
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert (
         nbtext("update", "a", "c", "--once", "-v", "-m", output, cwd=days)
@@ -83,7 +83,7 @@ def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> N
 def test_models_without_ledgers_are_merged_in_silence(days: Path) -> None:
     succeeded(nbtext("train", "a", "-m", "first", cwd=days))
     succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
-    succeeded(nbtext("merge", "first", "second", "-o", "new", cwd=days))
+    succeeded(nbtext("merge", "first", "second", "--to", "new", cwd=days))
     assert not (days / "new.ledger").exists()
 
 
@@ -92,11 +92,11 @@ def test_a_ledger_that_merge_leaves_behind_is_told_of(days: Path) -> None:
     succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
     succeeded(nbtext("train", "b", "--once", "-m", "old", cwd=days))
     warning = ".ledger is the ledger of the model that was there; remove it, or train with --once to have a new one"
-    done = nbtext("merge", "first", "second", "-o", "old", cwd=days)
+    done = nbtext("merge", "first", "second", "--to", "old", cwd=days)
     assert (done.status, len(done.notes), done.notes[0].endswith(f"old{warning}")) == (0, 1, True)
     assert "another model" in error_line(nbtext("update", "c", "--once", "-m", "old", cwd=days), 3)
     (days / "first.ledger").write_bytes(b"damaged")
-    done = nbtext("merge", "first", "second", "-o", "first", cwd=days)
+    done = nbtext("merge", "first", "second", "--to", "first", cwd=days)
     assert (done.status, len(done.notes), done.notes[0].endswith(f"first{warning}")) == (0, 1, True)
 
 
@@ -106,19 +106,19 @@ def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     (days / "second.ledger").write_bytes(b"damaged")
     told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
     for output in ("new", "first"):
-        assert nbtext("merge", "first", "second", "-o", output, cwd=days).notes == [f"nbtext: warning: {told}"]
+        assert nbtext("merge", "first", "second", "--to", output, cwd=days).notes == [f"nbtext: warning: {told}"]
         assert nbtext("update", "a", "--once", "-v", "-m", output, cwd=days).notes[0].startswith("nbtext: learnt 0 documents;")
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["merge", "nbtext.joblib", "-o", "new"], 2, "there is only one model to merge; name two or more"),
-        (["merge", "nbtext.joblib", "./nbtext.joblib", "-o", "new"], 2, "./nbtext.joblib: the model is named twice"),
-        (["merge", "nbtext.joblib", "none", "-o", "new"], 3, "none: there is no model"),
-        (["merge", "nbtext.joblib", "both"], 2, "Missing option '-o' / '--output'"),
-        (["merge", "nbtext.joblib", "both", "-o", "pets"], 4, "pets: is a directory"),
-        (["merge", "nbtext.joblib", "plain", "-o", "new"], 2, "plain: cannot be added to nbtext.joblib: they do not count alike, by --stemmer"),
+        (["merge", "nbtext.joblib", "--to", "new"], 2, "there is only one model to merge; name two or more"),
+        (["merge", "nbtext.joblib", "./nbtext.joblib", "--to", "new"], 2, "./nbtext.joblib: the model is named twice"),
+        (["merge", "nbtext.joblib", "none", "--to", "new"], 3, "none: there is no model"),
+        (["merge", "nbtext.joblib", "both"], 2, "Missing option '--to'"),
+        (["merge", "nbtext.joblib", "both", "--to", "pets"], 4, "pets: is a directory"),
+        (["merge", "nbtext.joblib", "plain", "--to", "new"], 2, "plain: cannot be added to nbtext.joblib: they do not count alike, by --stemmer"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_told_in_one_line(desk: Path, arguments: list[str], status: int, message: str) -> None:

@@ -51,7 +51,7 @@ def test_standard_input_cannot_be_read_twice(pets: Path) -> None:
 
 def test_the_training_corpus_is_not_overwritten(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat"})
-    assert "choose another" in error_line(nbtext("report", "test", "--training", "pets", "-o", "pets/cats/1", cwd=pets), 2)
+    assert "choose another" in error_line(nbtext("report", "test", "--training", "pets", "--to", "pets/cats/1", cwd=pets), 2)
 
 
 def test_the_same_corpus_and_model_give_the_same_bytes(service_desk_model: Path, tmp_path: Path) -> None:
@@ -66,10 +66,10 @@ def test_the_same_corpus_and_model_give_the_same_bytes(service_desk_model: Path,
 
 
 def test_title_and_place(pets: Path) -> None:
-    succeeded(nbtext("report", "pets", "-o", "pages.html", "--title", "Cats & <dogs>", cwd=pets))
+    succeeded(nbtext("report", "pets", "--to", "pages.html", "--title", "Cats & <dogs>", cwd=pets))
     page = Page((pets / "pages.html").read_text(encoding="utf-8"))
     assert [text for element, text in page.texts if element == "h1"] == ["Cats & <dogs>"]
-    assert "nbtext report pets -o pages.html --title 'Cats & <dogs>'" in page.text
+    assert "nbtext report pets --to pages.html --title 'Cats & <dogs>'" in page.text
 
 
 def test_a_hostile_corpus_stays_text(tmp_path: Path) -> None:
@@ -92,23 +92,23 @@ def test_a_hostile_corpus_stays_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("output", ["nbtext.joblib", "pets/cats/1", "pets/cats/report.html"])
 def test_inputs_are_not_overwritten(pets: Path, output: str) -> None:
     before = {path: path.read_bytes() for path in pets.rglob("*") if path.is_file()}
-    line = error_line(nbtext("report", "pets", "-o", output, cwd=pets), 2)
-    assert line.endswith("would be read and overwritten; choose another --output")
+    line = error_line(nbtext("report", "pets", "--to", output, cwd=pets), 2)
+    assert line.endswith("would be read and overwritten; choose another --to")
     assert {path: path.read_bytes() for path in pets.rglob("*") if path.is_file()} == before
 
 
 def test_the_list_of_files_is_not_overwritten(pets: Path) -> None:
     corpus(pets, {"list": "pets\n"})
-    assert "choose another --output" in error_line(nbtext("report", "--files-from", "list", "-o", "list", cwd=pets), 2)
+    assert "choose another --to" in error_line(nbtext("report", "--files-from", "list", "--to", "list", cwd=pets), 2)
 
 
 @pytest.mark.parametrize("output", ["", "-"])
 def test_output_is_a_file(pets: Path, output: str) -> None:
-    assert "--output needs the name of a file" in error_line(nbtext("report", "pets", "-o", output, cwd=pets), 2)
+    assert "--to needs the name of a file" in error_line(nbtext("report", "pets", "--to", output, cwd=pets), 2)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status"), [(["-o", "no/such/folder/page.html"], 4), (["-o", "pets"], 2), (["-m", "missing"], 3), (["nowhere"], 4)]
+    ("arguments", "status"), [(["--to", "no/such/folder/page.html"], 4), (["--to", "pets"], 2), (["-m", "missing"], 3), (["nowhere"], 4)]
 )
 def test_failures_leave_no_page(pets: Path, arguments: list[str], status: int) -> None:
     error_line(nbtext("report", "pets", *arguments, cwd=pets), status)

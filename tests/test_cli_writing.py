@@ -52,7 +52,7 @@ def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[s
     ):
         line = error_line(nbtext(*command, cwd=desk), 2)
         assert line == f"nbtext: a model of {kind} cannot be changed exactly; train it again on all documents"
-    line = error_line(nbtext("merge", "both", "nbtext.joblib", "-o", "new", cwd=desk), 2)
+    line = error_line(nbtext("merge", "both", "nbtext.joblib", "--to", "new", cwd=desk), 2)
     assert line.startswith(f"nbtext: nbtext.joblib: a model of {kind}")
 
 

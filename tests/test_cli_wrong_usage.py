@@ -52,7 +52,7 @@ def test_an_option_of_nbtext_without_its_value_points_to_its_own_help() -> None:
     [
         (["classify", "x", "-j", "x"], "--jobs must be a whole number from 0, not 'x'; see nbtext classify --help"),
         (["classify", "x", "--jobs", "-1"], "--jobs must be a whole number from 0, not '-1'; see nbtext classify --help"),
-        (["classify", "x", "--top-k", "1.5"], "--top-k must be a whole number from 1, not '1.5'; see nbtext classify --help"),
+        (["classify", "x", "--limit", "1.5"], "--limit must be a whole number from 1, not '1.5'; see nbtext classify --help"),
         (
             ["classify", "x", "--min-probability", "2"],
             "--min-probability must be a number from 0 to 1, not '2'; see nbtext classify --help",
@@ -61,7 +61,7 @@ def test_an_option_of_nbtext_without_its_value_points_to_its_own_help() -> None:
             ["classify", "x", "--min-probability", "nan"],
             "--min-probability must be a number from 0 to 1, not 'nan'; see nbtext classify --help",
         ),
-        (["generate", "-n", "0"], "--number must be a whole number from 1, not '0'; see nbtext generate --help"),
+        (["generate", "-n", "0"], "--limit must be a whole number from 1, not '0'; see nbtext generate --help"),
         (["update", "x", "--lock-timeout", "soon"], "--lock-timeout must be a number from 0, not 'soon'; see nbtext update --help"),
     ],
 )

@@ -84,7 +84,7 @@ COMMANDS = {
     "evaluate table": ["evaluate", "TEST", "-m", "MODEL"],
     "gate": ["evaluate", "TEST", "-m", "MODEL", "--fail-under", "kappa=0.999"],
     "wrong gate": ["evaluate", "TEST", "-m", "MODEL", "--fail-over", "kappa=0.5"],
-    "select": ["select-features", "--by", "probability-range", "--top", "3", "-m", "MODEL"],
+    "select": ["select-features", "--by", "probability-range", "--limit", "3", "-m", "MODEL"],
     "train by": ["train", "TEST", "--by", "probability-range", "--top", "9", "-m", "model"],
     "select help": ["select-features", "--help"],
     "train": ["train", "pets", "--classifier", "nearest-centroid"],

@@ -102,7 +102,7 @@ def test_fault_75_counts_that_double_until_they_would_not_be_exact(tmp_path: Pat
     doublings = 0
     while True:
         (tmp_path / "again").write_bytes((tmp_path / MODEL).read_bytes())
-        result = run("merge", MODEL, "again", "-o", "merged", cwd=tmp_path)
+        result = run("merge", MODEL, "again", "--to", "merged", cwd=tmp_path)
         if result.status:
             break
         (tmp_path / "merged").replace(tmp_path / MODEL)

@@ -145,7 +145,7 @@ def half(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_command(service_desk_model: Path, half: Path) -> None:
-    said = json.loads(succeeded(nbtext("compare", service_desk_model, half, "-o", "json", "--top", "6")).out)
+    said = json.loads(succeeded(nbtext("compare", service_desk_model, half, "-o", "json", "--limit", "6")).out)
     assert said["models"] == [str(service_desk_model), str(half)]
     assert {"stemmer", "stop_words"} <= set(said["settings"])
     assert set(said["written_by"]) == {"PyStemmer"}
@@ -153,12 +153,12 @@ def test_the_command(service_desk_model: Path, half: Path) -> None:
     assert {label for label, of in said["classes"].items() if of["old"] is None} == {"pets"}
     assert len([of for of in said["classes"].values() if of["new"] is None]) == 4
     assert len(said["terms"]) == 6
-    text = succeeded(nbtext("compare", service_desk_model, half, "--top", "6")).text
+    text = succeeded(nbtext("compare", service_desk_model, half, "--limit", "6")).text
     for of in said["terms"]:
         assert f"{of['share']:.3g}" in text
     assert "7 of 7 classes differ" in text
     assert "stemmer" in text
-    assert "terms that moved most" not in succeeded(nbtext("compare", service_desk_model, half, "--top", "0")).text
+    assert "terms that moved most" not in succeeded(nbtext("compare", service_desk_model, half, "--limit", "0")).text
 
 
 def test_the_command_on_a_model_and_itself(service_desk_model: Path) -> None:
@@ -187,7 +187,7 @@ def test_attributes_that_differ_are_named(tmp_path: Path) -> None:
         (["nbtext.joblib", "nbtext.joblib", "--changed", "x"], 2, "--changed needs a CORPUS"),
         (["nbtext.joblib", "nbtext.joblib", "--no-header"], 2, "--header needs a CORPUS"),
         (["nbtext.joblib", "nbtext.joblib", "-0"], 2, "--null needs a CORPUS"),
-        (["nbtext.joblib", "nbtext.joblib", "--top", "-1"], 2, "--top must be a whole number from 0, not '-1'"),
+        (["nbtext.joblib", "nbtext.joblib", "--limit", "-1"], 2, "--limit must be a whole number from 0, not '-1'"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:

@@ -35,7 +35,7 @@ def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def documents(folder: Path, model: str) -> Any:
-    return json.loads(succeeded(nbtext("inspect", "-m", model, "--output", "json", "--top", "0", cwd=folder)).out)["documents"]
+    return json.loads(succeeded(nbtext("inspect", "-m", model, "--output", "json", "--limit", "0", cwd=folder)).out)["documents"]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: " ".join(setting) or "defaults")
@@ -58,7 +58,7 @@ def test_models_of_days_merged_are_the_model_trained_at_once(newsgroups: Path) -
     days = [f"day{number}" for number in range(DAYS)]
     for day in days:
         succeeded(nbtext("train", day, "-m", f"of-{day}", cwd=newsgroups))
-    succeeded(nbtext("merge", *(f"of-{day}" for day in days), "-o", "merged", cwd=newsgroups))
+    succeeded(nbtext("merge", *(f"of-{day}" for day in days), "--to", "merged", cwd=newsgroups))
     succeeded(nbtext("train", *days, "-m", "whole", cwd=newsgroups))
     assert (newsgroups / "merged").read_bytes() == (newsgroups / "whole").read_bytes()
 

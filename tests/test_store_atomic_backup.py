@@ -90,7 +90,7 @@ def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path)
         ["update", "one", "--once", "-q"],
         ["forget", "one"],
         ["relabel", "cats", "felines"],
-        ["merge", "nbtext.joblib", "other", "--output", "nbtext.joblib"],
+        ["merge", "nbtext.joblib", "other", "--to", "nbtext.joblib"],
         ["prune", "--min-df", "2"],
         ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"],
     ):

@@ -164,7 +164,7 @@ def test_where_there_are_no_locks_nothing_is_left(tmp_path: Path, number: int, m
 
 @pytest.mark.parametrize(
     "command", [["train", "pets"], ["update", "pets"], ["forget", "pets/../one"], ["relabel", "cats", "c"], ["prune", "--min-df", "2"],
-    ["merge", "nbtext.joblib", "second", "-o", "nbtext.joblib"], ["promote", "second"], ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"]],
+    ["merge", "nbtext.joblib", "second", "--to", "nbtext.joblib"], ["promote", "second"], ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"]],
     ids=lambda command: command[0],
 )  # fmt: skip
 def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: Running, command: list[str]) -> None:

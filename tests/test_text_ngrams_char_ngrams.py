@@ -146,7 +146,7 @@ def test_an_excerpt_weighs_a_word_with_its_pieces() -> None:
 def test_the_command_learns_saves_updates_and_reports_with_them(pets: Path) -> None:
     succeeded(nbtext("train", "pets", "--char-ngrams", "3-4", "--ngrams", "2", cwd=pets))
     assert succeeded(nbtext("classify", "-", cwd=pets, stdin=b"catlike")).rows[0][1] == "cats"
-    assert "*ark" in [row[1] for row in succeeded(nbtext("select-features", "--top", "9999", cwd=pets)).rows]
+    assert "*ark" in [row[1] for row in succeeded(nbtext("select-features", "--limit", "9999", cwd=pets)).rows]
     assert json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=pets)).out)["training"]["char_ngrams"] == "3-4"
     loaded = TextClassifier.load(str(pets / "nbtext.joblib"))
     before = loaded.statistics

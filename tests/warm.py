@@ -358,7 +358,7 @@ REHEARSAL: Sequence[Sequence[str]] = (
     ("update", "pets", "-v"),
     ("update", "pets", "--once", "--backup"),
     ("forget", "pets"),
-    ("merge", "nbtext.joblib", "nbtext.joblib", "-o", "merged.joblib"),
+    ("merge", "nbtext.joblib", "nbtext.joblib", "--to", "merged.joblib"),
 )
 
 

@@ -16,13 +16,10 @@ from nbtext.errors import UsageError, quantity
 @option.model_option
 @option.output_option("tsv", "csv", "jsonl", "table", default=option.BY_TERMINAL, more="tsv has document, class and probability.")
 @option.excel_safe_option
-@panels.option(
-    "--top-k", group="answer", common=True, type=option.WholeNumber(min=1), metavar="N",
-    help="Print the N most probable classes of each document. Not in tsv.",
-)  # fmt: skip
+@option.limit_option("Print the N most probable classes of each document. Not in tsv.", old_name="--top-k")
 @panels.option(
     "--scores", group="answer", is_flag=True,
-    help="In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --top-k is given.",
+    help="In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
 )  # fmt: skip
 @option.decision_options
 @panels.option(
@@ -85,7 +82,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
     output = options["output"] or ("table" if sys.stdout.isatty() and at_once > 1 else "tsv")
-    form = answer_form(output, options["top_k"], scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
+    form = answer_form(output, options["limit"], scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
     form = form._replace(excel_safe=option.require_csv(options, output))
     model = TextClassifier.load(model_path)
     reading = reading_of(model, paths, options)

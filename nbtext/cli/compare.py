@@ -21,17 +21,14 @@ from nbtext.settings import READING
     "--changed", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files,
     help="Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
 )  # fmt: skip
-@panels.option(
-    "--top", group="output", common=True, type=option.WholeNumber(min=0), default=20, show_default=True, metavar="N",
-    help="Show N terms, if there is no CORPUS.",
-)  # fmt: skip
+@option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_name="--top")
 @panels.option(
     "--seed", group="process", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap."
 )
 @option.input_options
 @option.reading_options
 @option.messages_options
-def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, top: int, seed: int, **options: Any) -> int:
+def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> int:
     """Compare the models A and B: what they contain, or how well they answer documents.
 
     Without a CORPUS the output shows which settings, classes, documents and priors differ, and the terms whose probability in a class changed
@@ -63,7 +60,7 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
         useless = ["changed"] * (options["changed"] is not None) + ["null"] * options["null"] + list(option.given(READING, options))
         if useless:
             raise UsageError(f"--{useless[0].replace('_', '-')} needs a CORPUS")
-        found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), top)
+        found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), limit)
         if output == "json":
             write_json({"models": [model_a, model_b], **json_values(found)})
         else:

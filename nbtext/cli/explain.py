@@ -17,18 +17,13 @@ from nbtext.errors import UsageError
     "--against", group="answer", common=True, metavar="LABEL", shown_default="the runner-up", help="Compare the answer with this class."
 )
 @option.output_option("table", "tsv", "jsonl", default=option.BY_TERMINAL)
-@panels.option(
-    "--top", group="output", common=True, type=option.WholeNumber(min=1), default=20, show_default=True, metavar="N",
-    help="List N words in table and page.",
-)  # fmt: skip
-@panels.option(
-    "--html", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files, help="Write a page of HTML to FILE instead."
-)
+@option.limit_option("List N words in table and page.", 20, old_name="--top")
+@option.to_option("Write a page of HTML to FILE instead.", "--html")
 @option.input_options
 @option.reading_options
 @option.messages_options
 def command(
-    corpus: tuple[str, ...], model_path: str, against: str | None, output: str | None, top: int, html: str | None, **options: Any
+    corpus: tuple[str, ...], model_path: str, against: str | None, output: str | None, limit: int, to: str | None, **options: Any
 ) -> int:
     """Print the answer to each document and what each of its words contributed to it.
 
@@ -50,7 +45,7 @@ def command(
     Examples:
       nbtext explain letter.txt
       nbtext explain letter.txt --against taxes-and-fees --output jsonl
-      nbtext explain inbox/ --html explained.html
+      nbtext explain inbox/ --to explained.html
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for
     from nbtext.explain.explanation import Explainer
@@ -58,23 +53,23 @@ def command(
 
     say = option.messages(options)
     paths = corpus_paths(corpus, options)
-    if html is not None:
+    if to is not None:
         if output is not None:
-            raise UsageError("--html and --output exclude each other")
-        check_output_file(html, "--html", [model_path, *paths])
+            raise UsageError("--to and --output exclude each other")
+        check_output_file(to, "--to", [model_path, *paths])
     model = TextClassifier.load(model_path)
     explainer = Explainer(model, against)
-    documents = documents_for(model, paths, options, say, labelled=False, progress=html is not None)
+    documents = documents_for(model, paths, options, say, labelled=False, progress=to is not None)
     explained = say.reported(explainer.explain(documents))
-    if html is not None:
+    if to is not None:
         from nbtext.report.page.explained import explanations_page
         from nbtext.report.page.markup import write_html
 
-        write_html(html, explanations_page(explained, top))
+        write_html(to, explanations_page(explained, limit))
     elif (output or ("table" if sys.stdout.isatty() else "tsv")) == "table":
         from nbtext.report.explanations import print_explanations
 
-        print_explanations(explained, top)
+        print_explanations(explained, limit)
     else:
         from nbtext.report.explanations import write_explanations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtext.cli import panels
-from nbtext.cli.options import WholeNumber, messages, messages_options, model_option, output_option
+from nbtext.cli.options import WholeNumber, limit_option, messages, messages_options, model_option, output_option
 
 
 @panels.command("generate")
@@ -14,10 +14,7 @@ from nbtext.cli.options import WholeNumber, messages, messages_options, model_op
     "--class", "label", group="answer", common=True, metavar="NAME",
     help="Draw documents of this class. By default a class is drawn for each document from the class prior.",
 )  # fmt: skip
-@panels.option(
-    "-n", "--number", group="output", common=True, type=WholeNumber(min=1), default=1, show_default=True, metavar="N",
-    help="Draw N documents.",
-)  # fmt: skip
+@limit_option("Draw N documents.", 1, old_name="--number")
 @panels.option(
     "--length", group="words", common=True, type=WholeNumber(1, 1 << 24), metavar="N",
     help="Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
@@ -36,7 +33,7 @@ from nbtext.cli.options import WholeNumber, messages, messages_options, model_op
 )  # fmt: skip
 @messages_options
 def command(
-    model_path: str, label: str | None, number: int, length: int | None, output: str | None, *, draw: bool, seed: int, **options: Any
+    model_path: str, label: str | None, limit: int, length: int | None, output: str | None, *, draw: bool, seed: int, **options: Any
 ) -> int:
     """Print random documents drawn from the language models of the classes: words, not sentences.
 
@@ -55,5 +52,5 @@ def command(
     from nbtext.report.models import write_generated
 
     generator = DocumentGenerator(TextClassifier.load(model_path), draw=draw, seed=seed)
-    write_generated(generator.documents(number, label, length), output or "text")
+    write_generated(generator.documents(limit, label, length), output or "text")
     return 0

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 @panels.command("inspect")
 @option.model_option
-@panels.option(
-    "--top", group="output", common=True, type=option.WholeNumber(min=0), default=8, show_default=True, metavar="N",
-    help="Show N terms of each class.",
-)  # fmt: skip
+@option.limit_option("Show N terms of each class.", 8, least=0, old_name="--top")
 @panels.option(
     "--criteria", group="model", common=True, is_flag=True,
     help="Show evidence, AIC and BIC. Also shown is how probable the model is compared to others of the same counts.",
@@ -49,7 +46,7 @@ if TYPE_CHECKING:
 @option.output_option("table", "json", default="table")
 @option.reading_options
 @option.messages_options
-def command(model_path: str, top: int, output: str | None, **options: Any) -> int:
+def command(model_path: str, limit: int, output: str | None, **options: Any) -> int:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
     --criteria, --term, --class, --similarity and --perplexity show something else instead; the JSON object has it in addition. Options of reading
@@ -70,7 +67,7 @@ def command(model_path: str, top: int, output: str | None, **options: Any) -> in
       nbtext inspect --criteria
       nbtext inspect --term printer --term broken
       nbtext inspect --model topics.joblib --output json
-      nbtext inspect --class permits-and-planning --top 20
+      nbtext inspect --class permits-and-planning --limit 20
       nbtext inspect --similarity
       nbtext inspect --perplexity corpora/service-desk/test
       nbtext inspect --verify
@@ -99,7 +96,7 @@ def command(model_path: str, top: int, output: str | None, **options: Any) -> in
         ("criteria", options["criteria"], lambda: overview.criteria(model.language_models, model.settings), models.print_criteria),
         ("models", options["criteria"], lambda: overview.compared_models(model.language_models), models.print_compared_models),
         ("words", words, lambda: terms.term_details(model, words), rankings.print_terms),
-        ("class_terms", labels, lambda: terms.class_details(model, labels, top), rankings.print_class_details),
+        ("class_terms", labels, lambda: terms.class_details(model, labels, limit), rankings.print_class_details),
         ("similarity", options["similarity"], lambda: overview.similarity(model, labels), models.print_similarity),
     ]
     parts = [(name, part, show) for name, wanted, make, show in sections if wanted and (part := make())]
@@ -110,9 +107,9 @@ def command(model_path: str, top: int, output: str | None, **options: Any) -> in
         say.warn_of_unknown("the model", list(perplexities.unknown_labels))
         parts.append(("perplexity", perplexities, models.print_perplexities))
     if output == "json":
-        write_json({**json_values(overview.overview(model, top)), **{name: part for name, part, _ in parts}})
+        write_json({**json_values(overview.overview(model, limit)), **{name: part for name, part, _ in parts}})
     elif not parts:
-        models.print_overview(overview.overview(model, top))
+        models.print_overview(overview.overview(model, limit))
     else:
         print_parts([(part, show) for _, part, show in parts])
     return say.finish()

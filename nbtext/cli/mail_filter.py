@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nbtext.model.scoring import Answer
 
 _FOR_RECORDS = (
-    "files_from", "null", "format", "output", "excel_safe", "top_k", "scores", "drift", "lines", "batch", "exit_status_abstained",
+    "files_from", "null", "format", "output", "excel_safe", "limit", "scores", "drift", "lines", "batch", "exit_status_abstained",
 )  # fmt: skip
 """Options of `nbtext classify` for input of other kinds and for its records."""
 

@@ -18,7 +18,7 @@ import click
 
 from nbtext import __version__
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
-from nbtext.cli.options import did_you_mean, log_format_option
+from nbtext.cli.options import color_option, did_you_mean, log_format_option
 from nbtext.cli.panels import painter
 from nbtext.errors import NbtextError, PathError, reason
 
@@ -115,8 +115,9 @@ class Commands(click.Group):
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="nbtext")
+@click.version_option(__version__, "-V", "--version", prog_name="nbtext")
 @click.option("--debug", is_flag=True, help="Show a traceback for an internal error.")
+@color_option
 @log_format_option
 def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
     """Text classification: learn classes from labelled documents, then classify others.

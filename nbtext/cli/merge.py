@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli import options as suggestions
+from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.options import messages, messages_options
 from nbtext.cli.writing import lock_settings, say_model, warn_of_left_ledger, writing_options
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 
 
 @panels.command("merge")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", shell_complete=suggestions.suggest_files)
-@panels.option(
-    "-o", "--output", group="output", common=True, required=True, metavar="PATH", shell_complete=suggestions.suggest_files,
-    help="Write the model to PATH. It may be one of the models.",
-)  # fmt: skip
+@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", shell_complete=option.suggest_files)
+@option.to_option("Write the model to FILE. It may be one of the models.", "-o", "--output", required=True)
 @writing_options
 @messages_options
-def command(models: tuple[str, ...], output: str, **options: Any) -> int:
+def command(models: tuple[str, ...], to: str, **options: Any) -> int:
     """Write the model that training on the documents of all these models makes.
 
     The models must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of
@@ -38,7 +35,7 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
     \b
     Examples:
       nbtext train corpora/service-desk/test --model other.joblib
-      nbtext merge nbtext.joblib other.joblib --output both.joblib
+      nbtext merge nbtext.joblib other.joblib --to both.joblib
     """
     from nbtext.model.locked_model import merge
     from nbtext.store import check_replaceable
@@ -50,13 +47,13 @@ def command(models: tuple[str, ...], output: str, **options: Any) -> int:
     for number, path in enumerate(models):
         if places[number] in places[:number]:
             raise UsageError("the model is named twice", where=path, hint="its documents would count twice")
-    check_replaceable(output)
-    model, parts, ledger, repeated = merge(models, output, **lock_settings(options))
-    if ledger is not None or not warn_of_left_ledger(output, say):
+    check_replaceable(to)
+    model, parts, ledger, repeated = merge(models, to, **lock_settings(options))
+    if ledger is not None or not warn_of_left_ledger(to, say):
         _warn_of_missing_ledgers(parts, say)
     if repeated:
         say.warn(f"learnt by more than one of the models, so they count more than once: {quantity(repeated, 'document')}")
-    say_model(model, output, say)
+    say_model(model, to, say)
     return say.finish()
 
 

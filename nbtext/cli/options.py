@@ -12,6 +12,7 @@ import click
 from nbtext.cli import panels
 from nbtext.cli.messages import LOG_FORMATS, Messages
 from nbtext.errors import UsageError
+from nbtext.report.forms import COLOURS, set_colours
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
 
 if TYPE_CHECKING:
@@ -148,6 +149,23 @@ def output_option(*formats: str, default: str, more: str = "") -> Callable[[Comm
     )
 
 
+def limit_option(
+    help_text: str, default: int | None = None, least: int = 1, *, old_name: str | None = None
+) -> Callable[[Command], Command]:
+    """Return the decorator that adds ``--limit``, how many are printed at most."""
+    return panels.option(
+        "-n", "--limit", group="output", common=True, type=WholeNumber(least), default=default, show_default=True, metavar="N",
+        help=help_text, old_names=[old_name] if old_name else [],
+    )  # fmt: skip
+
+
+def to_option(help_text: str, *old_names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds ``--to``, the file to be written."""
+    return panels.option(
+        "--to", group="output", common=True, metavar="FILE", shell_complete=suggest_files, help=help_text, old_names=old_names, **attributes
+    )
+
+
 BY_TERMINAL = "table on a terminal, else tsv"
 """The default of ``--output`` for rows."""
 
@@ -198,7 +216,22 @@ log_format_option = panels.option(
 )  # fmt: skip
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
 
+
+def _set_colours(context: click.Context, parameter: click.Parameter, when: str | None) -> None:
+    del parameter
+    if when is not None:
+        set_colours(when)
+        context.color = None if when == "auto" else when == "always"
+
+
+color_option = panels.option(
+    "--color", group="output", type=click.Choice(COLOURS), is_eager=True, expose_value=False, shown_default="auto",
+    callback=_set_colours,
+    help="Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
+)  # fmt: skip
+
 messages_options = several(
+    color_option,
     panels.option("-v", "--verbose", group="process", common=True, is_flag=True, help="Print notices even without a terminal."),
     panels.option("-q", "--quiet", group="process", common=True, is_flag=True, help="Print errors only."),
     log_format_option,

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nbtext.cli.messages import say, standard_error_is_terminal
 from nbtext.report.forms import has_colours
 from nbtext.settings import GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 Function = TypeVar("Function", bound="Callable[..., object]")
 
@@ -23,7 +24,7 @@ _NAMES = 24
 
 
 class Option(click.Option):
-    """An option in a panel; ``common`` ones are shown by ``--help``, with the first sentence of their text."""
+    """An option in a panel; ``common`` ones are shown by ``--help``, with the first sentence of their text. ``old_names`` go on working unseen."""
 
     def __init__(
         self,
@@ -32,10 +33,11 @@ class Option(click.Option):
         group: str,
         common: bool = False,
         shown_default: str | None = None,
+        old_names: Sequence[str] = (),
         **attributes: Any,
     ) -> None:
         super().__init__(declarations, **attributes)
-        self.group, self.common, self._shown_default = group, common, shown_default
+        self.group, self.common, self._shown_default, self.old_names = group, common, shown_default, old_names
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         """Return what stands in brackets behind the text: a default, a range."""
@@ -60,6 +62,15 @@ class Command(click.Command):
         super().__init__(*args, **attributes)
         self.params += [_HELP, _HELP_ALL]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, with old names of options replaced by those of today."""
+        options = [each for each in self.params if isinstance(each, Option)]
+        today = {old: max(each.opts, key=len) for each in options for old in each.old_names}
+        if today:
+            with_value = {name for each in options if not each.is_flag for name in (*each.opts, *each.old_names)}
+            args = _renamed(args, today, with_value)
+        return super().parse_args(ctx, args)
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write usage, examples and options; with ``--help-all`` the details as well."""
         paint = painter()
@@ -83,6 +94,21 @@ class Command(click.Command):
             if records:
                 with formatter.section(paint(group.capitalize(), bold=True)):
                     formatter.write_dl([(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records], _NAMES)
+
+
+def _renamed(arguments: Sequence[str], today: Mapping[str, str], with_value: Container[str]) -> list[str]:
+    renamed = list(arguments)
+    for place, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        name, equals, value = argument.partition("=")
+        if name not in today and not argument.startswith("--") and argument[:2] in today:
+            name, equals, value = argument[:2], "=", argument[2:]
+        if name in today and not (place and arguments[place - 1] in with_value):
+            renamed[place] = today[name] + equals + value
+            if standard_error_is_terminal() and not {"-q", "--quiet"}.intersection(arguments):
+                say(f"{name} is now called {today[name]}", level="notice")
+    return renamed
 
 
 class _HelpAll(Option):

@@ -10,16 +10,11 @@ from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.errors import UsageError
 
-DEFAULT_OUTPUT = "report.html"
-
 
 @panels.command("report")
 @option.corpus_argument
 @option.model_option
-@panels.option(
-    "-o", "--output", group="output", common=True, metavar="FILE", default=DEFAULT_OUTPUT, show_default=True,
-    shell_complete=option.suggest_files, help="Write the page to FILE.",
-)  # fmt: skip
+@option.to_option("Write the page to FILE.", "-o", "--output", default="report.html", show_default=True)
 @panels.option("--title", group="output", common=True, metavar="TEXT", shown_default="Report on MODEL", help="Heading of the page.")
 @panels.option(
     "--training", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
@@ -29,7 +24,7 @@ DEFAULT_OUTPUT = "report.html"
 @option.input_options
 @option.reading_options
 @option.messages_options
-def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Any) -> int:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
     The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents
@@ -39,7 +34,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
     Examples:
       nbtext report corpora/service-desk/test
       nbtext report corpora/service-desk/test --training corpora/service-desk/train
-      nbtext report test.csv --model topics.joblib --output topics.html --title "Topics of messages"
+      nbtext report test.csv --model topics.joblib --to topics.html --title "Topics of messages"
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.evaluation.gathering import gather
@@ -54,7 +49,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
     model = TextClassifier.load(model_path)
     paths, training = corpus_paths(corpus, options), options["training"]
     lists = [options["files_from"]] if options["files_from"] else []
-    check_output_file(output, "--output", [model_path, *paths, *training, *lists])
+    check_output_file(to, "--to", [model_path, *paths, *training, *lists])
     if "-" in training:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
     leaks = leak_watch(model, paths, options, say)
@@ -76,6 +71,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, title: str | 
         leaks=leaks.result,
     )
     documents.say_notices()
-    write_html(output, html_page(data))
+    write_html(to, html_page(data))
     say.warn_of_unknown("the model", data.evaluation.unknown_labels)
     return say.finish()

@@ -10,8 +10,8 @@ import click
 from nbtext.cli import panels
 from nbtext.cli.options import (
     BY_TERMINAL,
-    WholeNumber,
     excel_safe_option,
+    limit_option,
     messages,
     messages_options,
     model_option,
@@ -23,9 +23,7 @@ from nbtext.settings import CRITERIA
 
 @panels.command("select-features")
 @model_option
-@panels.option(
-    "--top", group="output", common=True, type=WholeNumber(min=1), default=100, show_default=True, metavar="N", help="Print N terms."
-)
+@limit_option("Print N terms.", 100, old_name="--top")
 @panels.option(
     "--by", group="answer", common=True, type=click.Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True,
     help="Measure of information.",
@@ -33,7 +31,7 @@ from nbtext.settings import CRITERIA
 @output_option("tsv", "csv", "jsonl", "table", default=BY_TERMINAL, more="tsv has rank, term, score and class.")
 @excel_safe_option
 @messages_options
-def command(model_path: str, top: int, by: str, output: str | None, **options: Any) -> int:
+def command(model_path: str, limit: int, by: str, output: str | None, **options: Any) -> int:
     """Print the terms that say most about the class, best first, each with the class it speaks for.
 
     Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2
@@ -42,7 +40,7 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
 
     \b
     Examples:
-      nbtext select-features --top 500
+      nbtext select-features --limit 500
       nbtext select-features --by chi2 --output csv
     """
     messages(options)
@@ -54,7 +52,7 @@ def command(model_path: str, top: int, by: str, output: str | None, **options: A
 
     model = TextClassifier.load(model_path)
     classes = model.classes
-    terms, scores, labels = (column.tolist() for column in ranking(model, by, top))
+    terms, scores, labels = (column.tolist() for column in ranking(model, by, limit))
     rows = [
         (place, term_name(model, term), score, classes[label])
         for place, (term, score, label) in enumerate(zip(terms, scores, labels, strict=True), 1)

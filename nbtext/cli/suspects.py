@@ -18,7 +18,7 @@ from nbtext.errors import UsageError, quantity
 @option.excel_safe_option
 @panels.option("--paths", group="output", common=True, is_flag=True, help="Print only the paths of the documents, one a line.")
 @panels.option("--print0", group="output", is_flag=True, help="Print only the paths, each followed by NUL, for xargs -0.")
-@panels.option("--limit", group="output", common=True, type=option.WholeNumber(1), metavar="N", help="Print at most N documents.")
+@option.limit_option("Print at most N documents.")
 @panels.option(
     "--min-log-odds", group="answer", common=True, type=option.Number(0), default=0.0, metavar="X",
     help="Print only documents with log odds above X, in nats. 2.3 is ten to one.",

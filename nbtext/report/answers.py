@@ -51,7 +51,7 @@ class AnswerForm(NamedTuple):
 def answer_form(output: str, top_k: int | None, *, scores: bool, costs: bool, flush: bool) -> AnswerForm:
     """Return the form with ``top_k`` classes, all if that is None and scores are wanted; raise `UsageError` for what the output cannot hold."""
     if top_k and output == "tsv":
-        raise UsageError("tsv always has three columns", hint="use --top-k with --output jsonl, csv or table")
+        raise UsageError("tsv always has three columns", hint="use --limit with --output jsonl, csv or table")
     if scores and output != "jsonl":
         raise UsageError("--scores needs --output jsonl")
     return AnswerForm(output, top_k or (MOST_CLASSES if scores else 0), costs, scores, flush)

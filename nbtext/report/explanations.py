@@ -14,7 +14,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import quantity
-from nbtext.report.forms import drawing, finite, grid, listing, show, visible, write_rows
+from nbtext.report.forms import drawing, finite, grid, has_styles, listing, show, visible, write_rows
 from nbtext.report.numbers import figure, nats, six_digits
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def print_explanations(stream: Iterable[Explained], top: int) -> None:
 
 
 def _print(explanation: Explanation, top: int) -> None:
-    of_answer, of_other = (", bold on blue", ", underlined on orange") if _has_styles() else ("", "")
+    of_answer, of_other = (", bold on blue", ", underlined on orange") if has_styles() else ("", "")
     head = {
         "document": explanation.id,
         "answer": f"{explanation.label}  ({figure(explanation.probability)}){of_answer}",
@@ -232,7 +232,7 @@ def _print(explanation: Explanation, top: int) -> None:
 def _shaded(explanation: Explanation) -> Any:  # noqa: ANN401 - a rich.text.Text, not to be imported at start
     from rich.text import Text
 
-    drawn, most, marks = Text(), strongest(explanation), not _has_styles()
+    drawn, most, marks = Text(), strongest(explanation), not has_styles()
     for text, contribution in pieces(explanation):
         shown = "\n".join(visible(line) for line in text.expandtabs(8).splitlines()) + ("\n" if text.endswith("\n") else "")
         depth = level(contribution, most)
@@ -240,13 +240,6 @@ def _shaded(explanation: Explanation) -> Any:  # noqa: ANN401 - a rich.text.Text
             shown += f"[{signed(contribution)}]"
         drawn.append(shown, style=None if marks else (FOR if contribution > 0 else AGAINST)[depth] or None)
     return drawn
-
-
-def _has_styles() -> bool:
-    """Return True if standard output shows bold and underlined letters."""
-    from rich.console import Console
-
-    return sys.stdout.isatty() and Console().color_system is not None
 
 
 REASONS = {

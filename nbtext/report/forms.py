@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 from math import isfinite
@@ -238,12 +239,40 @@ def _widths(natural: Sequence[int], screen: int) -> list[int]:
     return [max(width - blank, min(whole, 1)) for width, blank, whole in zip(widths, blanks, natural, strict=True)]
 
 
+COLOURS = ("auto", "always", "never")
+
+
+@dataclass
+class _Styles:
+    """When letters are bold, underlined or coloured, one of `COLOURS`."""
+
+    when: str = "auto"
+
+
+_styles = _Styles()
+
+
+def set_colours(when: str) -> None:
+    """Use styles and colours ``always``, ``never``, or, with ``auto``, on a terminal that has them."""
+    _styles.when = when
+
+
+def has_styles() -> bool:
+    """Return whether standard output shows bold and underlined letters."""
+    return _styles.when == "always" or (
+        _styles.when == "auto" and sys.stdout.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
+    )
+
+
 def has_colours() -> bool:
-    """Return whether standard output is a terminal with colours, where the user wants them."""
-    return sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb", "unknown"} and not os.environ.get("NO_COLOR")
+    """Return whether it shows colours too, and the user wants them."""
+    return has_styles() and (_styles.when == "always" or not os.environ.get("NO_COLOR"))
 
 
 def _console() -> Any:  # noqa: ANN401 - a rich.console.Console, likewise
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=WIDE, color_system=None, force_terminal=False)
+    width = None if sys.stdout.isatty() else WIDE
+    if _styles.when == "always":
+        return Console(width=width, color_system="256", force_terminal=True, no_color=False)
+    return Console(width=width, color_system="auto" if has_styles() else None, force_terminal=None if width is None else False)
