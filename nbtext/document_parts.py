@@ -2,9 +2,9 @@
 
 A document is bytes from the reader to the counter, so that code that reads, splits, hashes or sends documents need not know of its parts:
 
-    TEXT  (U+001D NAME U+001C CONTENT)*  [U+001D U+001C ITEMS]  [U+001E VALUES]  [0xFF WEIGHT]
+    TEXT  (U+001D NAME U+001C space CONTENT)*  [U+001D U+001C space ITEMS]  [U+001E VALUES]  [0xFF WEIGHT]
 
-No text, field or value holds a separator. Fields of words have a name; the last field, of items, has none. Values of attributes stand in the order of
+No text, field or value holds a separator. Fields of words have a name; the last field, of items with a space between them, has none. Values of attributes stand in the order of
 the attributes, with U+001F between them. A weight other than 1 stands behind a byte that UTF-8 never has.
 """
 
@@ -15,10 +15,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-BEFORE_FIELD, BEFORE_CONTENT = b"\x1d", b"\x1c"
-"""Before the name of a field, and between its name and its content."""
+BEFORE_FIELD, BEFORE_CONTENT = b"\x1d", b"\x1c "
+"""Before the name of a field, and between its name and its content; as many bytes as `shown` has in their place."""
+
+_FIELD = re.compile(rb"\x1d([^\x1c]*)\x1c ([^\x1d]*)")
+_AS_LINES = bytes.maketrans(b"\x1d\x1c", b"\n:")
 
 _BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
 
@@ -84,6 +87,17 @@ def split_fields(document: bytes) -> tuple[bytes, Fields]:
     named = [_named(field) for field in fields]
     items = b"" if named[-1][0] else named.pop()[1]
     return text, Fields(named, items)
+
+
+def field_places(document: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the name of each field of a document without values and weight, and the places where its content begins and ends."""
+    for match in _FIELD.finditer(document):
+        yield match[1], *match.span(2)
+
+
+def shown(document: bytes) -> bytes:
+    """Return a document without values and weight as people read it: fields are lines after the text. All places stay."""
+    return document.replace(BEFORE_FIELD + BEFORE_CONTENT, b"\n  ").translate(_AS_LINES) if BEFORE_FIELD in document else document
 
 
 def _named(field: bytes) -> tuple[bytes, bytes]:

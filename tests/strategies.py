@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from nbtext.document_parts import Fields
+from nbtext.document_parts import Fields, with_fields
 
 HARD = (
     "don't", "’tis", "rock’n’roll", "a''b", "'quoted'", "O'", "naïve", "nai\u0308ve", "ﬁre", "Straße", "İstanbul", "ΣΊΣΥΦΟΣ", "ǅ",
@@ -46,6 +46,8 @@ fields = st.builds(
     st.lists(st.sampled_from(ITEMS), max_size=4).map(b" ".join),
 )
 """What documents have beside their texts: words in fields, and items, of which some are terms of words too."""
+
+documents_with_fields = documents | st.builds(with_fields, documents, fields)
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "东京", "été", "don't", "pneumonoultramicroscopic")
 

@@ -148,12 +148,12 @@ def test_values_beside_the_text_by_hand() -> None:
         {"text": "swim", "colour": "blue", "legs": 0},
     ]
     of = TextClassifier(categorical="colour", count="legs", smoothing=1).fit(rows, ["cats", "cats", "fish"])
-    [document] = all_utf8([{"text": "purr", "colour": "red", "legs": 3}], of.statistics.attributes)
+    [document] = all_utf8([{"text": "purr", "colour": "red", "legs": 3}], of.reading)
     found = attribute_scores(of, counted(of, document), document)
     assert [(name, value) for name, value, _ in found] == [("colour", "red"), ("legs", "3")]
     nats = [log_odds_of_pair(scores[np.newaxis], (0, 1)).item() for _, _, scores in found]
     assert nats == pytest.approx([log(3 / 4 / (1 / 3)), 3 * log(8 / 3) - (8 / 3 - 1)])
-    [without] = all_utf8([{"text": "purr", "legs": 0}], of.statistics.attributes)
+    [without] = all_utf8([{"text": "purr", "legs": 0}], of.reading)
     [(name, value, scores)] = attribute_scores(of, counted(of, without), without)
     assert (name, value) == ("legs", "0")
     assert log_odds_of_pair(scores[np.newaxis], (1, 0)).item() == pytest.approx(8 / 3 - 1)

@@ -214,7 +214,7 @@ def test_attributes_stay(parameters: dict[str, Any]) -> None:
     from nbtext.model.given_texts import all_utf8
 
     row = {"text": "cat fish purrs sleeps", "legs": 3}
-    [bytes_of] = all_utf8([row], of._attributes)
+    [bytes_of] = all_utf8([row], of.reading)
     [found] = WhyNotFinder(of, "fish").find([document(bytes_of)])
     assert found.label == "cats"
     assert found.addition is not None

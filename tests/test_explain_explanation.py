@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.attributes import Attributes
 from nbtext.corpus.document import Document
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.explanation import Explainer, Explanation, RuledOut
@@ -220,7 +221,7 @@ def test_numbers_among_gaussian_features_are_compared_with_their_mean() -> None:
 def attributed(of: TextClassifier, row: dict[str, object]) -> Explanation:
     from nbtext.model.given_texts import all_utf8
 
-    [text] = all_utf8([row], of._attributes)
+    [text] = all_utf8([row], of.reading)
     return explained(of, text)
 
 
@@ -269,7 +270,7 @@ def test_a_value_beside_the_text_a_prior_and_a_word_that_is_lacking() -> None:
     of = TextClassifier(estimate="ml", categorical="colour", class_prior={"a": 1, "b": 1, "c": 0}).fit(
         [{"text": "cat", "colour": "red"}, {"text": "cat", "colour": "blue"}, {"text": "cat", "colour": "green"}], list("abc")
     )
-    [found] = Explainer(of).explain([Document("x", None, of._attributes.document(b"cat", ["green"]))])
+    [found] = Explainer(of).explain([Document("x", None, Attributes.of(of.reading).document(b"cat", ["green"]))])
     assert found.ruled_out == (
         RuledOut("a", "attribute", "colour", value="green"), RuledOut("b", "attribute", "colour", value="green"), RuledOut("c", "prior"),
     )  # fmt: skip

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, document_counter
+from nbtext.document_parts import Fields, shown, with_fields, without_separators
 from nbtext.explain.word_walk import WordWalker
 from nbtext.settings import Settings
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.stemming import stemmer
 from tests import oracle
 from tests.budget import examples
-from tests.strategies import HARD, documents
+from tests.strategies import HARD, ITEMS, documents, documents_with_fields
 
 if TYPE_CHECKING:
     from nbtext.explain.word_walk import Term, Token
@@ -38,9 +39,13 @@ SETTINGS: list[dict[str, Any]] = [
 
 @cache
 def model_of(number: int) -> TextClassifier:
-    """A model that knows the hard words, alone and beside each other."""
-    texts = [" ".join(HARD), *HARD, "the cat sat on the mat, cats sit"]
-    return TextClassifier(**SETTINGS[number]).fit(texts, [f"class {place % 3}" for place in range(len(texts))])
+    """A model that knows the hard words, alone and beside each other, in the text and in fields."""
+    hard = " ".join(HARD).encode()
+    texts = [hard, *(word.encode() for word in HARD), b"the cat sat on the mat, cats sit"]
+    texts += [with_fields(b"cat", Fields([(b"subject", hard), (b"from", b"ann the cat")], b" ".join(ITEMS[:4])))]
+    return TextClassifier(**SETTINGS[number]).fit_stream(
+        (f"class {place % 3}", without_separators(text) if place + 1 < len(texts) else text) for place, text in enumerate(texts)
+    )
 
 
 def without_model() -> WordWalker:
@@ -76,7 +81,7 @@ def test_terms_are_those_of_the_analyzer_and_everything_dropped_has_a_reason(tex
 
 
 @examples(40)
-@given(st.sampled_from(range(len(SETTINGS))), documents)
+@given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
 def test_words_have_the_terms_that_are_counted(number: int, text: bytes) -> None:
     """The counter's known and unknown terms are those of the tokens, and those of the located words."""
     model = model_of(number)
@@ -99,17 +104,20 @@ def test_words_have_the_terms_that_are_counted(number: int, text: bytes) -> None
     assert all(vocabulary.term(term.term_id) == term.term for term in every if term.term_id is not None)
 
 
-@given(st.sampled_from(range(len(SETTINGS))), documents)
+@given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
 def test_words_stand_one_after_the_other_and_are_whole_characters(number: int, text: bytes) -> None:
     located = WordWalker.of_model(model_of(number)).locate(text)
     bounds = np.stack((located.begins, located.ends), axis=1).ravel()
     assert np.all(np.diff(bounds)[::2] > 0)
     assert np.all(np.diff(bounds) >= 0)
     for begin, end, name in zip(located.begins.tolist(), located.ends.tolist(), located.names, strict=True):
-        assert text[begin:end].decode().casefold() == name
+        before = text.rfind(b"\x1d", 0, begin)
+        field = b"" if before < 0 else text[before + 1 : text.index(b"\x1c", before)]
+        form, is_item = text[begin:end].decode(), before >= 0 and not field
+        assert name == (form if is_item else f"{field.decode()}:{form.casefold()}" if field else form.casefold())
 
 
-@given(st.sampled_from(range(len(SETTINGS))), documents)
+@given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
 def test_a_text_without_words_is_one(number: int, text: bytes) -> None:
     """Spaces in place of a word leave the other words as they are."""
     walker = WordWalker.of_model(model_of(number))
@@ -127,3 +135,21 @@ def test_counted_features_are_words_that_occur_so_often() -> None:
     located = WordWalker.of_model(model).locate(b"x:2 q:4  x:1")
     assert (located.names, located.counts.tolist(), located.notes) == (["x", "q", "x"], [2, 4, 1], [None, "not-in-model", None])
     assert (located.begins.tolist(), located.ends.tolist(), located.shares.tolist()) == ([0, 4, 9], [3, 7, 12], [2, 4, 1])
+
+
+def test_words_of_fields_and_items_stand_in_lines_after_the_text() -> None:
+    document = with_fields(b"Win the prize", Fields([(b"subject", b"Free the offers")], b"from:Ann@x.org type:text/html"))
+    assert shown(document) == b"Win the prize\nsubject: Free the offers\n  from:Ann@x.org type:text/html"
+    tokens = [(token.kind, token.form, token.word, token.term, token.dropped) for token in without_model().tokens(document)]
+    assert tokens == [
+        ("word", "Win", "win", "win", None),
+        ("word", "the", "the", None, "stop-word"),
+        ("word", "prize", "prize", "prize", None),
+        ("word", "Free", "subject:free", "subject:free", None),
+        ("word", "the", "subject:the", None, "stop-word"),
+        ("word", "offers", "subject:offers", "subject:offer", None),
+        ("item", "from:Ann@x.org", "from:Ann@x.org", "from:Ann@x.org", None),
+        ("item", "type:text/html", "type:text/html", "type:text/html", None),
+    ]
+    for token in without_model().tokens(document):
+        assert shown(document)[token.start : token.end].decode() == token.form

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from nbtext import TextClassifier
-from nbtext.attributes import KINDS
 from nbtext.errors import UsageError
+from nbtext.model.given_texts import BESIDE_TEXT
 from nbtext.settings import CRITERIA, READING, TRAINING
 from tests import oracle, strategies
 from tests.budget import examples
@@ -142,7 +142,7 @@ def test_probabilities_are_distributions_over_the_classes(setting: dict[str, Any
 @EVERY
 def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: dict[str, Any]) -> None:
     model = TextClassifier(**setting)
-    assert sorted(model.get_params()) == sorted([*(parameter.name for parameter in TRAINING), *KINDS])
+    assert sorted(model.get_params()) == sorted([*(parameter.name for parameter in TRAINING), *BESIDE_TEXT])
     assert {name: model.get_params()[name] for name in setting} == setting
     assert TextClassifier(**model.get_params()).get_params() == model.get_params()
     assert TextClassifier().set_params(**setting).get_params() == model.get_params()
@@ -152,7 +152,7 @@ def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: 
 
 def test_the_signature_is_that_of_the_declared_parameters() -> None:
     signature = {name: parameter.default for name, parameter in inspect.signature(TextClassifier).parameters.items()}
-    attributes = {parameter.name: parameter for parameter in READING if parameter.name in KINDS}
+    attributes = {parameter.name: parameter for parameter in READING if parameter.name in BESIDE_TEXT}
     assert list(signature.items()) == [(each.name, each.default) for each in (*TRAINING, *attributes.values())]
     described = re.findall(r"^    (\w+(?:, \w+)*) : ", TextClassifier.__doc__ or "", re.MULTILINE)
     assert ", ".join(described).split(", ") == list(signature)

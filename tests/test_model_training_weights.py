@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.attributes import NO_ATTRIBUTES
 from nbtext.counts.counting import count_documents
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
@@ -140,7 +139,7 @@ def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> N
     texts, labels, weights = drawn(5, 20)
     settings = {"smoothing": 0.5, **PLAIN, **options}
     model = TextClassifier(**settings).fit(texts, labels, weights)
-    counted = count_documents(labelled_texts(texts, labels, NO_ATTRIBUTES, weights), model.analysis)
+    counted = count_documents(labelled_texts(texts, labels, model.reading, weights), model.analysis)
     found = evaluate_leave_one_out(*counted, looked_up(model.analysis))
     log_loss = found.evaluation.judged.log_loss
     if options.get("class_weight"):

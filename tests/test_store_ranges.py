@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.attributes import Attributes
 from nbtext.corpus.document import Document
 from nbtext.errors import ModelError
 from nbtext.evaluation.judging import judge
@@ -130,7 +129,7 @@ def is_refused(path: Path, what: str) -> bool:
     except ModelError:
         return True
     rows = (ROWS if model.reading["numeric"] else [row["text"] for row in ROWS])[:20]
-    texts = all_utf8(rows, Attributes.of(model.reading))
+    texts = all_utf8(rows, model.reading)
     documents = [Document(str(number), LABELS[number], text) for number, text in enumerate(texts)]
     posterior = model.predict_proba(rows)
     assert posterior.sum(axis=1) == pytest.approx(np.ones(20)), what

@@ -24,6 +24,7 @@ from nbtext.counts.counting import document_counter
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
+from nbtext.document_parts import BEFORE_CONTENT, BEFORE_FIELD
 from nbtext.errors import UsageError
 from nbtext.explain.contributions import bias, class_contributions, word_contributions
 from nbtext.explain.explanation import class_number
@@ -131,7 +132,7 @@ class WhyNotFinder:
 class ChangedDocument:
     """A document under changes, and how far each leaves the wanted class from being the answer.
 
-    A change is a sequence of items: numbers of surface words to remove, and words to add to the end of the text.
+    A change is a sequence of items: numbers of surface words to remove, and words to add to the end of the text, or terms of fields beside it.
     """
 
     def __init__(self, model: TextClassifier, walker: WordWalker, document: bytes, wanted: int) -> None:
@@ -159,12 +160,14 @@ class ChangedDocument:
         return np.unique(self.name_of[words])
 
     def rewritten(self, change: Sequence[int | str]) -> bytes:
-        """Return the changed document: spaces in place of removed words, added words at the end of the text."""
+        """Return the changed document: spaces in place of removed words, added words at the end of the text, terms of fields at the end of all."""
         gone = np.flatnonzero(np.isin(self.name_of, [item for item in change if isinstance(item, int)]))
-        added = (self._written(item) for item in change if isinstance(item, str))
+        added = [self._written(item) for item in change if isinstance(item, str)]
         begins, ends = [0, *self.located.ends[gone].tolist()], [*self.located.begins[gone].tolist(), len(self.text)]
-        kept = (self.text[begin:end] for begin, end in zip(begins, ends, strict=True))
-        return b" ".join((*kept, *added)) + self._values
+        kept = b" ".join([self.text[begin:end] for begin, end in zip(begins, ends, strict=True)])
+        text, mark, fields = kept.partition(BEFORE_FIELD)
+        words, of_fields = ([item for item in added if item.startswith(BEFORE_FIELD) == is_field] for is_field in (False, True))
+        return b" ".join((text, *words)) + mark + fields + b"".join(of_fields) + self._values
 
     def gaps(self, changes: Sequence[Sequence[int | str]]) -> Floats:
         """Return how far the class is behind the best other after each change, shape (n_changes,), in nats: below −`MARGIN` it is the answer."""
@@ -188,7 +191,9 @@ class ChangedDocument:
         return word if self._walker.locate(self._written(word)).own == [[term]] else None
 
     def _written(self, word: str) -> bytes:
-        return f"{word}:1".encode() if self.model.reading.is_counted else word.encode()
+        if self.model.reading.is_counted:
+            return f"{word}:1".encode()
+        return BEFORE_FIELD + BEFORE_CONTENT + word.encode() if ":" in word else word.encode()
 
     def _counts_changed_by(self, item: int | str) -> tuple[Whole, Whole]:
         """Return the known terms whose counts an item changes, and the changes."""

@@ -16,6 +16,7 @@ import numpy as np
 from nbtext.counts.counting import document_counter
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
+from nbtext.document_parts import shown
 from nbtext.errors import UsageError
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
 from nbtext.explain.mistakes import runner_up
@@ -97,7 +98,7 @@ class Explanation:
 
     id: str
     text: str
-    """After reading."""
+    """After reading; fields follow it as lines."""
     label: str
     probability: float
     against: str
@@ -170,7 +171,7 @@ class Explainer:
         of_answer = self._classes[answer], float(np.exp(posterior[answer]))
         of_rival = self._classes[rival], float(np.exp(posterior[rival]))
         rest, steps = None if exact else total - fsum(known), self._calibration(block, row, pair)
-        found = Explanation(document.id, text.decode(), *of_answer, *of_rival, total, prior, words, tuple(attributes), rest, steps)
+        found = Explanation(document.id, shown(text).decode(), *of_answer, *of_rival, total, prior, words, tuple(attributes), rest, steps)
         return Explained(document.id, found, notice=None if block.lengths[row] else NO_KNOWN_TERMS if document.text.strip() else EMPTY)
 
     def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int]) -> CalibrationSteps:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.counting import document_counter
-from nbtext.document_parts import split_values
+from nbtext.document_parts import Fields, shown, split_fields, split_values, with_fields
 from nbtext.explain.contributions import shared_out, term_contributions
 from nbtext.explain.word_walk import WordWalker
 
@@ -28,7 +28,7 @@ LONGEST = 420
 """Bytes of an excerpt, about."""
 
 LOOKED_AT = 1 << 16
-"""Bytes of a document that are searched for an excerpt."""
+"""Bytes of a text, and of each field, that are searched for an excerpt."""
 
 AUDIBLE = 1.0986122886681098
 """Nats from which on a word is marked, log 3: it triples the odds."""
@@ -79,12 +79,13 @@ class Excerpts:
         self._walker = WordWalker.of_model(model)
 
     def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
-        """Return about `LONGEST` bytes of a text, white space as single spaces, where most speaks for class ``answer`` against ``rival``; then attributes.
+        """Return about `LONGEST` bytes of a text with its fields, white space as single spaces, where most speaks for class ``answer`` against ``rival``.
 
-        Words speak for neither where both classes are ruled out, or scores are no sums over terms.
+        Attributes follow. Words speak for neither where both classes are ruled out, or scores are no sums over terms.
         """
         text, values = split_values(text)
-        text = b" ".join(_decoded(text[:LOOKED_AT]).encode().split())
+        text, fields = split_fields(text)
+        text = with_fields(_squeezed(text), Fields([(name, _squeezed(content)) for name, content in fields.words], _squeezed(fields.items)))
         located = self._walker.locate(text, pairs=True)
         words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))
         matrix, pair = self._counter.count([text]).matrix(), (np.array([answer]), np.array([rival]))
@@ -118,8 +119,12 @@ def _loudest(words: Sequence[tuple[int, int]], loudness: NDArray[np.float64], en
     return first, min(last, first + 2 * LONGEST)
 
 
+def _squeezed(text: bytes) -> bytes:
+    return b" ".join(text[:LOOKED_AT].decode("utf-8", "ignore").encode().split())
+
+
 def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", "ignore")  # the cut may be within a character
+    return shown(text).decode("utf-8", "ignore").replace("\n", " ")  # the cut may be within a character
 
 
 class MistakeFinder:

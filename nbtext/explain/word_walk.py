@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate, islice, repeat
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category as unicode_category
 
@@ -19,7 +19,7 @@ import numpy as np
 from nbtext.attributes import Attributes
 from nbtext.counts.counting import name_and_count
 from nbtext.counts.vocabulary import category_term, displayed_term
-from nbtext.document_parts import split_values
+from nbtext.document_parts import BEFORE_FIELD, field_places, split_values
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
@@ -58,6 +58,10 @@ MOST_REMEMBERED = 1 << 18
 _FEATURE = re.compile(rb"\S+")
 """A counted feature, ``name:count``."""
 
+_ITEM = re.compile(rb"[^ ]+")
+_AS_IT_STANDS = "\x1c"
+"""In place of the name of a field before a term: the term is an item."""
+
 _APOSTROPHES = "'\u2019\uff07"
 _PART = re.compile("w(?:[wi]*w)?")
 """A word among the kinds of characters: w letters, marks and digits, i what may stand inside a word."""
@@ -78,17 +82,17 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of a document, a surface form without a word, a counted feature, or the value of an attribute."""
+    """A word of a document, a surface form without a word, an item, a counted feature, or the value of an attribute."""
 
     kind: str
-    """``word``, ``feature``, ``category`` or ``number``."""
+    """``word``, ``item``, ``feature``, ``category`` or ``number``."""
     start: int | None
     end: int | None
-    """Where the surface form stands, in bytes of the text in UTF-8; None for the value of an attribute."""
+    """Where the surface form stands, in bytes of the text in UTF-8, which fields follow as lines; None for the value of an attribute."""
     form: str
     """As it stands in the text."""
     word: str
-    """Normalised and case-folded."""
+    """Normalised and case-folded; in a field, with its name in front, as the term."""
     term: str | None
     """The stem; None if the word has none."""
     term_id: int | None
@@ -106,7 +110,7 @@ class LocatedWords(NamedTuple):
     ends: Whole
     """The byte after its end, shape (n_words,)."""
     names: list[str]
-    """Each word case-folded: words of the same name are occurrences of one surface word."""
+    """Each word case-folded, with the name of its field in front: words of the same name are occurrences of one surface word."""
     counts: Whole
     """How often the word occurs at its place: once, or the count of a counted feature; shape (n_words,)."""
     own: list[list[int]]
@@ -137,12 +141,24 @@ class _Word(NamedTuple):
     char_ngrams: tuple[tuple[str, int | None, str | None], ...] = ()
 
 
+class _Part(NamedTuple):
+    """The text of a document, a field of words or an item; no n-gram crosses its bounds."""
+
+    begin: int
+    end: int
+    prefix: str = ""
+    """Before the terms of a field, its name and a colon; `_AS_IT_STANDS` for an item."""
+    pattern: re.Pattern[bytes] = SURFACE
+    """What a surface form in it is."""
+
+
 class _Surface(NamedTuple):
     """Where a surface form stands, or a run of a script without spaces, and where its forms stand: itself, or the pairs of the run."""
 
     begin: int
     end: int
     forms: list[tuple[int, int]]
+    part: _Part
     is_run: bool = False
     encoded: bool = False
     """It stands in an encoded line, which is dropped."""
@@ -164,7 +180,7 @@ class WordWalker:
         self._sizes = range(0) if sizes is None else ngram_sizes(sizes)
         self._vocabulary: Vocabulary | None = None
         self._selected = b""
-        self._known: dict[bytes, tuple[_Word, ...]] = {}
+        self._known: dict[tuple[str, bytes], tuple[_Word, ...]] = {}
 
     @classmethod
     def of_model(cls, model: TextClassifier) -> WordWalker:
@@ -174,18 +190,18 @@ class WordWalker:
         return walker
 
     def tokens(self, document: bytes) -> Iterator[Token]:
-        """Yield the tokens of a document in valid UTF-8, in order; values of attributes come last."""
+        """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""
         text = self.text(document)
         values = split_values(document)[1] if self._attributes.names and not self._counted else []
-        kind = "feature" if self._counted else "word"
         surfaces = self._surfaces(text)
         walked = [
-            (*span, of_form)
+            (*span, surface.part, of_form)
             for surface, found in zip(surfaces, self._walked(text, surfaces), strict=True)
             for span, of_form in zip(surface.forms, found, strict=True)
         ]
-        ngrams = self._ngrams([(word, end) for _, end, of_form in walked for word in of_form if word.term is not None])
-        for begin, end, of_form in walked:
+        ngrams = self._ngrams([(word, end, part) for _, end, part, of_form in walked for word in of_form if word.term is not None])
+        for begin, end, part, of_form in walked:
+            kind = "feature" if self._counted else "item" if part.prefix == _AS_IT_STANDS else "word"
             form = text[begin:end].decode()
             for word, term, term_id, dropped, pieces in of_form:
                 joined = () if term is None else next(ngrams)
@@ -193,11 +209,11 @@ class WordWalker:
         yield from self._values(values)
 
     def text(self, document: bytes) -> bytes:
-        """Return the text of a document without the values of attributes."""
+        """Return a document without the values of attributes; `nbtext.document_parts.shown` is what people read in its places."""
         return split_values(document)[0] if self._attributes.names else document
 
     def locate(self, text: bytes, *, pairs: bool = False) -> LocatedWords:
-        """Return the words of a text in valid UTF-8, without attributes, as arrays; needs a model.
+        """Return the words of a document in valid UTF-8, without attributes, as arrays: those of its text and its fields; needs a model.
 
         Beyond ASCII a surface form may hold several words with signs between them; each of them is a word of its own here. Encoded lines
         have no words. A run of a script without spaces is one word, whose absence leaves the others as they are; with ``pairs`` each of its pairs
@@ -206,91 +222,107 @@ class WordWalker:
         surfaces = [surface for surface in self._surfaces(text) if not surface.encoded]
         if not self._counted:
             surfaces = [part for surface in surfaces for part in ([surface] if surface.is_run else _parts(text, surface))]
-        located: list[tuple[int, int, bytes, tuple[_Word, ...]]] = []
-        for (begin, end, forms, is_run, _), of_forms in zip(surfaces, self._walked(text, surfaces), strict=True):
+        located: list[tuple[int, int, bytes, _Part, tuple[_Word, ...]]] = []
+        for (begin, end, forms, part, is_run, _), of_forms in zip(surfaces, self._walked(text, surfaces), strict=True):
             if is_run and pairs:
                 bounds = [*(first for first, _ in forms), end]
                 names = [text[first:last] for first, last in forms]
-                located += zip(bounds, bounds[1:], names, of_forms, strict=False)
+                located += zip(bounds, bounds[1:], names, repeat(part), of_forms, strict=False)
             else:
-                located.append((begin, end, text[begin:end], tuple(word for words in of_forms for word in words)))
-        kept = [(place, word) for place, (*_, words) in enumerate(located) for word in words if word.term is not None]
-        owners, terms = np.array([place for place, _ in kept], np.int64), _ids([word.term_id for _, word in kept])
+                located.append((begin, end, text[begin:end], part, tuple(word for words in of_forms for word in words)))
+        kept = [(place, part, word) for place, (*_, part, words) in enumerate(located) for word in words if word.term is not None]
+        owners, terms = np.array([place for place, *_ in kept], np.int64), _ids([word.term_id for *_, word in kept])
+        parts = np.array([part.begin for _, part, _ in kept], np.int64)
         pieces = [(place, term_id) for place, (*_, words) in enumerate(located) for word in words for _, term_id, _ in word.char_ngrams]
         firsts, sizes = np.repeat(np.arange(terms.size), self._order), np.tile(np.arange(1, self._order + 1), terms.size)
-        within = firsts + sizes <= terms.size  # in the order of `with_ngrams`
+        lasts = firsts + sizes - 1
+        within = np.append(parts, -1).take(lasts, mode="clip") == parts.take(firsts)  # in the order of `with_ngrams`
         firsts, sizes = firsts[within], sizes[within]
         of_words = np.concatenate((owners[flat_indices(firsts, sizes)], np.array([place for place, _ in pieces], np.int64)))
-        counts = np.array([name_and_count(form)[1] if self._counted else 1 for _, _, form, _ in located], np.int64)
+        counts = np.array([name_and_count(form)[1] if self._counted else 1 for _, _, form, *_ in located], np.int64)
         return LocatedWords(
             np.array([begin for begin, *_ in located], np.int64),
             np.array([end for _, end, *_ in located], np.int64),
-            [words[0].word if self._counted else form.decode().casefold() for _, _, form, words in located],
+            [words[0].word if self._counted else _name(part, form) for _, _, form, part, words in located],
             counts,
             [[UNKNOWN if word.term_id is None else word.term_id for word in words if word.term is not None] for *_, words in located],
             [_note(words) for *_, words in located],
             of_words,
-            np.concatenate((np.repeat(self._with_ngrams(terms), sizes), _ids([term_id for _, term_id in pieces]))),
+            np.concatenate((np.repeat(self._with_ngrams(terms, parts), sizes), _ids([term_id for _, term_id in pieces]))),
             np.concatenate((np.repeat(1 / sizes, sizes), np.ones(len(pieces)))) * counts[of_words],
         )
 
-    def _surfaces(self, text: bytes) -> list[_Surface]:
-        """Return the surface forms of a text, runs of scripts without spaces apart from what stands beside them."""
-        lines = encoded_lines([text]).get(0, []) if self._drops_lines else []
+    def _surfaces(self, document: bytes) -> list[_Surface]:
+        """Return the surface forms of a document, runs of scripts without spaces apart from what stands beside them."""
+        parts = [_Part(0, len(document), pattern=_FEATURE)] if self._counted else _parts_of(document)
+        lines = encoded_lines([document[: parts[0].end]]).get(0, []) if self._drops_lines else []
         begins, ends = [begin for begin, _ in lines], [0, *(end for _, end in lines)]
         found: list[_Surface] = []
-        for match in (_FEATURE if self._counted else SURFACE).finditer(text):
-            begin, end = match.span()
-            if begin < ends[bisect_right(begins, begin)]:
-                found.append(_Surface(begin, end, [(begin, end)], encoded=True))
-            elif not self._pairs or match.group().isascii():
-                found.append(_Surface(begin, end, [(begin, end)]))
-            else:
-                found += _with_runs(text, begin, end)
+        for part in parts:
+            for match in part.pattern.finditer(document, part.begin, part.end):
+                begin, end = match.span()
+                if part is parts[0] and begin < ends[bisect_right(begins, begin)]:
+                    found.append(_Surface(begin, end, [(begin, end)], part, encoded=True))
+                elif not self._pairs or part.prefix == _AS_IT_STANDS or match.group().isascii():
+                    found.append(_Surface(begin, end, [(begin, end)], part))
+                else:
+                    found += _with_runs(document, begin, end, part)
         return found
 
     def _walked(self, text: bytes, surfaces: Sequence[_Surface]) -> list[list[tuple[_Word, ...]]]:
         """Return the words of each form of each surface; the character n-grams of a run belong to its first word."""
-        known = iter(self._words([text[begin:end] for surface in surfaces if not surface.encoded for begin, end in surface.forms]))
-        runs = [text[surface.begin : surface.end].decode() for surface in surfaces if surface.is_run] if self._sizes else []
+        forms = [(each.part.prefix, text[begin:end]) for each in surfaces if not each.encoded for begin, end in each.forms]
+        known = iter(self._words(forms))
+        runs = [text[each.begin : each.end].decode() for each in surfaces if each.is_run and not each.part.prefix] if self._sizes else []
         grams = [
             [gram for word in words(run, unspaced=True) if word not in self._stop_words for gram in char_ngrams(word, self._sizes)]
             for run in runs
         ]
         pieces, sizes = iter(self._looked_up([gram for row in grams for gram in row])), iter(map(len, grams))
         walked: list[list[tuple[_Word, ...]]] = []
-        for begin, end, forms, is_run, encoded in surfaces:
-            if encoded:
-                walked.append([(_Word(text[begin:end].decode().casefold(), None, None, ENCODED_LINE),)])
+        for surface in surfaces:
+            if surface.encoded:
+                walked.append([(_Word(text[surface.begin : surface.end].decode().casefold(), None, None, ENCODED_LINE),)])
                 continue
-            found = list(islice(known, len(forms)))
-            if is_run and self._sizes:
+            found = list(islice(known, len(surface.forms)))
+            if surface.is_run and self._sizes and not surface.part.prefix:
                 found[0] = (found[0][0]._replace(char_ngrams=tuple(islice(pieces, next(sizes)))), *found[0][1:])
             walked.append(found)
         return walked
 
-    def _words(self, forms: Sequence[bytes]) -> list[tuple[_Word, ...]]:
-        """Return the words of each surface form, at least one, analysed when the form first occurs."""
+    def _words(self, forms: Sequence[tuple[str, bytes]]) -> list[tuple[_Word, ...]]:
+        """Return the words of each surface form, given with the prefix of its part: at least one, analysed when the form first occurs in such a part."""
         if len(self._known) > MOST_REMEMBERED:
             self._known.clear()
-        forms = forms if self._counted else [form.lower() for form in forms]
+        if not self._counted:
+            forms = [(prefix, form if prefix == _AS_IT_STANDS else form.lower()) for prefix, form in forms]
         new = [form for form in dict.fromkeys(forms) if form not in self._known]
-        found = [self._analysed(form) for form in new]
-        kept = [(form, word) for form, of_form in zip(new, found, strict=True) for word, dropped in of_form if dropped is None]
-        grams = [[] if self._pairs and is_unspaced(form.decode()) else char_ngrams(word, self._sizes) for form, word in kept]
+        found = [self._analysed(*form) for form in new]
+        kept = [(*form, word) for form, of_form in zip(new, found, strict=True) for word, dropped in of_form if dropped is None]
+        grams = [
+            [] if prefix or (self._pairs and is_unspaced(form.decode())) else char_ngrams(word, self._sizes) for prefix, form, word in kept
+        ]
         pieces = iter(self._looked_up([gram for row in grams for gram in row]))
-        terms = self._looked_up(self._stem([word for _, word in kept]))
+        stems = self._stem([word for *_, word in kept])
+        terms = self._looked_up([_in_part(prefix, word, stem) for (prefix, _, word), stem in zip(kept, stems, strict=True)])
         walked = iter(
-            [_Word(word, *term, tuple(islice(pieces, len(row)))) for (_, word), term, row in zip(kept, terms, grams, strict=True)]
+            [
+                _Word(_in_part(prefix, word, word), *term, tuple(islice(pieces, len(row))))
+                for (prefix, _, word), term, row in zip(kept, terms, grams, strict=True)
+            ]
         )
         for form, of_form in zip(new, found, strict=True):
-            self._known[form] = tuple(next(walked) if dropped is None else _Word(word, None, None, dropped) for word, dropped in of_form)
+            self._known[form] = tuple(
+                next(walked) if dropped is None else _Word(word and form[0] + word, None, None, dropped) for word, dropped in of_form
+            )
         return [self._known[form] for form in forms]
 
-    def _analysed(self, form: bytes) -> list[tuple[str, str | None]]:
+    def _analysed(self, prefix: str, form: bytes) -> list[tuple[str, str | None]]:
         """Return the words of a surface form, each with the reason if it is dropped before it becomes a term."""
         if self._counted:
             return [(name_and_count(form)[0].decode(), None)]
+        if prefix == _AS_IT_STANDS:
+            return [(form.decode(), None)]
         return [(word, self._dropped(word)) for word in candidates(form.decode()) or [""]]
 
     def _dropped(self, word: str) -> str | None:
@@ -312,16 +344,17 @@ class WordWalker:
             return None, NOT_IN_MODEL
         return term_id, None if self._selected[term_id] else NOT_SELECTED
 
-    def _with_ngrams(self, terms: Whole) -> Whole:
-        """Return the ids of the 1- to N-grams of a sequence of terms, those that begin with one term together."""
+    def _with_ngrams(self, terms: Whole, parts: Whole) -> Whole:
+        """Return the ids of the 1- to N-grams of a sequence of terms inside their parts, those that begin with one term together."""
         find_pairs = _no_pairs if self._vocabulary is None else self._vocabulary.find_pairs
-        return with_ngrams(TermSequence(np.zeros_like(terms), terms), self._order, find_pairs).terms
+        return with_ngrams(TermSequence(parts, terms), self._order, find_pairs).terms
 
-    def _ngrams(self, kept: Sequence[tuple[_Word, int]]) -> Iterator[tuple[Term, ...]]:
-        """Yield for each word that became a term, given with its end, the 2- to N-grams that begin with it."""
-        ids = iter(self._with_ngrams(_ids([word.term_id for word, _ in kept])).tolist())
-        for place in range(len(kept)):
-            here = kept[place : place + self._order]
+    def _ngrams(self, kept: Sequence[tuple[_Word, int, _Part]]) -> Iterator[tuple[Term, ...]]:
+        """Yield for each word that became a term, given with its end and its part, the 2- to N-grams that begin with it."""
+        parts = np.array([part.begin for *_, part in kept], np.int64)
+        ids = iter(self._with_ngrams(_ids([word.term_id for word, *_ in kept]), parts).tolist())
+        for place, (*_, own) in enumerate(kept):
+            here = [(word, end) for word, end, part in kept[place : place + self._order] if part is own]
             next(ids)  # of the word itself
             yield tuple(
                 Term(" ".join(word.term or "" for word, _ in here[:n]), *self._status(next(ids)), here[n - 1][1])
@@ -340,6 +373,27 @@ class WordWalker:
                 yield Token("category", None, None, value, "", term, term_id, dropped if term_id is None else None)
 
 
+def _parts_of(document: bytes) -> list[_Part]:
+    """Return the parts of a document without values: first its text, at the end its items."""
+    first = document.find(BEFORE_FIELD)
+    parts = [_Part(0, len(document) if first < 0 else first)]
+    for name, begin, end in field_places(document):
+        if name:
+            parts.append(_Part(begin, end, f"{name.decode()}:"))
+        else:
+            parts += [_Part(*match.span(), _AS_IT_STANDS, _ITEM) for match in _ITEM.finditer(document, begin, end)]
+    return parts
+
+
+def _in_part(prefix: str, word: str, term: str) -> str:
+    """Return the term of a word in a part: an item as it stands, any other with the prefix of the part."""
+    return word if prefix == _AS_IT_STANDS else prefix + term
+
+
+def _name(part: _Part, form: bytes) -> str:
+    return _in_part(part.prefix, form.decode(), form.decode().casefold())
+
+
 def _ids(term_ids: Sequence[int | None]) -> Whole:
     return np.array([UNKNOWN if term_id is None else term_id for term_id in term_ids], np.int64)
 
@@ -354,20 +408,20 @@ def _note(of_form: Sequence[_Word]) -> str | None:
     return None if None in reasons else NOT_SELECTED if NOT_SELECTED in reasons else reasons[0]
 
 
-def _with_runs(text: bytes, begin: int, end: int) -> list[_Surface]:
+def _with_runs(text: bytes, begin: int, end: int, part: _Part) -> list[_Surface]:
     """Return the runs of scripts without spaces in a surface form, and what stands between them."""
     runs = unspaced_runs(text[begin:end])
     if runs is None:
-        return [_Surface(begin, end, [(begin, end)])]
+        return [_Surface(begin, end, [(begin, end)], part)]
     found: list[_Surface] = []
     done, pairs = begin, iter(zip(*((begin + side).tolist() for side in runs.pairs), strict=True))
     n_pairs = np.diff(np.searchsorted(runs.pairs[0], runs.runs[0]), append=runs.pairs[0].size)
     for first, last, n in zip(*((begin + side).tolist() for side in runs.runs), n_pairs.tolist(), strict=True):
         if done < first:
-            found.append(_Surface(done, first, [(done, first)]))
-        found.append(_Surface(first, last, list(islice(pairs, n)), is_run=True))
+            found.append(_Surface(done, first, [(done, first)], part))
+        found.append(_Surface(first, last, list(islice(pairs, n)), part, is_run=True))
         done = last
-    return [*found, _Surface(done, end, [(done, end)])] if done < end else found
+    return [*found, _Surface(done, end, [(done, end)], part)] if done < end else found
 
 
 def _parts(text: bytes, surface: _Surface) -> list[_Surface]:
@@ -376,7 +430,7 @@ def _parts(text: bytes, surface: _Surface) -> list[_Surface]:
     If the parts taken by themselves are other words, as normalising the whole may make them, the form is one part.
     """
     form = text[surface.begin : surface.end]
-    if form.isalnum():
+    if form.isalnum() or surface.part.prefix == _AS_IT_STANDS:
         return [surface]
     decoded = form.decode()
     pieces = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
@@ -384,7 +438,7 @@ def _parts(text: bytes, surface: _Surface) -> list[_Surface]:
         return [surface]
     bounds = list(accumulate((len(character.encode()) for character in decoded), initial=surface.begin))
     spans = [(bounds[begin], bounds[end]) for begin, end in pieces]
-    return [_Surface(*span, [span]) for span in spans]
+    return [_Surface(*span, [span], surface.part) for span in spans]
 
 
 def _kind(character: str) -> str:

@@ -1,4 +1,4 @@
-"""Documents, labels and paths given from Python: a text as str or bytes, or with attributes a mapping; a label of any type of `LABEL_KINDS`."""
+"""Documents, labels and paths given from Python: a text as str or bytes, or with fields or attributes a mapping; a label of any type of `LABEL_KINDS`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import weight_in_units
-from nbtext.document_parts import WEIGHT_UNIT, with_weight, without_separators
+from nbtext.attributes import KINDS, Attributes, weight_in_units
+from nbtext.document_parts import WEIGHT_UNIT, Fields, field_name, with_fields, with_weight, without_separators
 from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.attributes import Attributes
+    from nbtext.settings import Reading
 
     Label = str | float | np.generic
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 TEXT = "text"
-"""The key of the text where documents are mappings; the others are attributes."""
+"""The key of the text where documents are mappings; the others are fields and attributes."""
+
+BESIDE_TEXT = ("tag_fields", *KINDS)
+"""The parameters of `nbtext.settings.Reading` that name the other keys."""
 
 LABEL_KINDS: dict[str, Callable[[str], object]] = {
     "text": str,
@@ -98,7 +101,7 @@ def path_names(paths: Paths) -> list[str]:
 
 
 def labelled_texts(
-    texts: Iterable[Text], labels: Iterable[str], attributes: Attributes, weights: Iterable[float] | None = None
+    texts: Iterable[Text], labels: Iterable[str], reading: Reading, weights: Iterable[float] | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """Yield labels with their documents, and the weight of each inside it; documents of weight 0 are left out.
 
@@ -107,7 +110,7 @@ def labelled_texts(
     end = object()
     number = 0
     of_documents = repeat(WEIGHT_UNIT) if weights is None else _in_units(weights)
-    for label, text in zip_longest(labels, all_utf8(texts, attributes), fillvalue=end):
+    for label, text in zip_longest(labels, all_utf8(texts, reading), fillvalue=end):
         if label is end or text is end:
             raise UsageError(f"there are {'fewer' if label is end else 'more'} labels than texts", hint="give each text one label")
         units = next(of_documents, None)
@@ -130,24 +133,26 @@ def _in_units(weights: Iterable[float]) -> Iterator[int]:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
 
 
-def all_utf8(texts: Iterable[Text], attributes: Attributes) -> Iterator[bytes]:
+def all_utf8(texts: Iterable[Text], reading: Reading) -> Iterator[bytes]:
     """Yield each document in valid UTF-8; raises `UsageError` for one text where several are wanted, and for what is no document, with its place."""
     if isinstance(texts, (str, bytes)):
         raise UsageError("one text was given where several are wanted", hint="put it into a list")
-    for place, text in enumerate(_rows(texts, attributes)):
+    attributes, fields = Attributes.of(reading), reading.tag_fields.split(",") if reading.tag_fields else []
+    has_keys = bool(fields or attributes.names)
+    for place, text in enumerate(_rows(texts, has_keys=has_keys)):
         try:
-            document = _document(attributes, text) if attributes.names else _utf8(text)
+            document = _document(fields, attributes, text) if has_keys else _utf8(text)
         except (DocumentError, UsageError) as problem:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
         yield document
 
 
-def _rows(texts: Iterable[Text], attributes: Attributes) -> Iterable[object]:
-    """Return the documents of a data frame or array of two dimensions: its only column, or with attributes its rows by the names of columns."""
+def _rows(texts: Iterable[Text], *, has_keys: bool) -> Iterable[object]:
+    """Return the documents of a data frame or array of two dimensions: its only column, or where documents have keys its rows by the names of columns."""
     shape: tuple[int, ...] = getattr(texts, "shape", ())
     if len(shape) != 2:
         return texts
-    if attributes.names and hasattr(texts, "to_dict"):
+    if has_keys and hasattr(texts, "to_dict"):
         return texts.to_dict("records")  # type: ignore[no-any-return]
     if shape[1] != 1:
         raise UsageError(
@@ -156,14 +161,18 @@ def _rows(texts: Iterable[Text], attributes: Attributes) -> Iterable[object]:
     return np.asarray(texts)[:, 0]
 
 
-def _document(attributes: Attributes, given: object) -> bytes:
+def _document(fields: Sequence[str], attributes: Attributes, given: object) -> bytes:
     if isinstance(given, (str, bytes)):
-        return attributes.document(_utf8(given), [""] * len(attributes.names))
+        given = {TEXT: given}
     if not isinstance(given, Mapping):
-        keys = ", ".join((TEXT, *attributes.names))
+        keys = ", ".join((TEXT, *fields, *attributes.names))
         raise UsageError(f"{given!r} is not a document", hint=f"give a mapping with the keys {keys}, or a text")
+    words = [(field_name(name), _utf8(given[name])) for name in fields if not _is_missing(given.get(name))]
+    text = with_fields(_utf8(given.get(TEXT, "")), Fields(words))
+    if not attributes.names:
+        return text
     values = [given.get(name) for name in attributes.names]
-    return attributes.document(_utf8(given.get(TEXT, "")), ["" if _is_missing(value) else str(value) for value in values])
+    return attributes.document(text, ["" if _is_missing(value) else str(value) for value in values])
 
 
 def _is_missing(value: object) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.attributes import KINDS, Attributes
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vocabulary, with_log_sums
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
@@ -20,7 +19,7 @@ from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.choosing import stop_terms
 from nbtext.model.description import describe, warnings
-from nbtext.model.given_texts import GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
+from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
 from nbtext.model.scoring import ScoredTexts, answers_to
 from nbtext.model.state import State, from_plain, to_plain, versions
 from nbtext.model.training import classifier, language_models, learn, looked_up, needs_documents, require_additive, weighed_statistics
@@ -115,8 +114,11 @@ class TextClassifier:
         How scores become probabilities, learnt from held-out documents of the sample.
     sample : int
         Number of training documents that the model keeps as term counts; 0 for none.
+    tag_fields : list of str or None
+        Names of fields, or one text with commas between them: a word in a field is a term of its own (subject:offer). A document is then a mapping with
+        these keys, and "text" for its text.
     categorical, count, numeric : list of str or None
-        Names of attributes, or one text with commas between them. A document is then a mapping with these keys, and "text" for its text.
+        Names of attributes, or one text with commas between them: further keys of the mapping.
 
     Raises
     ------
@@ -164,6 +166,7 @@ class TextClassifier:
         class_weight: str | None = None,
         calibration: str = "auto",
         sample: int = 4096,
+        tag_fields: str | Sequence[str] | None = None,
         categorical: str | Sequence[str] | None = None,
         count: str | Sequence[str] | None = None,
         numeric: str | Sequence[str] | None = None,
@@ -185,7 +188,7 @@ class TextClassifier:
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
         """Return the parameters by name."""
         del deep
-        return {**self.settings, **{kind: self.reading[kind] for kind in KINDS}}
+        return {**self.settings, **{kind: self.reading[kind] for kind in BESIDE_TEXT}}
 
     def set_params(self, **parameters: object) -> TextClassifier:
         """Change parameters. Counts stay and are estimated from again, unless documents would be counted otherwise.
@@ -208,7 +211,7 @@ class TextClassifier:
         that is no number from 0 with at most three decimals.
         """
         given = GivenLabels(labels)
-        self.fit_stream(labelled_texts(texts, given, self._attributes, sample_weight))
+        self.fit_stream(labelled_texts(texts, given, self.reading, sample_weight))
         self._label_kind = given.kind or "text"
         return self
 
@@ -317,7 +320,7 @@ class TextClassifier:
         require_additive(self.settings)
         if self._counts is None:
             return self.fit(texts, labels, sample_weight)
-        more = count_corpus(labelled_texts(texts, GivenLabels(labels, self._kind), self._attributes, sample_weight), self.analysis)
+        more = count_corpus(labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
         return self.learn(self._counts + more)
 
     def forget(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
@@ -326,7 +329,7 @@ class TextClassifier:
         Raises `UsageError` if one was not, and then subtracts none.
         """
         require_additive(self.settings)
-        labelled = labelled_texts(texts, GivenLabels(labels, self._kind), self._attributes, sample_weight)
+        labelled = labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight)
         return self.learn(forget_documents(self.counts, *count_documents(labelled, self.analysis)))
 
     def learn(self, counts: CorpusCounts, **changes: object) -> TextClassifier:
@@ -387,7 +390,7 @@ class TextClassifier:
     def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
         """Return the accuracy on texts of known classes, or the share of their weights."""
         given = texts if isinstance(texts, (str, bytes)) else list(texts)
-        truth = [label for label, _ in labelled_texts(given, GivenLabels(labels, self._kind), self._attributes)]
+        truth = [label for label, _ in labelled_texts(given, GivenLabels(labels, self._kind), self.reading)]
         best = minimum_error(self.predict_log_proba(given))
         names = np.array(self.classes, object)[self._given_classes.order]
         return float(np.average((names[best] == np.array(truth, object)) & (best != NO_ANSWER), weights=sample_weight))
@@ -539,12 +542,8 @@ class TextClassifier:
     def _counter(self) -> DocumentCounter:
         return InTurn(partial(document_counter, self.answered_analysis, self.statistics.vocabulary))
 
-    @property
-    def _attributes(self) -> Attributes:
-        return Attributes.of(self.reading)
-
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:
-        rows = [rows_of(block) for block in blocks(all_utf8(texts, self._attributes), len, self.documents_at_once)]
+        rows = [rows_of(block) for block in blocks(all_utf8(texts, self.reading), len, self.documents_at_once)]
         return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.statistics.n_classes))
 
     @property
@@ -603,7 +602,7 @@ def not_trained() -> UsageError:
 
 def _changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
     """Return settings with some parameters changed, by the names of `TextClassifier.get_params`; raises `UsageError`."""
-    attributes = {kind: changes[kind] for kind in KINDS if kind in changes}
-    others = {name: value for name, value in changes.items() if name not in KINDS}
-    reading = Reading.of({**settings.reading, **attributes})
+    beside = {name: changes[name] for name in BESIDE_TEXT if name in changes}
+    others = {name: value for name, value in changes.items() if name not in BESIDE_TEXT}
+    reading = Reading.of({**settings.reading, **beside})
     return replace(Settings.of({**settings, **others}), reading=reading)

@@ -1,0 +1,129 @@
+"""Fields in explanations, in what would change an answer, and in excerpts: `explain/explanation.py`, `explain/counterfactual.py`, `explain/mistakes.py`."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.corpus.document import Document
+from nbtext.document_parts import Fields, with_fields
+from nbtext.explain.counterfactual import WhyNotFinder
+from nbtext.explain.explanation import Explainer
+from nbtext.explain.mistakes import Excerpts
+from nbtext.report.explanations import explanation_record
+
+if TYPE_CHECKING:
+    from nbtext.explain.explanation import Explanation
+
+MAILS = [
+    ("ham", "see you at the meeting", "agenda of the meeting", "from:ann@x.org host:x.org"),
+    ("ham", "the minutes, free for all", "minutes", "from:bob@x.org"),
+    ("spam", "the offer of the day", "free offer", "from:win@y.com host:y.com host:y.com"),
+    ("spam", "you win a prize", "free prize", "from:win@y.com"),
+]
+
+
+def mail(text: str, subject: str, items: str) -> bytes:
+    return with_fields(text.encode(), Fields([(b"subject", subject.encode())], items.encode()))
+
+
+def model(**parameters: Any) -> TextClassifier:
+    return TextClassifier(**parameters).fit_stream((label, mail(*parts)) for label, *parts in MAILS)
+
+
+EVERY = pytest.mark.parametrize(
+    "parameters",
+    [{}, {"ngrams": 2}, {"char_ngrams": "2"}, {"classifier": "bernoulli"}, {"classifier": "complement", "weighting": "tfidf"}],
+    ids=str,
+)
+ASKED = mail("You win the meeting", "the free Agenda", "from:bob@x.org host:x.org")
+
+
+def explained(of: TextClassifier, document: bytes) -> Explanation:
+    [found] = Explainer(of).explain([Document("x", None, document)])
+    assert found.explanation is not None
+    return found.explanation
+
+
+@EVERY
+def test_the_parts_sum_to_the_log_odds_and_stand_where_they_are_shown(parameters: dict[str, Any]) -> None:
+    of = model(**parameters)
+    found = explained(of, ASKED)
+    joint = of.score_block([ASKED]).scores[0]
+    assert found.log_odds == pytest.approx(abs(joint[0] - joint[1]), abs=1e-9)
+    assert math.fsum([found.prior, *(word.nats for word in found.words)]) == pytest.approx(found.log_odds, abs=1e-9)
+    assert found.text == "You win the meeting\nsubject: the free Agenda\n  from:bob@x.org host:x.org"
+    places = {word.word: [found.text[begin:end] for begin, end in word.places] for word in found.words}
+    assert places == {
+        "you": ["You"], "win": ["win"], "the": ["the"], "meeting": ["meeting"], "subject:the": ["the"], "subject:free": ["free"],
+        "subject:agenda": ["Agenda"], "from:bob@x.org": ["from:bob@x.org"], "host:x.org": ["host:x.org"],
+    }  # fmt: skip
+
+
+def test_a_word_of_a_field_has_the_term_of_the_field() -> None:
+    of = model(stop_words="none", smoothing=1)
+    words = {word.word: word for word in explained(of, ASKED).words}
+    assert words["subject:agenda"].terms == ("subject:agenda",)
+    assert words["from:bob@x.org"].terms == ("from:bob@x.org",)
+    record = explanation_record(next(iter(Explainer(of).explain([Document("x", None, ASKED)]))))
+    assert {"subject:free", "host:x.org"} <= {word["word"] for word in record["words"]}
+
+
+@EVERY
+@pytest.mark.parametrize("wanted", ["ham", "spam"])
+def test_words_of_fields_go_and_terms_of_fields_come(parameters: dict[str, Any], wanted: str) -> None:
+    """Brute force: no smaller set of words would do."""
+    of, document = (
+        model(**parameters),
+        mail("prize", "free agenda", "from:win@y.com") if wanted == "ham" else mail("meeting", "agenda", "host:x.org"),
+    )
+    [found] = WhyNotFinder(of, wanted).find([Document("x", None, document)])
+    assert found.removal is not None
+    assert found.addition is not None
+
+    def answer(text: bytes) -> str:
+        return of.classes[int(np.argmax(of.score_block([text]).log_posterior[0]))]
+
+    names = {
+        "prize": b"prize",
+        "subject:free": b"free",
+        "subject:agenda": b"agenda",
+        "from:win@y.com": b"from:win@y.com",
+        "meeting": b"meeting",
+        "host:x.org": b"host:x.org",
+    }
+
+    def without(words: tuple[str, ...]) -> bytes:
+        left = document
+        for word in words:
+            before, _, after = left.rpartition(names[word])
+            left = before + b" " + after
+        return left
+
+    if found.removal.items is not None:
+        assert answer(without(tuple(dict(found.removal.items)))) == wanted
+        for size in range(len(found.removal.items)):
+            assert all(
+                answer(without(fewer)) != wanted for fewer in combinations([name for name in names if names[name] in document], size)
+            )
+    assert found.addition.items is not None
+    text, rest = document.split(b"\x1d", 1)
+    words = [word for word, times in found.addition.items for _ in range(times)]
+    more = b"\x1d".join((b" ".join((text, *(word.encode() for word in words if ":" not in word))), rest))
+    more += b"".join(b"\x1d\x1c " + word.encode() for word in words if ":" in word)
+    assert answer(more) == wanted
+
+
+def test_an_excerpt_may_come_from_a_field() -> None:
+    of = model(stop_words="none", smoothing=0.1, calibration="none")
+    document = mail("nothing here " * 100, "free  free\tfree offer", "from:win@y.com")
+    pieces = Excerpts(of).excerpt(document, of.classes.index("spam"), of.classes.index("ham"))
+    quoted = "".join(piece.text for piece in pieces)
+    assert quoted.startswith("… ")
+    assert quoted.endswith("nothing here subject: free free free offer   from:win@y.com")
+    assert {piece.text for piece in pieces if piece.nats > 0} >= {"free", "from:win@y.com"}
