@@ -8,7 +8,7 @@ RUN := build/env
 SPAM := build/spam.joblib
 BANK := build/bank.joblib
 
-.PHONY: demo test test-exhaustive test-room lint types unit bench corpora-given docs clean
+.PHONY: demo test test-exhaustive test-room lint types unit bench corpora-given docs dist app clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -88,5 +88,24 @@ docs: $(VENV)/.ready
 	$(BIN)/python docs/pictures.py
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 
+# What is published: both archives checked, the wheel used in clean environments of each Python and of the lowest versions declared.
+RELEASE := build/release
+$(RELEASE)/.ready:
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install -qq --disable-pip-version-check build check-wheel-contents shiv twine
+	touch $@
+
+dist: $(RELEASE)/.ready
+	rm -rf dist
+	$(RELEASE)/bin/python -m build
+	$(RELEASE)/bin/twine check --strict dist/*
+	$(RELEASE)/bin/check-wheel-contents dist/*.whl
+	$(RELEASE)/bin/python release/environments.py dist/*.whl
+
+# One file with all packages, for this system and this version of Python: dist/nbtext.
+app: $(RELEASE)/.ready
+	@mkdir -p dist
+	$(RELEASE)/bin/shiv --quiet --console-script nbtext --output-file dist/nbtext --python '/usr/bin/env python3' --compressed .
+
 clean:
-	rm -rf $(VENV) $(BENCH) build
+	rm -rf $(VENV) $(BENCH) build dist

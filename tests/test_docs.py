@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -213,6 +214,15 @@ def test_the_links_of_a_page_lead_somewhere(page: Path, reference: str) -> None:
         if target.parent != REPOSITORY / "docs/code":  # made from the code, too
             text = reference if target == REFERENCE else target.read_text(encoding="utf-8")
             assert not anchor or anchor in headings(text), (name, anchor)
+
+
+def test_outside_the_repository_the_readme_has_no_link_or_picture_that_leads_nowhere() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert "](docs/" in readme
+    for rule in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        readme = re.sub(rule["pattern"], rule["replacement"], readme)
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", readme) == []
 
 
 def test_the_readme_names_what_ci_runs() -> None:

@@ -40,7 +40,7 @@ from nbtext.errors import UsageError, quantity
 @panels.option(
     "--mail-filter", group="output", is_flag=True,
     help="Copy one message from standard input to standard output with a header of its class. The header is X-Nbtext: LABEL; probability=P. If anything "
-    "fails, the message is copied unchanged.",
+    "fails, the message is copied whole with reason=error in the header.",
 )  # fmt: skip
 @option.input_options
 @option.reading_options

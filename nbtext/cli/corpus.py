@@ -13,6 +13,7 @@ from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given
 from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.corpus.columns import described
+from nbtext.corpus.directory import LabelledFolder
 from nbtext.corpus.reading import resolved
 from nbtext.corpus.streams import listed_paths
 from nbtext.errors import UsageError, listed, quantity
@@ -76,8 +77,12 @@ class CommandCorpus(Corpus):
 
 
 def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
-    """Return the CORPUS arguments and then what ``--files-from`` lists; raise `UsageError` if there is neither."""
+    """Return the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``; raise `UsageError` for none or both."""
     source, null = options["files_from"], options["null"]
+    if options.get("folders"):
+        if corpus or source is not None:
+            raise UsageError("--from-folder and CORPUS exclude each other")
+        return labelled_folders(options)
     if source is None:
         if null:
             raise UsageError("--null goes with --files-from")
@@ -87,6 +92,18 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     if source == "-" and "-" in corpus:
         raise UsageError("standard input cannot be both a document and the list of files")
     return (*corpus, *listed_paths(source, null=null))
+
+
+def labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
+    """Return what ``--from-folder`` names, and set the format if no option does: that of the folders, not that of the model's training documents."""
+    folders = []
+    for value in options["folders"]:
+        label, equals, path = value.partition("=")
+        if not (label and equals and path):
+            raise UsageError(f"--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not {value!r}")
+        folders.append(LabelledFolder(os.path.expanduser(path), label))  # noqa: PTH111 - a shell leaves "~" behind "=" alone
+    options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) else "maildir")  # noqa: PTH113 - a str as given
+    return tuple(folders)
 
 
 def recognised(reading: Reading, paths: Sequence[str], say: Messages, *, labelled: bool) -> Reading:

@@ -15,6 +15,7 @@ from nbtext.errors import UsageError, quantity
 
 @panels.command("evaluate")
 @option.corpus_argument
+@option.from_folder_option
 @option.model_option
 @option.output_option("table", "json", default="table")
 @panels.option(

@@ -130,6 +130,12 @@ def did_you_mean(given: str, known: Sequence[str]) -> str:
 
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggest_files)
 
+from_folder_option = panels.option(
+    "--from-folder", "folders", group="documents", multiple=True, metavar="LABEL=PATH", shell_complete=suggest_files,
+    help="Instead of CORPUS, read a Maildir, a folder of messages or an mbox, whose mail all has this class. Give it once for each folder.",
+)  # fmt: skip
+"""For `nbtext.cli.corpus.corpus_paths`."""
+
 model_option = panels.option(
     "-m", "--model", "model_path", group="model", common=True, metavar="PATH",
     default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.directory import files_below, labelled_files, unlabelled_files
+from nbtext.corpus.directory import LabelledFolder, files_below, labelled_files, unlabelled_files
 from nbtext.corpus.document import Document, too_large
 from nbtext.corpus.streams import must_exist, open_stream
 from nbtext.errors import PathError, UsageError
@@ -40,6 +41,8 @@ def label_of(path: str, *suffixes: str) -> str:
 
     Raise `UsageError` for standard input, which has no name.
     """
+    if isinstance(path, LabelledFolder):
+        return path.label
     if path == "-":
         raise UsageError("standard input has no name that could be the class", hint="give a file")
     name = uncompressed_name(Path(os.path.realpath(path)).name).lstrip(".")
@@ -57,17 +60,15 @@ def is_maildir(path: str) -> bool:
 def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     """Yield the files of a Maildir that are messages.
 
-    Raise `PathError` for any other path if classes are wanted; if not, it is a message or a directory of messages.
+    Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
-    if not is_maildir(path):
-        if source.labelled:
-            must_exist(path)
-            raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
-        yield from unlabelled_files(path)
-        return
-    folders = [os.path.join(path, folder) for folder in FOLDERS[:2]]  # noqa: PTH118
+    folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if is_maildir(path) else None  # noqa: PTH118
     if source.labelled:
-        yield from labelled_files(folders, label_of(path), source.notices, f"{path}: no messages in this Maildir")
+        if folders is None and not (stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)):
+            raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
+        yield from labelled_files(folders or [path], label_of(path), source.notices, f"{path}: no messages in this Maildir")
+    elif folders is None:
+        yield from unlabelled_files(path)
     else:
         yield from ((file, None, problem) for folder in folders for file, problem in files_below(folder))
 

@@ -17,7 +17,7 @@ from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
 from nbtext.corpus.columns import find_delimiter, recognise, split_rows
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
 from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
-from nbtext.corpus.directory import read_listed
+from nbtext.corpus.directory import LabelledFolder, read_listed
 from nbtext.corpus.document import Document, FilePart, Notices, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import is_maildir
 from nbtext.corpus.streams import beginning, open_stream
@@ -57,7 +57,8 @@ class Shard(NamedTuple):
     def absolute(self) -> Shard:
         """Return the shard for a process in another directory that finds the corpus at the same place."""
         files = self.files and tuple((os.path.abspath(file), label, problem) for file, label, problem in self.files)  # noqa: PTH100 - links stay
-        return Shard(os.path.abspath(self.path), self.part, files)  # noqa: PTH100
+        path = os.path.abspath(self.path)  # noqa: PTH100
+        return Shard(LabelledFolder(path, self.path.label) if isinstance(self.path, LabelledFolder) else path, self.part, files)
 
 
 def read_corpus(

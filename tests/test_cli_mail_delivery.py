@@ -1,0 +1,139 @@
+"""A spam filter in a mailbox: real delivery agents pipe mail through nbtext, and it learns from what is moved between folders.
+
+The configurations are those of docs/mail.md. The packages procmail and maildrop of Debian have the agents.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import HOUSE, REPOSITORY, Result, corpus, error_line, nbtext, python_in_shell, run, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPAM, HAM = b"From: a@example.com\nSubject: You win\n\nClaim the prize\n", b"From: ann@example.org\nSubject: lunch\n\nat noon?\n"
+FOLDERS = ("--from-folder", "spam=Maildir/.Junk", "--from-folder", "ham=Maildir")
+
+
+def configuration(kind: str) -> str:
+    """What a file of that name holds on the page."""
+    page = (REPOSITORY / "docs/mail.md").read_text(encoding="utf-8")
+    found = re.search(rf"^```text\n(# ~/\.{kind}\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert found
+    return found[1]
+
+
+@pytest.fixture(params=["procmail", "maildrop"])
+def agent(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A delivery agent, with a home that has its configuration, a model, and nbtext on the path."""
+    kind = str(request.param)
+    if shutil.which(kind) is None:
+        pytest.skip(f"{kind} is not installed")
+    variables = " ".join(f"{name}='{value}'" for name, value in HOUSE.items())
+    corpus(tmp_path, {"bin/nbtext": f'#!/bin/sh\n{variables} exec {python_in_shell()} -m nbtext "$@"\n'})
+    (tmp_path / "bin/nbtext").chmod(0o755)
+    path, rules = f"PATH={tmp_path}/bin:/usr/bin:/bin\n", "procmailrc" if kind == "procmail" else "mailfilter"
+    written = configuration(rules).replace("$HOME", str(tmp_path))
+    (tmp_path / rules).write_text((path if kind == "procmail" else path.replace("=", '="', 1).replace("\n", '"\n')) + written)
+    (tmp_path / rules).chmod(0o600)
+    for folder in ("Maildir", "Maildir/.Junk"):
+        for name in ("cur", "new", "tmp"):
+            (tmp_path / folder / name).mkdir(parents=True)
+    corpus(
+        tmp_path,
+        {"Maildir/.Junk/cur/1:2,S": "Subject: win\n\na prize for you\n", "Maildir/cur/2:2,S": "Subject: minutes\n\nof our lunch\n"},
+    )
+    succeeded(nbtext("train", "--once", *FOLDERS, "-m", "mail.joblib", cwd=tmp_path))
+    return kind
+
+
+def deliver(agent: str, home: Path, message: bytes) -> Result:
+    """Have a message delivered."""
+    rules = ["-m", str(home / "procmailrc")] if agent == "procmail" else [str(home / "mailfilter")]
+    return run([agent, *rules], cwd=home, stdin=message, env={"HOME": str(home)})
+
+
+def new(folder: Path) -> list[bytes]:
+    """The messages that were delivered to a folder."""
+    return [file.read_bytes() for file in (folder / "new").iterdir()]
+
+
+def test_mail_is_marked_and_delivered_by_its_mark(agent: str, tmp_path: Path) -> None:
+    for message in (SPAM, HAM):
+        assert deliver(agent, tmp_path, message).status == 0
+    [spam], [ham] = new(tmp_path / "Maildir/.Junk"), new(tmp_path / "Maildir")
+    for label, message, found in (("spam", SPAM, spam), ("ham", HAM, ham)):
+        header, _, rest = found.partition(b"\n")
+        assert header.startswith(b"X-Nbtext: %b; probability=" % label.encode())
+        assert rest.rstrip(b"\n") == message.rstrip(b"\n")  # procmail ends mail with an empty line
+
+
+def test_without_a_model_mail_is_delivered_whole_and_a_forged_mark_moves_nothing(agent: str, tmp_path: Path) -> None:
+    (tmp_path / "mail.joblib").unlink()
+    forged = b"X-Nbtext: spam; probability=1\n" + HAM
+    done = deliver(agent, tmp_path, forged)
+    assert done.status == 0
+    assert new(tmp_path / "Maildir/.Junk") == []
+    assert [found.rstrip(b"\n") for found in new(tmp_path / "Maildir")] == [forged.rstrip(b"\n")]
+    log = tmp_path / "mail.log"
+    assert b"mail.joblib: there is no model" in (log.read_bytes() if log.exists() else done.err)
+
+
+def test_what_is_moved_is_learnt_anew_and_the_rest_stays_as_it_was(agent: str, tmp_path: Path) -> None:
+    for message in (SPAM, HAM):
+        deliver(agent, tmp_path, message)
+
+    def update() -> str:
+        done = nbtext("update", "--once", *FOLDERS, "-m", "mail.joblib", "-v", cwd=tmp_path)
+        assert done.status == 0
+        return done.notes[0].removeprefix("nbtext: ")
+
+    assert update() == "learnt 2 documents; moved from another class: 0, known already: 2, repeated: 0"
+    [letter] = (tmp_path / "Maildir/new").iterdir()
+    for target in ("Maildir/cur/3:2,", "Maildir/cur/3:2,S", "Maildir/.Junk/cur/3:2,FS", "Maildir/.Junk/cur/9:2,FS", "Maildir/cur/3:2,RS"):
+        letter = letter.rename(tmp_path / target)
+        moved = int(target.endswith(("cur/3:2,FS", ",RS")))
+        assert update() == f"learnt 0 documents; moved from another class: {moved}, known already: {4 - moved}, repeated: 0"
+    succeeded(nbtext("train", "--once", *FOLDERS, "-m", "again", cwd=tmp_path))
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "mail.joblib").read_bytes()
+    rows = succeeded(nbtext("select-features", "--top", "100", "-m", "mail.joblib", "-o", "tsv", cwd=tmp_path)).rows
+    assert rows
+    assert not [row for row in rows if "nbtext" in row[1].lower() or "probabl" in row[1]]
+
+
+def test_a_mark_does_not_change_which_document_a_message_is(tmp_path: Path) -> None:
+    corpus(tmp_path, {"Maildir/.Junk/1": SPAM, "Maildir/1": HAM, "marked/1": b"X-Nbtext: ham; probability=1\n" + SPAM})
+    succeeded(nbtext("train", "--once", *FOLDERS, cwd=tmp_path))
+    done = nbtext("update", "--once", "--from-folder", "spam=marked", "-v", cwd=tmp_path)
+    assert done.notes[0] == "nbtext: learnt 0 documents; moved from another class: 0, known already: 1, repeated: 0"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_folders_of_mail_of_any_kind_have_the_class_that_is_given(tmp_path: Path, jobs: str) -> None:
+    corpus(tmp_path, {"junk/1": SPAM, "junk/more/2": SPAM, "inbox": b"From ann Sat\n" + HAM})
+    (tmp_path / "mail").mkdir()
+    shutil.move(tmp_path / "junk", tmp_path / "mail/junk")
+    succeeded(nbtext("train", "--from-folder", "Müll=~/mail/junk", "-q", "-j", jobs, cwd=tmp_path, env={"HOME": str(tmp_path)}))
+    succeeded(nbtext("update", "--from-folder", "gut=inbox", "-j", jobs, cwd=tmp_path))
+    succeeded(nbtext("train", "--from-folder", "Müll=mail/junk", "-m", "other", "-q", cwd=tmp_path))
+    rows = succeeded(nbtext("classify", "inbox", "mail", "--format", "dir", cwd=tmp_path)).rows
+    assert [row[1] for row in rows] == ["gut", "Müll", "Müll"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--from-folder", "spam"], 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not 'spam'"),
+        (["--from-folder", "=x"], 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not '=x'"),
+        (["--from-folder", "a=mail", "mail"], 2, "--from-folder and CORPUS exclude each other"),
+        (["--from-folder", "a=nothere"], 4, "nothere: cannot read: no such file or directory"),
+    ],
+)
+def test_what_is_wrong_with_a_folder_is_one_line(tmp_path: Path, arguments: list[str], status: int, said: str) -> None:
+    corpus(tmp_path, {"mail/1": HAM})
+    assert error_line(nbtext("train", *arguments, cwd=tmp_path), status) == f"nbtext: {said}"
