@@ -114,18 +114,6 @@ def recognised(reading: Reading, paths: Sequence[str], say: Messages, *, labelle
     return found
 
 
-def labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
-    """Return what ``--from-folder`` names, and set the format if no option does: that of the folders, not that of the model's training documents."""
-    folders = []
-    for value in options["folders"]:
-        label, equals, path = value.partition("=")
-        if not (label and equals and path):
-            raise UsageError(f"--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not {value!r}")
-        folders.append(LabelledFolder(os.path.expanduser(path), label))  # noqa: PTH111 - a shell leaves "~" behind "=" alone
-    options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) else "maildir")  # noqa: PTH113 - a str as given
-    return tuple(folders)
-
-
 def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
     """Return how documents are read: as the model's training documents were, without weights, but for what the options say; raise as `reading_like`."""
     return reading_like(model.reading, paths, given(READING, options)).unweighted
