@@ -28,6 +28,7 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_static_path = ["style"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "style" / "search.js")
 html_title = f"nbtext {release}"
 html_copy_source = False
 html_show_sphinx = False

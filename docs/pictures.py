@@ -32,6 +32,8 @@ FOLDER = ROOT / "docs" / "pictures"
 TEST = "corpora/service-desk/test"
 LETTER = f"{TEST}/waste-collection/new-day-not-told.txt"
 TRAIN = "nbtext train corpora/service-desk/train"
+SPAM = "corpora/sms-spam"
+MESSAGE = "Congratulations! Call now to claim your prize"
 
 
 class Terminal(NamedTuple):
@@ -52,13 +54,18 @@ class Page(NamedTuple):
 
 PICTURES = {
     "first": Terminal(
-        (TRAIN, f"nbtext classify {TEST}/roads-and-lighting/part-night-switch-off.txt", "nbtext select-features --top 5"),
+        (
+            f"nbtext train {SPAM}/train.tsv.bz2 --quiet",
+            f"nbtext evaluate {SPAM}/test.tsv.bz2 | head -n 3",
+            f'echo "{MESSAGE}" > message.txt',
+            "nbtext explain message.txt --format lines --limit 3",
+        ),
         before=(),
-        columns=110,
+        columns=80,
     ),
-    "explain": Terminal((f"nbtext explain {LETTER} --top 5", f"nbtext why-not taxes-and-fees {LETTER}")),
+    "explain": Terminal((f"nbtext explain {LETTER} --limit 5", f"nbtext why-not taxes-and-fees {LETTER}")),
     "evaluate": Terminal((f"nbtext evaluate {TEST}",)),
-    "report": Page(f"nbtext report {TEST} --output page.html"),
+    "report": Page(f"nbtext report {TEST} --to page.html"),
     "explained": Page(f"nbtext explain {LETTER} --html page.html", height=900),
 }
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DOCS = REPOSITORY / "docs"
 NARROW, WIDE = 390, 1300
-LOOKED_AT = ("index", "tutorial", "mathematics", "explaining", "faq", "code/counts", "_modules/nbtext/language_model/dirichlet")
+LOOKED_AT = ("index", "install", "tutorial", "mathematics", "explaining", "faq", "code/counts", "_modules/nbtext/language_model/dirichlet")
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.xdist_group("site")]
 
@@ -73,6 +73,10 @@ def test_formulas_have_subscripts_and_lead_to_their_functions(site: Path) -> Non
 def test_links_to_pages_are_called_by_their_titles(site: Path) -> None:
     for page in site.glob("*.html"):
         assert not re.search(r'<a class="reference internal"[^>]*>(<[^>]*>)*[\w/-]+\.md<', page.read_text(encoding="utf-8")), page
+
+
+def test_search_puts_the_pages_of_the_code_last(site: Path) -> None:
+    assert (DOCS / "style" / "search.js").read_text(encoding="utf-8") in (site / "_static" / "language_data.js").read_text(encoding="utf-8")
 
 
 def test_the_reference_is_a_page(site: Path) -> None:
