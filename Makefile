@@ -60,10 +60,9 @@ demo: $(RUN)/.ready
 	nbtext evaluate corpora/sms-spam/test.tsv.bz2 -m $(SPAM) | head -n 2
 	# Which words say that a message is spam?
 	echo "Congratulations! Call now to claim your prize" > build/message.txt
-	nbtext explain build/message.txt --format lines -m $(SPAM) --limit 3
+	nbtext explain build/message.txt -m $(SPAM) --limit 3
 	# What does a bank's customer want? 77 intents, learnt from 10,003 questions:
-	nbtext train corpora/banking77/train.csv.bz2 --label-column category \
-	  --text-column text -m $(BANK) --quiet
+	nbtext train corpora/banking77/train.csv.bz2 -m $(BANK) --quiet
 	nbtext evaluate corpora/banking77/test.csv.bz2 -m $(BANK) | head -n 2
 	echo "I am still waiting for my new card to arrive" | \
 	  nbtext classify --lines -m $(BANK)

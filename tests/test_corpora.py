@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -15,16 +14,16 @@ CORPORA = REPOSITORY / "corpora"
 
 
 @pytest.mark.parametrize(
-    ("path", "columns", "documents", "classes"),
+    ("path", "documents", "classes"),
     [
-        ("sms-spam/train.tsv.bz2", {}, 3_740, 2),
-        ("sms-spam/test.tsv.bz2", {}, 1_834, 2),
-        ("banking77/train.csv.bz2", {"text_column": "text", "label_column": "category"}, 10_003, 77),
-        ("banking77/test.csv.bz2", {"text_column": "text", "label_column": "category"}, 3_080, 77),
+        ("sms-spam/train.tsv.bz2", 3_740, 2),
+        ("sms-spam/test.tsv.bz2", 1_834, 2),
+        ("banking77/train.csv.bz2", 10_003, 77),
+        ("banking77/test.csv.bz2", 3_080, 77),
     ],
 )
-def test_a_corpus_has_the_documents_that_its_page_names(path: str, columns: dict[str, Any], documents: int, classes: int) -> None:
-    rows = texts(CORPORA / path, **columns)
+def test_a_corpus_has_the_documents_that_its_page_names(path: str, documents: int, classes: int) -> None:
+    rows = texts(CORPORA / path)
     assert (len(rows), len({label for label, _ in rows})) == (documents, classes)
 
 

@@ -79,9 +79,9 @@ def can_be_read_here_only(path: str) -> bool:
 
 
 def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
-    """Return the first bytes of a file of documents, unpacked, at most ``size`` of them as they are stored; none if it cannot be read.
+    """Return the first ``size`` bytes of a file of documents, unpacked; none if it cannot be read.
 
-    What can be read only once is read from its beginning again when it is opened; of it ``of_pipe`` bytes are waited for, or the first line.
+    What can be read only once is read from its beginning again when it is opened; of it ``of_pipe`` bytes are waited for, or the first line, as stored.
     """
     try:
         if path == "-" or not stat.S_ISREG(must_exist(path).st_mode):
@@ -93,7 +93,7 @@ def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
             start = _begun[path][0]
         else:
             with Path(path).open("rb") as file:
-                start = file.read(size)
+                return _read_to_end(_readable(file, path, _NO_LIMIT), size)
         return _read_to_end(_readable(cast("BufferedReader", io.BufferedReader(io.BytesIO(start))), path, _NO_LIMIT), size)
     except (OSError, PathError):
         return b""  # reading the file reports the reason
