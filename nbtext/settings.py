@@ -450,7 +450,15 @@ class Reading(Declared):
         "Kind of each document: text, html or mail. html: count the text that a browser shows; mail: count the chosen headers and the text parts. "
         "mbox and maildir always hold mail.",
     )
-    headers: str = declared("subject", "NAMES", names, "Headers of a mail that count, separated by commas.")
+    headers: str = declared(
+        "auto", "auto|NAMES", names,
+        "Headers of a mail that count. auto: the subject as text, and it and all others as fields, except those that could give the class away. Or "
+        "names, separated by commas: these are text.",
+        before="subject",
+    )
+    structure: bool | None = declared(
+        None, "", flag, "Count what a mail looks like: its parts, HTML tags, colours and links. By default with --headers auto.",
+    )
     drop_quotes: bool = declared(False, "", flag, "Ignore what a mail quotes from the one it answers.")
     drop_signatures: bool = declared(False, "", flag, 'Ignore the signature of a mail. It is all that follows the last line "--".')
     label_column: str | None = declared(

@@ -88,7 +88,7 @@ def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the
     warning = "nbtext: warning: B was trained with {}, but documents are read with {}, as for A"
     assert nbtext("compare", "nbtext.joblib", "mail.joblib", "mail", cwd=pets).notes == [warning.format("--document mail", "text")]
     assert nbtext("compare", "mail.joblib", "from.joblib", "mail", cwd=pets).notes == [
-        warning.format("--headers from", "subject"),
+        warning.format("--headers from", "auto"),
         warning.format("--drop-quotes on", "off"),
     ]
     assert nbtext("compare", "mail.joblib", "from.joblib", "mail", "--headers", "subject", "--no-drop-quotes", cwd=pets).notes == []

@@ -121,7 +121,7 @@ def bag(name: str, text: str) -> Counter[str]:
 def counts(paths: list[Path]) -> Counts:
     """What `nbtext train` counts."""
     model = paths[0].parent / "nbtext.joblib"
-    succeeded(nbtext("train", *paths, "-m", model, "--stop-words", "none", "--stemmer", "none", "--min-df", "1"))
+    succeeded(nbtext("train", *paths, "-m", model, "--stop-words", "none", "--stemmer", "none", "--min-df", "1", "--headers", "subject"))
     return plain(TextClassifier.load(str(model)).statistics)
 
 
@@ -132,7 +132,7 @@ def test_every_format_is_read_and_written_here() -> None:
 
 @LABELLED
 def test_labels_and_texts_are_those_written(tmp_path: Path, name: str) -> None:
-    found = texts(*written(name, tmp_path, ROWS))
+    found = texts(*written(name, tmp_path, ROWS), headers="subject")
     assert sorted((label or "", sorted(bag(name, text).items())) for label, text in found) == sorted(
         (label, sorted(Counter(text.split()).items())) for label, text in ROWS
     )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document, problem_of
+from nbtext.document_parts import split_fields
 from nbtext.errors import DocumentError, PathError, UsageError
 from nbtext.settings import FORMATS
 from tests.budget import examples
@@ -27,7 +28,14 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
 KINDS = ("text", "html", "mail")
+SEPARATORS = (b"\0", b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 NUMBER = b"<p>&#" + b"9" * 4301 + b"; moon"
+
+
+def parts(document: Document) -> list[bytes]:
+    """The text of a document and its fields."""
+    text, fields = split_fields(document.text)
+    return [text, fields.items, *(part for field in fields.words for part in field)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -51,7 +59,7 @@ def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str,
             return
         assert all(isinstance(document, Document) and isinstance(document.problem, DocumentError | None) for document in found)
         assert len(found) == 1 or file_format not in folders
-        assert not any(separator in document.text for document in found for separator in (b"\0", b"\x1c", b"\x1d", b"\x1e", b"\x1f"))
+        assert not any(separator in part for document in found for part in parts(document) for separator in SEPARATORS)
 
     of_inputs()
 
@@ -175,7 +183,7 @@ def test_no_control_byte_hides_a_document(file_format: str, content: bytes, give
     (document,) = documents(file, labelled=False, format=file_format, **given_reading)
     assert document.problem is None
     assert b"win a  prize" in document.text
-    assert not any(separator in document.text for separator in (b"\0", b"\x1c", b"\x1d", b"\x1e", b"\x1f"))
+    assert not any(separator in part for part in parts(document) for separator in SEPARATORS)
 
 
 def test_no_counted_feature_passes_for_a_category(tmp_path: Path) -> None:

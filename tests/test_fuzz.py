@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import from_charset
-from nbtext.corpus.mail import MailText, text_of_mail
+from nbtext.corpus.mail.mail import MailReading, read_mail
 from tests.budget import examples
 from tests.fuzz.run import changed
 from tests.fuzz.targets import TARGETS, seeds
@@ -61,5 +61,5 @@ def test_a_charset_that_is_none_is_not_asked(charset: str) -> None:
 def test_a_charset_of_a_part_that_is_none_is_not_asked(charset: str) -> None:
     """The same, of a part of a message, which the email package would decode by itself."""
     head = f'Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain; charset="{charset}"\n\n'
-    text, _ = text_of_mail(head.encode() + b"caf\xc3\xa9 -" + b"a1" * 100_000 + b"\n--b--\n", ["subject"], MailText("auto"))
+    text, *_ = read_mail(head.encode() + b"caf\xc3\xa9 -" + b"a1" * 100_000 + b"\n--b--\n", MailReading())
     assert text.startswith("café -a1a1".encode())

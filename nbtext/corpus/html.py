@@ -1,20 +1,37 @@
-"""Document kind ``html``: the text that a browser shows, by the standard library's parser."""
+"""Document kind ``html``: the text that a browser shows, and the tags around it."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from html.parser import HTMLParser
+from html import unescape
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.corpus.decoding import from_charset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _INLINE = frozenset({"a", "abbr", "b", "big", "em", "font", "i", "mark", "s", "small", "span", "strong", "sub", "sup", "tt", "u", "wbr"})
 """Tags that do not end a word."""
 
-_UNSEEN = frozenset({"script", "style", "template", "noscript"})
-"""Elements that a browser does not show, with everything inside them."""
+_UNSEEN = frozenset({"template", "noscript"})
+"""Elements that a browser does not show, with everything inside them, besides those of raw text."""
 
 _QUOTED = "blockquote"
+
+_MARKUP = re.compile(
+    r"""<(?:
+        !--(?:-?>|(?:[^-]++|-(?!-!?\s*>))*+(?:--!?\s*>|\Z))                       # a comment
+    |   [!?][^>]*+(?:>|\Z)                                                         # a declaration
+    |   (?:(?=((?i:script|style))[\s/>])|)(/?[a-zA-Z][^\s/>]*+)                    # a tag
+        ([^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)[^>=]*+)*+)[^>]*+(?:>|\Z)    # its attributes; a quote that is not closed is no quote
+        (?(1)(?:(?<=/>)|(?:[^<]++|<(?!/(?i:\1)[\s/>]))*+(?:</[^>]*+(?:>|\Z)|\Z)))  # raw text up to its end tag
+    |   /[^>]*+(?:>|\Z)
+    )""",
+    re.VERBOSE,
+)
+"""Never looks twice behind a "<", so it takes linear time. What is open at the end of the input is left out, as HTML demands."""
 
 _LONG_NUMBER = re.compile("&#(?=[0-9]{9})0*([0-9]{1,8})[0-9]*")
 """A character reference of nine digits or more; Python raises if it has to convert more than 4,300."""
@@ -23,63 +40,76 @@ _DECLARED = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:+-]+)", 
 _DECLARED_WITHIN = 1024
 
 
-class _Text(HTMLParser):
-    """Collects the text that is shown.
+class _Gaps(dict[str | None, str]):
+    """What stands in the text in place of a tag; nothing for a comment."""
 
-    It is never closed, so that what is open at the end of the input (a tag, a comment, a script) is left out, as HTML demands.
-    `HTMLParser.close` would look again behind every "<", which takes quadratic time on "<a <a <a".
+    def __missing__(self, tag: str | None) -> str:
+        gap = "" if tag is None or tag.lower().removeprefix("/") in _INLINE else " "
+        if len(self) < _REMEMBERED and len(tag or "") < _LONGEST_TAG:
+            self[tag] = gap
+        return gap
+
+
+_REMEMBERED, _LONGEST_TAG = 1 << 12, 32
+
+_GAPS = _Gaps()
+
+
+class HtmlDocument(NamedTuple):
+    """The pieces of an HTML document: ``texts[i]`` stands before the tag or comment i, whose ``tags[i]`` is None for a comment.
+
+    Names of tags are as they stand, those of end tags begin with "/".
     """
 
-    def __init__(self, *, drop_quotes: bool) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self._dropped = _UNSEEN | {_QUOTED} if drop_quotes else _UNSEEN
-        self._inside: list[str] = []
-        self._open = Counter[str]()
-        """Number of each element in ``_inside``, which may be long."""
+    texts: list[str]
+    tags: list[str | None]
+    attributes: list[str | None]
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        del attrs
-        if tag in self._dropped:
-            self._inside.append(tag)
-            self._open[tag] += 1
-        self._end_word(tag)
+    @classmethod
+    def of(cls, markup: str) -> HtmlDocument:
+        """Split a document at its tags."""
+        pieces: list[Any] = _MARKUP.split(markup)
+        return cls(pieces[::4], pieces[2::4], pieces[3::4])
 
-    def handle_endtag(self, tag: str) -> None:
-        while self._open[tag]:
-            closed = self._inside.pop()
-            self._open[closed] -= 1
-            if closed == tag:
-                break
-        self._end_word(tag)
+    def text(self, *, drop_quotes: bool = False) -> str:
+        """Return the text without tags, comments, and elements that are not shown; ``drop_quotes`` drops block quotations."""
+        dropped = _UNSEEN | {_QUOTED} if drop_quotes else _UNSEEN
+        texts: Iterable[str] = self.texts
+        if not dropped.isdisjoint(tag.lower() for tag in set(self.tags) if tag is not None):
+            texts = self._shown(dropped)
+        text = "".join([piece for pair in zip(texts, [*map(_GAPS.__getitem__, self.tags), ""], strict=True) for piece in pair])
+        if "&" not in text:
+            return text
+        return unescape(
+            _LONG_NUMBER.sub(r"&#\1", text.replace("&nbsp;", "\xa0"))
+        )  # eight digits without leading zeros are beyond Unicode too
 
-    def handle_data(self, data: str) -> None:
-        if not self._inside:
-            self.pieces.append(data)
-
-    def parse_marked_section(self, i: int, report: int = 1) -> int:
-        """Skip "<![CDATA[" and the like, comments in HTML; the base class raises for some."""
-        del report
-        end: int = self.rawdata.find(">", i + 3)
-        return end + 1 if end >= 0 else -1
-
-    def _end_word(self, tag: str) -> None:
-        if tag not in _INLINE and self.pieces:
-            self.pieces.append(" ")
+    def _shown(self, dropped: frozenset[str]) -> Iterable[str]:
+        """Yield each text, or nothing in its place if it is inside an element that is dropped."""
+        inside: list[str] = []
+        number = Counter[str]()  # of each element inside, which may be long
+        for text, tag in zip(self.texts, [*self.tags, None], strict=True):
+            yield "" if inside else text
+            name = (tag or "").lower()
+            if name in dropped:
+                inside.append(name)
+                number[name] += 1
+            while number[name[1:]] and name.startswith("/"):
+                closed = inside.pop()
+                number[closed] -= 1
+                if closed == name[1:]:
+                    break
 
 
 def text_of_html(markup: str, *, drop_quotes: bool = False) -> str:
-    """Return the text without tags, comments, and elements that are not shown; an inline tag does not end a word.
+    """Return the text that a browser shows; an inline tag does not end a word.
 
     >>> text_of_html("<p>caf<b>&eacute;</b><br>au lait<script>x()</script>").split()
     ['café', 'au', 'lait']
 
     ``drop_quotes`` drops block quotations.
     """
-    parser = _Text(drop_quotes=drop_quotes)
-    markup = _LONG_NUMBER.sub(r"&#\1", markup)  # eight digits without leading zeros are beyond Unicode too
-    parser.feed(markup + "\n")  # without white space, "&" at the end would wait for more
-    return "".join(parser.pieces)
+    return HtmlDocument.of(markup).text(drop_quotes=drop_quotes)
 
 
 def text_of_html_document(body: bytes, encoding: str) -> tuple[bytes, bool]:

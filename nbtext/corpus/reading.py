@@ -175,11 +175,10 @@ def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool, Fields]]:
     layout = FORMATS[reading.format]
     encoding = "utf-8" if layout.decoded else reading.encoding
     if reading.document == "mail":
-        from nbtext.corpus.mail import MailText, text_of_mail
+        from nbtext.corpus.mail.mail import MailReading, read_mail
 
-        wanted = MailText(encoding, drop_quotes=reading.drop_quotes, drop_signatures=reading.drop_signatures)
-        headers = reading.headers.split(",")
-        return lambda body: (*text_of_mail(body, headers, wanted), NO_FIELDS)
+        wanted = MailReading.of(reading, encoding)
+        return lambda body: read_mail(body, wanted)
     text_of = to_utf8
     if reading.document == "html":
         from nbtext.corpus.html import text_of_html_document as text_of

@@ -45,7 +45,7 @@ FEWEST = 6
 FIGURES = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
 
 
-MAIL = ("headers", "drop_quotes", "drop_signatures")
+MAIL = ("headers", "structure", "drop_quotes", "drop_signatures")
 """Settings that decide which text a mail has."""
 
 
@@ -60,7 +60,7 @@ def differences_of_texts(reading: Reading, of_b: Reading, given: Container[str])
     """Return a warning for each setting, unless it is given, by which B's texts were made from documents in another way than A's."""
 
     def option(value: object) -> str:
-        return ("on" if value else "off") if isinstance(value, bool) else str(value)
+        return "auto" if value is None else ("on" if value else "off") if isinstance(value, bool) else str(value)
 
     return [
         f"B was trained with --{name.replace('_', '-')} {option(of_b[name])}, but documents are read with {option(reading[name])}, as for A"

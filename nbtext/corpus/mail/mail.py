@@ -1,0 +1,140 @@
+"""Document kind ``mail``: the text that a person would read, that is, chosen headers and the text parts, without attachments; and its fields."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbtext.corpus.decoding import detect_encoding, from_charset, refuse_binary
+from nbtext.corpus.html import HtmlDocument
+from nbtext.corpus.mail.headers import all_fields, chosen_fields, decoded_header, split_headers
+from nbtext.corpus.mail.structure import Part, structure_items
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from nbtext.document_parts import Fields
+    from nbtext.settings import Reading
+
+_SIGNATURE = re.compile(rb"^--[ ]?\r?$", re.MULTILINE)
+
+_QUOTED = re.compile(rb"[ \t]*\w{0,4}>")
+
+_COPY = re.compile(rb"^-{2,}[ ]*original message[ ]*-{2,}", re.MULTILINE | re.IGNORECASE)
+
+
+def without_signature(text: bytes) -> bytes:
+    """Return the text up to the last line that is only "--", or "-- " as in RFC 3676 (4.3)."""
+    return text[: max((line.start() for line in _SIGNATURE.finditer(text)), default=len(text))]
+
+
+def without_quotes(text: bytes) -> bytes:
+    r"""Return the text without lines that begin with ">" (or initials and ">"), and without the line ending in a colon before them.
+
+    >>> without_quotes(b"On Monday Ann wrote:\n> the moon\n\nNo.\n")
+    b'\nNo.\n'
+
+    Drop also all text after a line "-----Original Message-----".
+    """
+    copy = _COPY.search(text)
+    kept: list[bytes] = []
+    quoted = False
+    for line in (text[: copy.start()] if copy else text).splitlines(keepends=True):
+        if not _QUOTED.match(line):
+            quoted = False
+            kept.append(line)
+        elif not quoted:
+            quoted = True
+            attribution = -2 if kept and not kept[-1].strip() else -1
+            if len(kept) >= -attribution and kept[attribution].rstrip().endswith(b":"):
+                del kept[attribution:]
+    return b"".join(kept)
+
+
+class MailReading(NamedTuple):
+    """Options of reading mail; ``encoding`` is for parts that do not declare theirs."""
+
+    headers: Sequence[bytes] | None = (b"subject",)
+    """Names, in lower case, of the headers to read; None for ``auto``."""
+    tagged: Collection[bytes] = ()
+    """Those of them that are fields, not part of the text."""
+    structure: bool = False
+    encoding: str = "auto"
+    drop_quotes: bool = False
+    drop_signatures: bool = False
+
+    @classmethod
+    def of(cls, reading: Reading, encoding: str) -> MailReading:
+        """Return what the settings ask for."""
+        auto = reading.headers == "auto"
+        headers = None if auto else reading.headers.encode().split(b",")
+        tagged = frozenset((reading.tag_fields or "").lower().encode().split(b",")).intersection(headers or ())
+        structure = auto if reading.structure is None else reading.structure
+        return cls(headers, tagged, structure, encoding, reading.drop_quotes, reading.drop_signatures)
+
+
+class _Leaf(NamedTuple):
+    """A text part, decoded."""
+
+    text: bytes
+    markup: HtmlDocument | None
+    """If it is HTML."""
+    guessed: bool
+    """Whether it was read as Windows-1252."""
+
+    @classmethod
+    def of(cls, part: Part, wanted: MailReading) -> _Leaf:
+        content, encoding = detect_encoding(part.decoded(), wanted.encoding)
+        text, guessed = from_charset(content, part.charset, encoding)
+        markup = None
+        if part.kind == "text/html":
+            markup = HtmlDocument.of(text.decode("utf-8", "replace"))
+            text = markup.text(drop_quotes=wanted.drop_quotes).encode("utf-8", "replace")
+        if wanted.drop_signatures:
+            text = without_signature(text)
+        return cls(without_quotes(text) if wanted.drop_quotes else text, markup, guessed)
+
+
+def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]:
+    """Return the readable text of a message as UTF-8, whether anything of it was read as Windows-1252, and its fields.
+
+    Raise `DocumentError` for bytes without headers that are no text, and for text that is not in the encoding named.
+    """
+    headers, body = split_headers(message)
+    if not headers and wanted.encoding == "auto":
+        refuse_binary(message, whole_file=True)
+    named = (b"subject",) if wanted.headers is None else [name for name in wanted.headers if name not in wanted.tagged]
+    decoded = [decoded_header(value, wanted.encoding) for name in named for found, value in headers if found == name]
+    part = Part.of(headers, body)
+    shown = list(_shown(part))
+    leaves = [_Leaf.of(leaf, wanted) for leaf in shown]
+    text = b"\n\n".join([*(text for text, _ in decoded), *(leaf.text for leaf in leaves)])
+    guessed = any(guessed for _, guessed in decoded) or any(leaf.guessed for leaf in leaves)
+    fields = all_fields(headers, wanted.encoding) if wanted.headers is None else chosen_fields(headers, wanted.tagged, wanted.encoding)
+    if wanted.structure:
+        hidden = [
+            _Leaf.of(other, wanted) for other in part.walk() if other.kind == "text/html" and not other.attached and other not in shown
+        ]
+        pages = [leaf.markup for leaf in chain(leaves, hidden) if leaf.markup]
+        items = structure_items(part, pages, b"".join(leaf.text for leaf in leaves if not leaf.markup))
+        fields = fields._replace(items=b" ".join((fields.items, items)))
+    return text, guessed, fields
+
+
+def _shown(part: Part) -> Iterator[Part]:
+    """Yield the text parts to show: of alternatives the plain one, nested messages included, no attachments."""
+    if part.attached:
+        return
+    if part.kind == "multipart/alternative":
+        read = [list(_shown(alternative)) for alternative in part.parts]
+        plain = (
+            leaves
+            for alternative, leaves in zip(part.parts, read, strict=True)
+            if alternative.kind == "text/plain" and any(leaf.content.strip() for leaf in leaves)
+        )
+        yield from next(plain, read[-1])
+    elif part.parts:
+        yield from chain.from_iterable(map(_shown, part.parts))
+    elif part.kind in ("text/plain", "text/html"):
+        yield part

@@ -1,0 +1,185 @@
+"""The structure of a mail: its parts (RFC 2045 to 2047, 2183, 2231), and what they look like, as items for ``--structure``."""
+
+from __future__ import annotations
+
+import re
+from binascii import a2b_base64, a2b_qp
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbtext.corpus.mail.headers import domain_of, host_items, split_headers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nbtext.corpus.html import HtmlDocument
+    from nbtext.corpus.mail.headers import Headers
+
+_DEEPEST = 20
+"""Parts nested more deeply are read as text."""
+
+_MOST_PARAMETERS, _LONGEST = 64, 4096
+"""Parameters and bytes of a Content- header that are read."""
+
+_KIND = re.compile(r"[^\x00-\x20;/]+/[^\x00-\x20;/]+")
+_PARAMETER = re.compile(r';\s*([^\s=;*]+)(\*?)[\d*]*\s*=\s*(?:"((?:[^"\\]|\\.)*+)"|([^;\s]*))')
+_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]*+")
+_AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\r?\Z)")
+
+
+class Part(NamedTuple):
+    """A message or a part of one, as its Content- headers declare it."""
+
+    kind: str
+    """The media type, in lower case."""
+    charset: str | None
+    encoding: str
+    """The content transfer encoding, in lower case."""
+    name: str
+    """The name of the file that it is, if any."""
+    attached: bool
+    content: bytes
+    """As it stands in the message."""
+    parts: Sequence[Part] = ()
+
+    @classmethod
+    def of(cls, headers: Headers, body: bytes, default: str = "text/plain", depth: int = 0) -> Part:
+        """Return a part, with the parts in it, from its headers and its body."""
+        declared = {name: value[:_LONGEST].decode("ascii", "replace") for name, value in reversed(headers) if name.startswith(b"content-")}
+        kind, parameters = _kind_and_parameters(declared.get(b"content-type", ""), default)
+        disposition, of_file = _disposition(declared.get(b"content-disposition", ""))
+        encoding = declared.get(b"content-transfer-encoding", "").strip().lower()
+        parts: list[Part] = []
+        if depth < _DEEPEST and kind.startswith("multipart/"):
+            inner = "message/rfc822" if kind == "multipart/digest" else "text/plain"
+            pieces = _pieces(body, parameters.get("boundary", "").encode("ascii", "replace"))
+            parts = [cls.of(*split_headers(piece), inner, depth + 1) for piece in pieces]
+        elif depth < _DEEPEST and kind == "message/rfc822":
+            parts = [cls.of(*split_headers(body), depth=depth + 1)]
+        if not parts and kind.startswith(("multipart/", "message/")):
+            kind = "text/plain" if kind != "message/delivery-status" else kind
+        name = of_file.get("filename", "") or parameters.get("name", "")
+        return cls(kind, parameters.get("charset"), encoding, name, disposition == "attachment", body, parts)
+
+    def walk(self) -> Iterator[Part]:
+        """Yield the part, and all parts in it."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    def decoded(self) -> bytes:
+        """Return the content without its transfer encoding, as far as it can be decoded."""
+        if self.encoding == "quoted-printable":
+            return a2b_qp(self.content)
+        if self.encoding == "base64" and (found := _BASE64.match(self.content)):
+            digits = b"".join(found[0].split())
+            whole = digits[: len(digits) - (len(digits) % 4 == 1)]
+            return a2b_base64(whole + b"=" * (-len(whole) % 4))
+        return self.content
+
+
+@lru_cache(1 << 8)
+def _kind_and_parameters(value: str, default: str) -> tuple[str, dict[str, str]]:
+    found = _KIND.match(value.strip())
+    return (found[0].lower() if found else "text/plain" if value else default), _parameters(value)
+
+
+@lru_cache(1 << 8)
+def _disposition(value: str) -> tuple[str, dict[str, str]]:
+    return value.partition(";")[0].strip().lower(), _parameters(value)
+
+
+def _parameters(value: str) -> dict[str, str]:
+    """Return parameters by name, in lower case; those continued (RFC 2231) are joined."""
+    found: dict[str, str] = {}
+    for name, extended, quoted, bare in _PARAMETER.findall(value)[:_MOST_PARAMETERS]:
+        key = name.lower()
+        if key not in found or extended:
+            text = bare or re.sub(r"\\(.)", r"\1", quoted)
+            found[key] = found.get(key, "") + (text.rpartition("'")[2] if extended else text)
+    return found
+
+
+def _pieces(body: bytes, boundary: bytes) -> Iterator[bytes]:
+    """Yield what stands between the boundary lines of a multipart body, up to the closing one if there is one."""
+    if not boundary:
+        return
+    delimiter = b"\n--" + boundary
+    piece: list[bytes] = []
+    begun = False
+    for found in (b"\n" + body).split(delimiter)[1:]:
+        end = _AFTER_BOUNDARY.match(found)
+        if end is None:  # a longer boundary
+            piece += (delimiter, found)
+            continue
+        if begun:
+            yield b"".join(piece).removesuffix(b"\r")
+        if end[1]:
+            return
+        piece, begun = [found[end.end() :]], True
+    if begun:
+        yield b"".join(piece)
+
+
+_LINK = re.compile(rb"://(?:[^\s\"'<>@/]*@)?([\w.-]{3,100})")
+"""The host of a link."""
+
+_SHOWN_HOST = re.compile(r"\s*(?:\w+://)?([\w-]+(?:\.[\w-]+)*\.[a-zA-Z]{2,})")
+"""A host at the beginning of a link's text."""
+
+_COLOUR = re.compile(r"(bg|background-)?color\s*+[=:]\s*+[\"']?\s*+(#?\w{3,20})")
+
+_HIDDEN = re.compile(r"(display\s*+:\s*+none|visibility\s*+:\s*+hidden|size\s*+[:=]\s*+[\"']?[01](?![\d.]))")
+
+_SPACE_OR_QUOTE = str.maketrans("", "", " \t\r\n\f\"'")
+
+_LONGEST_ITEM = 100
+"""Characters of an item that are kept."""
+
+
+def structure_items(message: Part, pages: Sequence[HtmlDocument], plain: bytes) -> bytes:
+    """Return what a mail looks like as items, each once, given its parts, its HTML parts, and the text of the others."""
+    parts = list(message.walk())
+    items = {f"type:{part.kind}" for part in parts}
+    items |= {f"charset:{part.charset.lower()}" for part in parts if part.charset}
+    items |= {f"encoding:{part.encoding}" for part in parts if part.encoding}
+    items |= {f"attachment:{part.name.rpartition('.')[2].lower()}" for part in parts if part.name}
+    items.add(f"parts:{_amount(len(parts))}")
+    links = _LINK.findall(plain)
+    for page in pages:
+        attributes = " ".join([value for value in page.attributes if value]).lower()
+        links += _LINK.findall(attributes.encode())
+        items.update(_looks(page, attributes))
+    items |= {item.decode() for link in set(links) for item in host_items(b"host", link.lower().strip(b".-"))}
+    items.add(f"links:{_amount(len(links))}")
+    return " ".join([item.translate(_SPACE_OR_QUOTE)[:_LONGEST_ITEM] for item in sorted(items)]).encode("utf-8", "replace")
+
+
+def _looks(page: HtmlDocument, attributes: str) -> Iterator[str]:
+    """Yield the items of a page: tags, colours, what is hidden, words that comments split, links that show another host than theirs."""
+    tags = Counter(tag.lower() for tag in page.tags if tag is not None)
+    yield from (f"tag:{tag}" for tag in tags if not tag.startswith("/"))
+    yield f"tags:{_amount(tags.total())}"
+    yield f"images:{_amount(tags['img'])}"
+    grounds: dict[bool, set[str]] = {True: set(), False: set()}
+    for ground, colour in _COLOUR.findall(attributes):
+        grounds[bool(ground)].add(colour)
+    yield from (f"colour:{colour}" for colour in grounds[True] | grounds[False])
+    if not grounds[True].isdisjoint(grounds[False]):
+        yield "hidden:colour"
+    yield from (f"hidden:{style}" for style in set(_HIDDEN.findall(attributes)))
+    if None in page.tags:
+        around = zip(page.tags, page.texts, page.texts[1:], strict=False)
+        yield f"split-words:{_amount(sum(tag is None and before[-1:].isalpha() and after[:1].isalpha() for tag, before, after in around))}"
+    for place in range(tags["a"] and len(page.tags)):
+        if page.tags[place] in ("a", "A") and (shown := _SHOWN_HOST.match(page.texts[place + 1], 0, _LONGEST_ITEM)):
+            target = _LINK.search((page.attributes[place] or "").encode())
+            if target:
+                same = domain_of(target[1].lower()) == domain_of(shown[1].lower().encode())
+                yield f"link:{'same' if same else 'other'}"
+
+
+def _amount(number: int) -> int:
+    """Return a number as it is written in items: 0 to 3, then powers of two."""
+    return number if number < 4 else 1 << number.bit_length() - 1

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from email.message import EmailMessage
+
+import pytest
+
+from nbtext.corpus.mail.mail import MailReading, read_mail
+
+
+def items(body: bytes) -> list[str]:
+    return read_mail(body, MailReading((), structure=True))[2].items.decode().split()
+
+
+def page(markup: str) -> list[str]:
+    return items(b"Content-Type: text/html\n\n" + markup.encode())
+
+
+def test_parts_of_a_message() -> None:
+    message = EmailMessage()
+    message.set_content("see http://ann@www.Shop.example.org:80/x and ftp://10.2.3.4/", charset="iso-8859-1", cte="quoted-printable")
+    message.add_alternative("<p>hello", subtype="html")
+    message.add_attachment(b"\0\1", maintype="application", subtype="zip", filename="Bill.2002.PIF")
+    assert items(message.as_bytes()) == [
+        "attachment:pif", "charset:iso-8859-1", "charset:utf-8", "encoding:7bit", "encoding:base64", "encoding:quoted-printable", "host:10", "host:10.2", "host:10.2.3",
+        "host:example.org", "host:org", "host:www.shop.example.org", "images:0", "links:2", "parts:4", "tag:p", "tags:1",
+        "type:application/zip", "type:multipart/alternative", "type:multipart/mixed", "type:text/html", "type:text/plain",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("markup", "found"),
+    [
+        ("<FONT color = '#FF0000'>x</FONT>", {"tag:font", "colour:#ff0000", "tags:2"}), ("<body bgcolor=white><font color=white>x", {"hidden:colour", "colour:white"}),
+        ("<p style='display: none'>x", {"hidden:display:none"}), ("<span style='font-size:0px'>x", {"hidden:size:0"}), ("<font size=12>x", set()),
+        ("V<!-- x -->ia<!-- -->gra <!-- y --> a", {"split-words:2"}), ("<img src='http://a.example.com/i.gif'><img>", {"images:2", "host:example.com"}),
+        ("<a href='http://x.example.com/'>www.bank.example</a>", {"link:other"}), ("<A href=http://x.example.com>http://example.com/a</A>", {"link:same"}),
+        ("<a href='http://x.example.com/'>click</a>", {"links:1"}),
+    ],
+)  # fmt: skip
+def test_looks_of_a_page(markup: str, found: set[str]) -> None:
+    read = set(page(markup))
+    assert found <= read
+    assert {item.partition(":")[0] for item in read - found} <= {
+        "type",
+        "parts",
+        "links",
+        "host",
+        "tag",
+        "tags",
+        "images",
+        "split-words",
+        "colour",
+    }
+
+
+def test_numbers_are_in_classes() -> None:
+    assert [items(b"\n" + b"http://a.example " * number)[-3] for number in (0, 1, 3, 4, 7, 8, 1000)] == [
+        "links:0", "links:1", "links:3", "links:4", "links:4", "links:8", "links:512",
+    ]  # fmt: skip
+
+
+def test_structure_is_off_with_named_headers() -> None:
+    assert read_mail(b"Content-Type: text/html\n\n<p>x", MailReading())[2].items == b""
