@@ -95,3 +95,15 @@ def listed(names: Sequence[str], most: int) -> str:
 def plural(n: float, noun: str) -> str:
     """Return the noun as it stands after the number."""
     return noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
+
+
+def did_you_mean(given: str, known: Sequence[str]) -> str:
+    """Return a question in brackets to put after an unknown name: the nearest known ones, or those that begin with it; empty if there are none.
+
+    >>> did_you_mean("germna", ["german", "greek"])
+    " (did you mean 'german'?)"
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(given, known, cutoff=0.75) or [name for name in known if given and name.startswith(given)]
+    return f" (did you mean {' or '.join(repr(name) for name in near)}?)" if near else ""

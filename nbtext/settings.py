@@ -12,7 +12,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -237,6 +237,23 @@ LANGUAGES = (
 )  # fmt: skip
 """The languages for which there are both a stop list and a Snowball stemmer."""
 
+LANGUAGE_CODES = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
+    "de": "german", "el": "greek", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "nb": "norwegian",
+    "nn": "norwegian", "no": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
+    "es": "spanish", "sv": "swedish", "tr": "turkish", "zh": "chinese", "ja": "japanese", "ko": "korean", "th": "thai",
+}  # fmt: skip
+"""Languages by their codes of ISO 639-1."""
+
+
+def language_of_code(value: object) -> str:
+    """Check for the code of a language, with or without that of a region (``de``, ``pt-BR``); return the name of the language."""
+    code = str(value).replace("_", "-").partition("-")[0].lower()
+    if code not in LANGUAGE_CODES:
+        raise ValueError
+    return LANGUAGE_CODES[code]
+
+
 SNOWBALL_STEMMERS = (
     "arabic", "armenian", "basque", "catalan", "czech", "danish", "dutch", "english", "esperanto", "estonian", "finnish", "french",
     "german", "greek", "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "persian",
@@ -378,7 +395,7 @@ class Parameter:
         try:
             canonical = self.check(value)
         except (TypeError, ValueError) as problem:
-            raise UsageError(f"{self.option} must be {problem}, not {value!r}") from None
+            raise UsageError(f"{self.option} must be {problem}, not {value!r}{did_you_mean(str(value), self.choices)}") from None
         return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
 
 
@@ -557,8 +574,8 @@ class Settings(Declared):
         "multinomial", "NAME", one_of(*CLASSIFIERS), f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
     )
     language: str = declared(
-        "english", "NAME", one_of(*LANGUAGES, *UNSPACED_LANGUAGES),
-        f"Language of the documents, for stop words and stemmer. One of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
+        "english", "NAME", one_of(*LANGUAGES, *UNSPACED_LANGUAGES, otherwise=language_of_code, wanted="a code such as de"),
+        f"Language of the documents, for stop words and stemmer. A code such as de or pt-BR will do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
         group="words", common=True,
     )
     stop_words: str = declared(

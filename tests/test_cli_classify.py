@@ -148,7 +148,7 @@ def test_a_model_that_is_none(pets: Path, make: str, command: list[str]) -> None
     ("arguments", "status", "message"),
     [
         ([], 2, "Missing argument 'CORPUS...'"),
-        (["pets", "--output", "xml"], 2, "'xml' is not one of 'tsv', 'csv', 'jsonl', 'table'"),
+        (["pets", "--output", "xml"], 2, "--output must be one of table, tsv, csv, jsonl, not 'xml'"),
         (["pets", "--format", "csv"], 2, "is a directory, not a file of documents"),
         (["nothere", "--format", "csv"], 4, "nothere: cannot read: no such file or directory"),
         (["pets", "--encoding", "base64"], 2, "--encoding"),

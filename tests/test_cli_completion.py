@@ -61,7 +61,7 @@ def completed(words: list[str], home: Path) -> list[str]:
         (["nbtext", "train", "--stop-words", "no"], ["none", "norwegian"]),
         (["nbtext", "train", "--stemmer", "por"], ["portuguese", "porter"]),
         (["nbtext", "classify", "--format", "m"], [name for name in FORMATS if name.startswith("m")]),
-        (["nbtext", "classify", "--output", ""], ["tsv", "csv", "jsonl", "table"]),
+        (["nbtext", "classify", "--output", ""], ["table", "tsv", "csv", "jsonl"]),
         (["nbtext", "select-features", "--by", ""], list(CRITERIA)),
         (["nbtext", "evaluate", "--log-format", "j"], ["json"]),
         (["nbtext", "classify", "corp"], ["FILES"]),

@@ -67,7 +67,7 @@ def test_impossible_documents_count_and_are_finite(pets: Path) -> None:
         (["hollow"], 2, "the corpus has no documents that can be read"),
         (["pets/cats/1"], 2, "is not a directory with one sub-directory per class"),
         (["-"], 2, "is not a directory with one sub-directory per class"),
-        (["pets", "--output", "tsv"], 2, "'tsv' is not one of 'table', 'json'"),
+        (["pets", "--output", "jsno"], 2, "--output must be one of table, tsv, csv, json, jsonl, not 'jsno' (did you mean 'json'?)"),
         ([], 2, "Missing argument 'CORPUS...'; see nbtext evaluate --help"),
     ],
 )

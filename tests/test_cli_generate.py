@@ -70,7 +70,7 @@ def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
         ([], ["-n", "0"], "see nbtext generate --help"),
         ([], ["--length", "0"], "see nbtext generate --help"),
         ([], ["--seed", "-1"], "see nbtext generate --help"),
-        ([], ["--output", "csv"], "see nbtext generate --help"),
+        ([], ["--output", "xml"], "see nbtext generate --help"),
         ([], ["-v", "-q"], "--verbose and --quiet exclude each other"),
         (["--estimate", "ml"], ["--draw"], "--draw needs a posterior, and maximum likelihood has none; train with --estimate mean or map"),
         (

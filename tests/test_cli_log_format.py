@@ -78,7 +78,7 @@ def test_failures_by_the_option_anywhere(pets: Path, arguments: list[str], statu
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_it(command: str) -> None:
     assert b"--log-format" in nbtext(command, "--help-all").out
-    assert "'xml' is not one of 'text', 'json'" in error_line(nbtext(command, "--log-format", "xml"), 2)
+    assert "--log-format must be one of text, json, not 'xml'" in error_line(nbtext(command, "--log-format", "xml"), 2)
 
 
 def test_text_is_the_default_and_can_be_said(pets: Path) -> None:

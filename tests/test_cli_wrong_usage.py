@@ -38,6 +38,30 @@ def test_a_mistyped_name_is_told_with_those_that_are_near(arguments: list[str], 
     assert error_line(nbtext(*arguments), 2) == f"nbtext: {said}"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["train", "pets", "--language", "germann"], "german"),
+        (["train", "pets", "--classifier", "bernouli"], "bernoulli"),
+        (["train", "pets", "--stop-words", "germna"], "german"),
+        (["train", "pets", "--by", "chi"], "chi2"),
+        (["train", "pets.csv", "--label-column", "topci", "--text-column", "body"], "topic"),
+        (["tune", "pets", "--try", "ngram=1,2"], "ngrams"),
+        (["evaluate", "pets", "--fail-under", "acuracy=1"], "accuracy"),
+        (["explain", "pets", "--against", "dgos"], "dogs"),
+        (["inspect", "--class", "dgos"], "dogs"),
+        (["select-features", "--by", "log-odd"], "log-odds"),
+        (["help", "trian"], "train"),
+    ],
+    ids=str,
+)
+def test_a_name_that_is_nearly_one_is_asked_about(pets: Path, arguments: list[str], near: str) -> None:
+    (pets / "pets.csv").write_text("topic,body\ncats,purr\ndogs,bark\n")
+    done = nbtext(*arguments, cwd=pets)
+    assert done.status in {2, 4}
+    assert f"did you mean '{near}'" in error_line(done, done.status)
+
+
 @pytest.mark.parametrize("option", ["-m", "--model"])
 def test_an_option_without_its_value_points_to_the_help_of_its_command(option: str) -> None:
     assert error_line(nbtext("classify", option), 2) == f"nbtext: Option '{option}' requires an argument; see nbtext classify --help"

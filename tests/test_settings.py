@@ -14,7 +14,19 @@ import pytest
 
 from nbtext import settings as parameters
 from nbtext.errors import UsageError
-from nbtext.settings import CRITERIA, INPUT, LANGUAGES, READING, SNOWBALL_STEMMERS, TRAINING, Parameter, Reading, Settings
+from nbtext.settings import (
+    CRITERIA,
+    INPUT,
+    LANGUAGE_CODES,
+    LANGUAGES,
+    READING,
+    SNOWBALL_STEMMERS,
+    TRAINING,
+    UNSPACED_LANGUAGES,
+    Parameter,
+    Reading,
+    Settings,
+)
 
 TABLES = [table for table in vars(parameters).values() if isinstance(table, tuple) and table and isinstance(table[0], Parameter)]
 ALL: list[Parameter] = [parameter for table in TABLES for parameter in table]
@@ -45,7 +57,7 @@ WRONG: dict[str, tuple[object, ...]] = {
     "delimiter": ("", "ab", "\n", '"', "\r"),
     "encoding": ("utf-99", 8, "utf\0", "base64"),
     "classifier": ("svm", 0),
-    "language": ("klingon", "English", "en"),
+    "language": ("klingon", "English", "xx", "de2"),
     "stop_words": (0, True),
     "stemmer": ("snow", "Porter", True),
     "ngrams": (0, 11, "9" * 400, "0", 1.5, "1.5", True, "two", None, 2**40),
@@ -94,6 +106,19 @@ def test_every_parameter_has_a_name_of_its_own_and_examples_are_of_those_that_th
     assert len(names) == len(set(names))
     assert {*WRONG, *RIGHT, *TAKES} <= set(names)
     assert set(READING + INPUT + TRAINING) <= set(ALL)
+
+
+@pytest.mark.parametrize(
+    ("given", "language"), [("de", "german"), ("pt-BR", "portuguese"), ("EN_us", "english"), ("zh", "chinese"), ("greek", "greek")]
+)
+def test_a_language_has_a_code(given: str, language: str) -> None:
+    assert Settings(language=given).language == language
+    assert set(LANGUAGE_CODES.values()) == {*LANGUAGES, *UNSPACED_LANGUAGES}
+
+
+def test_a_near_miss_is_asked_about() -> None:
+    with pytest.raises(UsageError, match=r"not 'germna' \(did you mean 'german'\?\)"):
+        Settings(language="germna")
 
 
 @EVERY

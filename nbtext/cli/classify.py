@@ -14,7 +14,7 @@ from nbtext.errors import UsageError, quantity
 @panels.command("classify")
 @option.corpus_argument
 @option.model_option
-@option.output_option("tsv", "csv", "jsonl", "table", default=option.BY_TERMINAL, more="tsv has document, class and probability.")
+@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has document, class and probability.")
 @option.excel_safe_option
 @option.limit_option("Print the N most probable classes of each document. Not in tsv.", old_name="--top-k")
 @panels.option(

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from nbtext.cli import panels
-from nbtext.cli.options import log_format_option
+from nbtext.cli.options import Choice, log_format_option
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 @panels.command("completion")
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=Choice(SHELLS))
 @log_format_option
 def command(shell: str, **options: Any) -> int:
     """Print a script that lets a shell complete nbtext's commands, options and their values.

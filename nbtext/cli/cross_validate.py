@@ -39,7 +39,7 @@ USELESS_WITH = {
     "--leave-one-out", group="documents", is_flag=True,
     help="Judge every document by the model of all others. Terms, smoothing and calibration are chosen once, from all documents.",
 )  # fmt: skip
-@option.output_option("table", "json", default="table")
+@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="json has all figures; rows are classes.")
 @option.decision_options
 @panels.option(
     "--predictions", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files,
@@ -68,8 +68,8 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     from nbtext.evaluation.cross_validation import validate_corpus
     from nbtext.metrics.results import json_values
     from nbtext.report.answers import prediction_lines
-    from nbtext.report.evaluations import print_evaluation
-    from nbtext.report.forms import write_json
+    from nbtext.report.evaluations import class_rows, print_evaluation
+    from nbtext.report.forms import write_result
     from nbtext.store.atomic import replace_file
 
     say = option.messages(options)
@@ -98,8 +98,10 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     if unknown := result.unknown_documents:
         n = quantity(sum(unknown.values()), "document")
         say.warn(f"without another document of their class to learn from: {n}, counted as mistakes; of {listed(list(unknown), SHOWN)}")
-    if output == "json":
-        write_json({**json_values(result), "folds": folds or {"method": "leave-one-out", "n": result.n, "repeats": 1}})
-    else:
-        print_evaluation(result, folds=folds)
+    write_result(
+        output,
+        lambda: {**json_values(result), "folds": folds or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
+        lambda: class_rows(result),
+        lambda: print_evaluation(result, folds=folds),
+    )
     return finish(failures(asked, result), say)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 @panels.command("drift")
 @click.argument("log", metavar="FILE", shell_complete=option.suggest_files)
-@option.output_option("table", "jsonl", default="table")
+@option.output_option("table", "tsv", "csv", "jsonl", default="table")
 @panels.option(
     "--last", group="documents", common=True, type=option.WholeNumber(min=1), metavar="N",
     help="Treat the last N runs as one. Runs of other models than the newest are ignored.",
@@ -55,7 +54,7 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
     """
     from nbtext.evaluation.drift_log import newest_of_model, pool_runs, read_history, runs_since
     from nbtext.report.comparisons import print_history, run_record
-    from nbtext.report.forms import json_line
+    from nbtext.report.forms import write_plain
 
     say = option.messages(options)
     gates = [distance_gate(text) for text in fail_over]
@@ -72,8 +71,8 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
         runs, others = newest_of_model(runs, last or len(runs))
         together = pool_runs(runs)
     singly = [pool_runs([run]) for run in runs]
-    if output == "jsonl":
-        sys.stdout.writelines(json_line(run_record(run)) for run in (singly if together is None else [together]))
+    if output in {"tsv", "csv", "jsonl"}:
+        write_plain([run_record(run) for run in (singly if together is None else [together])], str(output))
     else:
         print_history(singly, together, others)
     return finish(distance_failures(gates, together or singly[-1]), say) or int(bool(unreadable))

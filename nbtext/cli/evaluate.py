@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-import click
-
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
@@ -17,7 +15,7 @@ from nbtext.errors import UsageError, quantity
 @option.corpus_argument
 @option.from_folder_option
 @option.model_option
-@option.output_option("table", "json", default="table")
+@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="json has all figures; rows are classes.")
 @panels.option(
     "--by", group="output", common=True, multiple=True, metavar="COLUMN",
     help="Add the figures for each value of a column. It can be given several times.",
@@ -27,7 +25,7 @@ from nbtext.errors import UsageError, quantity
     help="Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
 )  # fmt: skip
 @panels.option(
-    "--sweep", group="output", type=click.Choice(["prior"]),
+    "--sweep", group="output", type=option.Choice(["prior"]),
     help="Instead, try prior strengths (pseudo-counts) from near 0 to large. All follow from the counts of the model, without calibration.",
 )  # fmt: skip
 @option.decision_options
@@ -67,11 +65,12 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     from nbtext.decision import DecisionRule, answer_threshold
     from nbtext.evaluation.judging import judge_scored, sweep_prior
     from nbtext.explain.mistakes import MistakeFinder
+    from nbtext.metrics.results import json_values
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
     from nbtext.report.answers import MistakeFile
-    from nbtext.report.evaluations import evaluation_record, print_evaluation, print_sweep
-    from nbtext.report.forms import write_json
+    from nbtext.report.evaluations import class_rows, evaluation_record, print_evaluation, print_sweep
+    from nbtext.report.forms import write_result
 
     say = option.messages(options)
     model = TextClassifier.load(model_path)
@@ -83,10 +82,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
             raise UsageError("--sweep goes with no costs, threshold, gate, --by, --errors or --training")
         documents = documents_for(model, paths, options, say, labelled=True)
         sweep = sweep_prior(model, documents.readable())
-        if output == "json":
-            write_json(sweep)
-        else:
-            print_sweep(sweep)
+        write_result(output, lambda: sweep, lambda: json_values(sweep.strengths), lambda: print_sweep(sweep))
         documents.say_notices()
         return say.finish()
     if errors is not None:
@@ -110,8 +106,10 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     if leaked is not None and (warning := leaked.warning(result.n)):
         say.warn(warning)
     threshold = None if rule.costs is None else answer_threshold(rule.costs, model.prior, model.classes)
-    if output == "json":
-        write_json(evaluation_record(result, leaked, threshold))
-    else:
-        print_evaluation(result, leaked, threshold=threshold)
+    write_result(
+        output,
+        lambda: evaluation_record(result, leaked, threshold),
+        lambda: class_rows(result),
+        lambda: print_evaluation(result, leaked, threshold=threshold),
+    )
     return finish(failures(asked, result), say)

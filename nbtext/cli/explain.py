@@ -16,7 +16,7 @@ from nbtext.errors import UsageError
 @panels.option(
     "--against", group="answer", common=True, metavar="LABEL", shown_default="the runner-up", help="Compare the answer with this class."
 )
-@option.output_option("table", "tsv", "jsonl", default=option.BY_TERMINAL)
+@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
 @option.limit_option("List N words in table and page.", 20, old_name="--top")
 @option.to_option("Write a page of HTML to FILE instead.", "--html")
 @option.input_options

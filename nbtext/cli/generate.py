@@ -28,8 +28,8 @@ from nbtext.cli.options import WholeNumber, limit_option, messages, messages_opt
     help="Seed of the random draws.",
 )  # fmt: skip
 @output_option(
-    "text", "tsv", "jsonl", default="text",
-    more="text has a document a line. Models can be trained on tsv (class, text) and jsonl (label, text).",
+    "text", "tsv", "csv", "jsonl", default="text",
+    more="text has a document a line. The other forms have label and text, and models can be trained on them.",
 )  # fmt: skip
 @messages_options
 def command(

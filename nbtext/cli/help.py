@@ -10,7 +10,7 @@ import click
 
 from nbtext.cli import panels
 from nbtext.cli.options import color_option, log_format_option
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -56,7 +56,8 @@ def command(topic: str | None, **options: Any) -> int:
     elif (found := _group(context).get_command(context, topic)) is not None:
         text = found.get_help(click.Context(found, info_name=topic, parent=context.find_root()))
     else:
-        raise UsageError(f"there is no topic or command {topic!r}", hint=f"topics are {', '.join(TOPICS)}")
+        near = did_you_mean(topic, [*TOPICS, *_group(context).list_commands(context)])
+        raise UsageError(f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}")
     sys.stdout.write(text.rstrip("\n") + "\n")
     return 0
 

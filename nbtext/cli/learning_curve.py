@@ -10,7 +10,7 @@ from nbtext.cli.options import WholeNumber, corpus_argument, input_options, mess
 
 @panels.command("learning-curve")
 @corpus_argument
-@output_option("table", "json", default="table")
+@output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are sizes of the training corpus.")
 @panels.option(
     "--steps", group="documents", common=True, type=WholeNumber(1, 100), default=8, show_default=True, metavar="N",
     help="Train on N sizes of the corpus.",
@@ -44,16 +44,14 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     from nbtext.cli.corpus import corpus_paths, read_and_count
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
+    from nbtext.metrics.results import json_values
     from nbtext.report.comparisons import print_learning_curve
-    from nbtext.report.forms import write_json
+    from nbtext.report.forms import write_result
 
     say = messages(options)
     counted = read_and_count(corpus_paths(corpus, options), options, say)
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
     curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed))
-    if output == "json":
-        write_json(curve)
-    else:
-        print_learning_curve(curve)
+    write_result(output, lambda: curve, lambda: json_values(curve.points), lambda: print_learning_curve(curve))
     return say.finish()

@@ -18,9 +18,9 @@ import click
 
 from nbtext import __version__
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
-from nbtext.cli.options import color_option, did_you_mean, log_format_option
+from nbtext.cli.options import color_option, log_format_option
 from nbtext.cli.panels import painter
-from nbtext.errors import NbtextError, PathError, reason
+from nbtext.errors import NbtextError, PathError, did_you_mean, reason
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -11,7 +11,7 @@ import click
 
 from nbtext.cli import panels
 from nbtext.cli.messages import LOG_FORMATS, Messages
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, did_you_mean
 from nbtext.report.forms import COLOURS, set_colours
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
 
@@ -40,33 +40,6 @@ def several(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
-cluster_options = several(
-    panels.option(
-        "--backend", group="process", type=click.Choice(["local", "dask"]), default="local", show_default=True,
-        help="Count documents here, or on a Dask cluster. Its workers read them from the same paths.",
-    ),
-    panels.option(
-        "--scheduler", group="process", metavar="ADDRESS", help="Address of the scheduler of --backend dask, such as tcp://host:8786."
-    ),
-)  # fmt: skip
-"""For `scheduler_of`."""
-
-
-def scheduler_of(options: Options) -> str | None:
-    """Return the address of the scheduler, None without a cluster; raise `UsageError` for options that exclude each other."""
-    if options["backend"] == "local":
-        if options["scheduler"] is not None:
-            raise UsageError("--scheduler goes with --backend dask")
-        return None
-    if options["scheduler"] is None:
-        raise UsageError("--backend dask needs --scheduler", hint="give its address, such as tcp://host:8786")
-    if options["once"]:
-        raise UsageError("--backend dask and --once exclude each other", hint="use --jobs")
-    if options["jobs"] != 1:
-        raise UsageError("--backend dask and --jobs exclude each other", hint="start more workers")
-    return str(options["scheduler"])
-
-
 class WholeNumber(click.IntRange):
     """A whole number in a range, ends included; refuses others in the words of `nbtext.settings.Parameter.checked`."""
 
@@ -92,12 +65,56 @@ class Number(click.FloatRange):
         return found
 
 
+class Choice(click.Choice[str]):
+    """One of some names; asks about near misses."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name; raise click's error for wrong usage."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            choices = [str(choice) for choice in self.choices]
+            wanted = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
+            raise _wrong(wanted, f"{str(value)!r}{did_you_mean(str(value), choices)}", param, ctx) from None
+
+
 def _not_in_range(
     kind: str, within: click.IntRange | click.FloatRange, value: object, param: click.Parameter | None, ctx: click.Context | None
 ) -> click.UsageError:
     most = "" if within.max is None else f" to {within.max:,}"
+    return _wrong(f"{kind} from {within.min:,}{most}", repr(str(value)), param, ctx)
+
+
+def _wrong(wanted: str, given: str, param: click.Parameter | None, ctx: click.Context | None) -> click.UsageError:
     option = max(param.opts, key=len) if param is not None else "it"
-    return click.UsageError(f"{option} must be {kind} from {within.min:,}{most}, not {str(value)!r}", ctx)
+    return click.UsageError(f"{option} must be {wanted}, not {given}", ctx)
+
+
+cluster_options = several(
+    panels.option(
+        "--backend", group="process", type=Choice(["local", "dask"]), default="local", show_default=True,
+        help="Count documents here, or on a Dask cluster. Its workers read them from the same paths.",
+    ),
+    panels.option(
+        "--scheduler", group="process", metavar="ADDRESS", help="Address of the scheduler of --backend dask, such as tcp://host:8786."
+    ),
+)  # fmt: skip
+"""For `scheduler_of`."""
+
+
+def scheduler_of(options: Options) -> str | None:
+    """Return the address of the scheduler, None without a cluster; raise `UsageError` for options that exclude each other."""
+    if options["backend"] == "local":
+        if options["scheduler"] is not None:
+            raise UsageError("--scheduler goes with --backend dask")
+        return None
+    if options["scheduler"] is None:
+        raise UsageError("--backend dask needs --scheduler", hint="give its address, such as tcp://host:8786")
+    if options["once"]:
+        raise UsageError("--backend dask and --once exclude each other", hint="use --jobs")
+    if options["jobs"] != 1:
+        raise UsageError("--backend dask and --jobs exclude each other", hint="start more workers")
+    return str(options["scheduler"])
 
 
 def suggest_values(choices: Sequence[str]) -> Suggestions:
@@ -118,14 +135,6 @@ def suggest_files(context: click.Context, parameter: click.Parameter, incomplete
 
     del context, parameter
     return [CompletionItem(incomplete, type="file")]
-
-
-def did_you_mean(given: str, known: Sequence[str]) -> str:
-    """Return a question in brackets to put after an unknown name: the nearest known ones, or those that begin with it; empty if there are none."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(given, known, cutoff=0.75) or [name for name in known if given and name.startswith(given)]
-    return f" (did you mean {' or '.join(repr(name) for name in near)}?)" if near else ""
 
 
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggest_files)
@@ -151,7 +160,7 @@ jobs_option = panels.option(
 def output_option(*formats: str, default: str, more: str = "") -> Callable[[Command], Command]:
     """Return the decorator that adds ``--output``, the form in which results are printed."""
     return panels.option(
-        "-o", "--output", group="output", common=True, type=click.Choice(formats), shown_default=default, help=f"Form of the output. {more}"
+        "-o", "--output", group="output", common=True, type=Choice(formats), shown_default=default, help=f"Form of the output. {more}"
     )
 
 
@@ -217,7 +226,7 @@ def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> De
 
 
 log_format_option = panels.option(
-    "--log-format", group="process", type=click.Choice(LOG_FORMATS), expose_value=False, shown_default="text",
+    "--log-format", group="process", type=Choice(LOG_FORMATS), expose_value=False, shown_default="text",
     help="Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
 )  # fmt: skip
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
@@ -231,7 +240,7 @@ def _set_colours(context: click.Context, parameter: click.Parameter, when: str |
 
 
 color_option = panels.option(
-    "--color", group="output", type=click.Choice(COLOURS), is_eager=True, expose_value=False, shown_default="auto",
+    "--color", group="output", type=Choice(COLOURS), is_eager=True, expose_value=False, shown_default="auto",
     callback=_set_colours,
     help="Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
 )  # fmt: skip

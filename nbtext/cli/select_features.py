@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import click
-
 from nbtext.cli import panels
 from nbtext.cli.options import (
     BY_TERMINAL,
+    Choice,
     excel_safe_option,
     limit_option,
     messages,
@@ -25,10 +24,10 @@ from nbtext.settings import CRITERIA
 @model_option
 @limit_option("Print N terms.", 100, old_name="--top")
 @panels.option(
-    "--by", group="answer", common=True, type=click.Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True,
+    "--by", group="answer", common=True, type=Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True,
     help="Measure of information.",
 )  # fmt: skip
-@output_option("tsv", "csv", "jsonl", "table", default=BY_TERMINAL, more="tsv has rank, term, score and class.")
+@output_option("table", "tsv", "csv", "jsonl", default=BY_TERMINAL, more="tsv has rank, term, score and class.")
 @excel_safe_option
 @messages_options
 def command(model_path: str, limit: int, by: str, output: str | None, **options: Any) -> int:

@@ -13,7 +13,7 @@ from nbtext.errors import UsageError, quantity
 @panels.command("suspects")
 @option.corpus_argument
 @option.output_option(
-    "tsv", "csv", "jsonl", "table", default=option.BY_TERMINAL, more="tsv has document, label, suggested class and log odds."
+    "table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has document, label, suggested class and log odds."
 )
 @option.excel_safe_option
 @panels.option("--paths", group="output", common=True, is_flag=True, help="Print only the paths of the documents, one a line.")

@@ -20,7 +20,7 @@ from nbtext.settings import ANALYSIS, READING, Reading, Settings
     help="Analyse words by the options given here, without a model. There are then no term ids, and no term is unknown.",
 )  # fmt: skip
 @option.analysis_options
-@option.output_option("table", "jsonl", "tsv", default=option.BY_TERMINAL)
+@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
 @option.input_options
 @option.reading_options
 @option.messages_options

@@ -6,8 +6,6 @@ import time
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.writing import write_new_model, writing_options
@@ -46,11 +44,13 @@ MAX_SIZE = Parameter(
     help="Try these values of an option of training. none stands for no value. Several --try try all combinations.",
 )  # fmt: skip
 @panels.option(
-    "--by", "criterion", group="answer", type=click.Choice(BY), default=BY[0], show_default=True,
+    "--by", "criterion", group="answer", type=option.Choice(BY), default=BY[0], show_default=True,
     help="Method that judges settings. cross-validation and leave-one-out measure --for; log evidence, AIC and BIC compare settings over the same counts "
     "only.",
 )  # fmt: skip
-@panels.option("--for", "goal", group="answer", common=True, type=click.Choice(GOALS), shown_default=GOALS[0], help="Figure to be best in.")
+@panels.option(
+    "--for", "goal", group="answer", common=True, type=option.Choice(GOALS), shown_default=GOALS[0], help="Figure to be best in."
+)
 @panels.option("--updatable", group="model", is_flag=True, help="Try only models that update, forget and merge change exactly.")
 @panels.option(MAX_SIZE.option, group="model", metavar=MAX_SIZE.metavar, help=MAX_SIZE.meaning)
 @panels.option(
@@ -60,7 +60,7 @@ MAX_SIZE = Parameter(
 @panels.option(
     "--seed", group="answer", type=option.WholeNumber(0), metavar="N", shown_default="0", help="Seed of the division into folds."
 )
-@option.output_option("table", "json", default="table")
+@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are settings.")
 @writing_options
 @option.input_options
 @lambda command: option.training_options(command, without=("by",))
@@ -89,7 +89,7 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
     from nbtext.evaluation.tuning import Division
     from nbtext.parallel.processes import cores
     from nbtext.report.comparisons import print_trials
-    from nbtext.report.forms import write_json
+    from nbtext.report.forms import write_result
     from nbtext.settings import Reading
     from nbtext.store import check_replaceable
 
@@ -138,10 +138,7 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
         (say.notice if not names else say.warn)(f"left out: {listed(list(map(str, out)), SHOWN)}")
     train = ["nbtext", "train", *paths, "--model", model_path, *option.typed(options)]
     result = search.result(outcome, model_path, train, left_out)
-    if output == "json":
-        write_json(result.to_dict())
-    else:
-        print_trials(result)
+    write_result(output, result.to_dict, lambda: result.to_dict()["settings"], lambda: print_trials(result))
     first[0].say_notices()
     return say.finish()
 

@@ -24,7 +24,7 @@ from nbtext.cli.options import (
 @click.argument("label", metavar="LABEL")
 @corpus_argument
 @model_option
-@output_option("table", "tsv", "jsonl", default=BY_TERMINAL)
+@output_option("table", "tsv", "csv", "jsonl", default=BY_TERMINAL)
 @input_options
 @reading_options
 @messages_options

@@ -14,7 +14,7 @@ from nbtext.corpus.columns import column_name, names_a_column
 from nbtext.corpus.decoding import decoded_name, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import numbered_lines, open_stream
-from nbtext.errors import DocumentError, PathError, UsageError, quantity
+from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -186,5 +186,5 @@ def _position(name: str, header: Sequence[str] | None, path: str) -> int:
     if header.count(name) != 1:
         how_often = "no column is" if name not in header else "several columns are"
         listed = f"the header has {', '.join(header[:20])}" if header else "the table is empty"
-        raise PathError(f"{how_often} called {name!r}", where=path, hint=listed)
+        raise PathError(f"{how_often} called {name!r}{did_you_mean(name, sorted(set(header) - {name}))}", where=path, hint=listed)
     return header.index(name)

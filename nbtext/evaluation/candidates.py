@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.counts.counting import require_words
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, did_you_mean
 from nbtext.inspection.overview import require_criteria
 from nbtext.model.training import require_additive, require_supported
 from nbtext.settings import COUNTING, TRAINING, Settings
@@ -183,8 +183,8 @@ def combinations(tries: Sequence[str], values: Values) -> list[Candidate]:
         name, equals, texts = given.partition("=")
         parameter = values.parameter(name)
         if parameter is None or not equals:
-            names = ", ".join(known.option[2:] for known in TRAINING)
-            raise UsageError(f"--try knows no {given!r}", hint=f"give NAME=A,B with one of {names}")
+            names = [known.option[2:] for known in TRAINING]
+            raise UsageError(f"--try knows no {given!r}{did_you_mean(name, names)}", hint=f"give NAME=A,B with one of {', '.join(names)}")
         if parameter.name in ranges:
             raise UsageError(f"--try {parameter.option[2:]} is given twice", hint="put all its values into one")
         if parameter.name in values.base:

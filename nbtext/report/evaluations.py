@@ -53,6 +53,11 @@ def evaluation_record(
     return {**json_values(result), **found, **({} if threshold is None else {"threshold": json_values(threshold)})}
 
 
+def class_rows(result: EvaluationResult) -> list[dict[str, Any]]:
+    """Return a record for each class: its label, then its figures as in JSON."""
+    return [{"label": label, **figures} for label, figures in json_values(result)["per_class"].items()]
+
+
 def print_evaluation(
     result: EvaluationResult,
     leaks: LeakResult | SampledLeakResult | None = None,

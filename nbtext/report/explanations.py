@@ -120,8 +120,9 @@ def idle_words(n: int) -> str:
 
 
 def write_explanations(stream: Iterable[Explained], output: str) -> None:
-    """Print each as it comes, as tsv or jsonl."""
-    write_rows(stream, output, rows, explanation_record)
+    """Print each as it comes, as tsv, csv or jsonl."""
+    columns = ("id", "label", "against", "kind", "name", "nats", "count", "places", "note")
+    write_rows(stream, output, columns, rows, explanation_record)
 
 
 def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
@@ -252,12 +253,13 @@ KNOWN = {True: "smallest", False: "perhaps-not-smallest"}
 
 
 def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
-    """Print each as it comes: ``table``, which is sentences, ``tsv`` or ``jsonl``."""
+    """Print each as it comes: ``table``, which is sentences, ``tsv``, ``csv`` or ``jsonl``."""
     if output == "table":
         for place, found in enumerate(stream):
             sys.stdout.write(("\n" if place else "") + listing(sentences(found)))
     else:
-        write_rows(stream, output, why_not_rows, why_not_record)
+        columns = ("id", "label", "wanted", "change", "word", "count", "probability", "found")
+        write_rows(stream, output, columns, why_not_rows, why_not_record)
 
 
 def why_not_rows(found: WhyNot) -> Iterator[tuple[str, ...]]:
@@ -347,13 +349,14 @@ LISTS: dict[str, Callable[[Token], tuple[Term, ...]]] = {
 
 
 def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) -> None:
-    """Print the tokens of documents, given by name, as they come; ``output`` is table, jsonl or tsv."""
+    """Print the tokens of documents, given by name, as they come; ``output`` is table, jsonl, tsv or csv."""
     if output == "table":
         for place, (name, tokens) in enumerate(documents):
             sys.stdout.write("\n" if place else "")
             _print_tokens(name, tokens)
     else:
-        write_rows(((name, token) for name, tokens in documents for token in tokens), output, _token_rows, _token_record)
+        columns = ("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
+        write_rows(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)
 
 
 def _token_record(found: tuple[str, Token]) -> dict[str, Any]:

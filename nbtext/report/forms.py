@@ -133,11 +133,55 @@ def write_records(
 
 
 def write_rows(
-    items: Iterable[Item], output: str, rows: Callable[[Item], Iterable[Sequence[str]]], record: Callable[[Item], Mapping[str, Any]]
+    items: Iterable[Item],
+    output: str,
+    columns: Sequence[str],
+    rows: Callable[[Item], Iterable[Sequence[str]]],
+    record: Callable[[Item], Mapping[str, Any]],
 ) -> None:
-    """Print a JSON object for each item as it comes with ``jsonl``, else its lines of TSV."""
+    """Print a JSON object for each item as it comes with ``jsonl``, else its lines of tsv, or of csv (which has heads)."""
+    line = csv_line if output == "csv" else tsv
+    if output == "csv":
+        sys.stdout.write(line(columns))
     for item in items:
-        sys.stdout.writelines([json_line(record(item))] if output == "jsonl" else map(tsv, rows(item)))
+        sys.stdout.writelines([json_line(record(item))] if output == "jsonl" else map(line, rows(item)))
+
+
+def write_plain(records: Sequence[Mapping[str, Any]], output: str) -> None:
+    """Print plain records as jsonl, or flat as tsv or csv (which has heads): a record within one has its name before its columns."""
+    flat = [dict(_flat(record)) for record in records]
+    columns = list(dict.fromkeys(name for record in flat for name in record))
+    write_rows(
+        list(zip(flat, records, strict=True)), output, columns,
+        lambda item: [["" if (value := item[0].get(name)) is None else str(value) for name in columns]],
+        lambda item: item[1],
+    )  # fmt: skip
+
+
+def write_result(
+    output: str | None, record: Callable[[], object], rows: Callable[[], Sequence[Mapping[str, Any]]], show: Callable[[], None]
+) -> None:
+    """Print a result: as an object with ``json``, its rows as `write_plain` does with tsv, csv or jsonl, else as ``show`` does."""
+    if output == "json":
+        write_json(record())
+    elif output in {"tsv", "csv", "jsonl"}:
+        write_plain(rows(), output)
+    else:
+        show()
+
+
+def _flat(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield names and values; those of a list, such as an interval, are numbered from 1.
+
+    >>> list(_flat({"accuracy": {"mean": 0.5, "interval": [0.4, 0.6]}}))
+    [('accuracy_mean', 0.5), ('accuracy_interval_1', 0.4), ('accuracy_interval_2', 0.6)]
+    """
+    for name, value in record.items():
+        inner = dict(enumerate(value, 1)) if isinstance(value, list) else value
+        if isinstance(inner, dict):
+            yield from _flat(inner, f"{prefix}{name}_")
+        else:
+            yield f"{prefix}{name}", value
 
 
 WIDE = 200

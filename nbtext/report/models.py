@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext import __version__
 from nbtext.errors import quantity
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import grid, json_line, listing, show, tsv, visible_on_terminal
+from nbtext.report.forms import grid, json_line, listing, show, visible_on_terminal, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -318,9 +318,9 @@ def _show_findings(findings: Sequence[Finding]) -> None:
 
 def write_generated(documents: Iterable[Generated], output: str) -> None:
     """Print each document when it is drawn: as text, or with its class in columns or under keys that nbtext reads."""
-    for label, terms in documents:
-        text = " ".join(terms)
-        if output == "jsonl":
-            sys.stdout.write(json_line({"label": label, "text": text}))
-        else:
-            sys.stdout.write(tsv((label, text)) if output == "tsv" else visible_on_terminal(text) + "\n")
+    pairs = ((label, " ".join(terms)) for label, terms in documents)
+    if output == "text":
+        sys.stdout.writelines(visible_on_terminal(text) + "\n" for _, text in pairs)
+    else:
+        columns = ("label", "text")
+        write_rows(pairs, output, columns, lambda pair: [pair], lambda pair: dict(zip(columns, pair, strict=True)))

@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 from unicodedata import category, combining, normalize
 
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.errors import PathError, UsageError, did_you_mean, reason
 from nbtext.settings import LANGUAGES, UNSPACED_LANGUAGES
 from nbtext.text.unspaced import is_unspaced
 
@@ -159,7 +159,10 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise UsageError(f"no stop list or file is called {path!r}", hint=f"use none, a file, or one of {', '.join(LANGUAGES)}") from None
+        raise UsageError(
+            f"no stop list or file is called {path!r}{did_you_mean(path, LANGUAGES)}",
+            hint=f"use none, a file, or one of {', '.join(LANGUAGES)}",
+        ) from None
     except OSError as problem:
         raise PathError(reason(problem), where=path) from None
     except UnicodeDecodeError as problem:

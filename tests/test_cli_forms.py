@@ -1,0 +1,53 @@
+"""`--output`: the same rows as tsv, csv and jsonl, wherever rows come out. Also tests `metrics/results.py`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process import SERVICE_DESK, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = {
+    "explain": ("pets/cats/1",),
+    "why-not": ("dogs", "pets"),
+    "tokens": ("pets/cats/1",),
+    "generate": ("-n", "3"),
+    "evaluate": ("pets",),
+    "cross-validate": ("pets", "--folds", "2"),
+    "learning-curve": (SERVICE_DESK / "train", "--steps", "2", "--folds", "2", "--repeats", "1"),
+    "tune": ("pets", "--try", "smoothing=1,2", "--folds", "2"),
+    "suspects": (SERVICE_DESK / "train", "-n", "3"),
+    "select-features": ("-n", "3"),
+    "classify": ("pets",),
+    "drift": ("drift.log",),
+}
+
+
+@pytest.mark.parametrize("command", ROWS)
+def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
+    if command == "drift":
+        succeeded(nbtext("classify", "pets", "--drift", "drift.log", cwd=pets))
+    forms = {form: nbtext(command, *ROWS[command], "--output", form, cwd=pets) for form in ("tsv", "csv", "jsonl")}
+    assert {done.status for done in forms.values()} == {0}
+    head, *cells = csv.reader(io.StringIO(forms["csv"].text))
+    assert cells
+    assert len(head) == len(set(head))
+    assert cells == [line.split("\t") for line in forms["tsv"].text.splitlines()]
+    records = [json.loads(line) for line in forms["jsonl"].text.splitlines()]
+    assert set(head) & set(records[0])
+    for name in set(head) & set(records[0]):
+        if command not in {"explain", "why-not", "tokens", "tune"} and not isinstance(records[0][name], (list, dict, float)):
+            assert [row[head.index(name)] for row in cells] == [str(record[name]) for record in records]
+
+
+def test_rows_of_classes_have_the_figures_of_json(pets: Path) -> None:
+    whole = json.loads(nbtext("evaluate", "pets", "--output", "json", cwd=pets).out)
+    rows = [json.loads(line) for line in nbtext("evaluate", "pets", "-o", "jsonl", cwd=pets).text.splitlines()]
+    assert {row.pop("label"): row for row in rows} == whole["per_class"]
