@@ -6,11 +6,13 @@ Tests `corpus/columns.py` through the command; its decisions one by one are in `
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import bash, corpus, error_line, nbtext, succeeded
+from tests.process import HOUSE, bash, corpus, error_line, nbtext, start, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,3 +119,52 @@ def test_semicolons_are_recognised(tables: Path) -> None:
     (tables / "excel.csv").write_text(HEADED.replace('",', '";').replace("text,", "text;"))
     assert "delimiter ';'" in nbtext("train", "excel.csv", "-v", cwd=tables).notes[0]
     assert classes(tables) == ["cats", "dogs"]
+
+
+STREAMS = {
+    "jsonl": (['{"id": "t1", "text": "it purrs"}', '{"id": "t2", "text": "it barks"}'], ["--format", "jsonl", "--id-column", "id"]),
+    "csv": (["id,text", '"t1","it, purrs"', "t2,it barks"], ["--format", "csv", "--id-column", "id"]),
+    "tsv": (["t1\tit purrs", "t2\tit barks"], ["--format", "tsv", "--id-column", "1", "--text-column", "2", "--no-header"]),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(tables: Path, name: str) -> None:
+    succeeded(nbtext("train", "headed.csv", cwd=tables))
+    lines, options = STREAMS[name]
+    pipe = subprocess.PIPE
+    with start([sys.executable, "-m", "nbtext", "classify", "--lines", *options], cwd=tables, env=HOUSE, stdin=pipe, stdout=pipe) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        answers = []
+        for line in lines:
+            child.stdin.write(line.encode() + b"\n")
+            child.stdin.flush()
+            if not line.startswith("id,"):
+                answers.append(child.stdout.readline().decode().split("\t")[:2])  # comes before the next line is written
+        child.stdin.close()
+        assert child.wait() == 0
+    assert answers == [["t1", "cats"], ["t2", "dogs"]]
+
+
+def test_lines_are_documents_unless_an_option_names_a_format_or_a_column(tables: Path) -> None:
+    succeeded(nbtext("train", "headed.csv", cwd=tables))
+    for options, ids in (([], ["-:1", "-:2"]), (["--id-column", "id"], ["a"]), (["--format", "fasttext"], ["-:1", "-:2"])):
+        done = succeeded(nbtext("classify", "--lines", *options, cwd=tables, stdin=b"id,text\na,it barks\n"))
+        assert [row[0] for row in done.rows] == ids
+    assert "one document a line, not --format mbox" in error_line(nbtext("classify", "--lines", "--format", "mbox", cwd=tables), 2)
+
+
+def test_one_text_is_given_on_the_command_line(tables: Path) -> None:
+    succeeded(nbtext("train", "headed.csv", cwd=tables))
+    assert [row[:2] for row in succeeded(nbtext("classify", "--text", "it barks", cwd=tables)).rows] == [["-", "dogs"]]
+    assert succeeded(nbtext("explain", "--text", "it barks", cwd=tables)).rows[0][:2] == ["-", "dogs"]
+    assert succeeded(nbtext("why-not", "cats", "--text", "it barks", cwd=tables)).rows[0][:3] == ["-", "dogs", "cats"]
+    assert [row[4] for row in succeeded(nbtext("tokens", "--text", "it barks", cwd=tables)).rows] == ["it", "barks"]
+    assert [row[4] for row in succeeded(nbtext("tokens", "--no-model", "--text", "it barks", cwd=tables)).rows] == ["it", "barks"]
+    assert "exclude each other" in error_line(nbtext("classify", "headed.csv", "--text", "it barks", cwd=tables), 2)
+    corpus(tables, {"legs.csv": "label,text,legs\ncats,it purrs,4\nbirds,it sings,2\n", "counts.svm": "cats purrs:2\ndogs barks:3\n"})
+    succeeded(nbtext("train", "legs.csv", "--label-column", "label", "--text-column", "text", "--count", "legs", cwd=tables))
+    assert succeeded(nbtext("classify", "--text", "it sings", cwd=tables)).rows[0][:2] == ["-", "birds"]
+    succeeded(nbtext("train", "counts.svm", cwd=tables))
+    assert "trained on counted features" in error_line(nbtext("classify", "--text", "barks", cwd=tables), 2)

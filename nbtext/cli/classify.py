@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 from nbtext.cli import options as option
@@ -13,6 +12,7 @@ from nbtext.errors import UsageError, quantity
 
 @panels.command("classify")
 @option.corpus_argument
+@option.text_option
 @option.model_option
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has document, class and probability.")
 @option.excel_safe_option
@@ -56,9 +56,11 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     \b
     Examples:
       nbtext classify letter.txt inbox/
+      nbtext classify --text "my bin is full"
       nbtext classify - < letter.txt
       nbtext classify messages.txt --format lines --output jsonl --drift drift.log
       tail -f log | nbtext classify --lines
+      tail -f log.jsonl | nbtext classify --lines --format jsonl --id-column id
       nbtext classify --mail-filter < letter.txt
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of
@@ -77,7 +79,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         return filter_message(corpus, model_path, options, say)
     if options["batch"] and not options["lines"]:
         raise UsageError("--batch goes with --lines")
-    if options["lines"] and (corpus or options["files_from"] is not None):
+    if options["lines"] and (corpus or options["files_from"] is not None or options["text"] is not None):
         raise UsageError("--lines reads standard input", hint="for files use --format lines")
     paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
@@ -86,8 +88,6 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     form = form._replace(excel_safe=option.require_csv(options, output))
     model = TextClassifier.load(model_path)
     reading = reading_of(model, paths, options)
-    if options["lines"]:
-        reading = replace(reading, format="lines")
     keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
     documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=keeps_screen_clear)
     rule, form = option.decision_rule(options, model.classes, say), form._replace(top_k=min(form.top_k, len(model.classes)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,10 +17,10 @@ from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.corpus.columns import described
 from nbtext.corpus.directory import LabelledFolder
 from nbtext.corpus.reading import resolved
-from nbtext.corpus.streams import listed_paths
+from nbtext.corpus.streams import listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed, quantity
 from nbtext.model.corpus_flow import Corpus, CountedCorpus, count_each, no_documents, reading_like
-from nbtext.settings import INPUT, READING, TRAINING, Reading
+from nbtext.settings import FORMATS, INPUT, READING, TRAINING, Reading
 from nbtext.store.atomic import check_replaceable
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class CommandCorpus(Corpus):
         on_error = given([ON_ERROR], {"on_error": None, **options}).get("on_error", ON_ERROR.default)
         if not paths:
             say.warn("the list of files is empty")
-        typed = "-" in paths and sys.stdin is not None and sys.stdin.isatty()
+        typed = "-" in paths and options.get("text") is None and sys.stdin is not None and sys.stdin.isatty()
         if typed:
             say.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, say, labelled=labelled)
@@ -77,8 +79,17 @@ class CommandCorpus(Corpus):
 
 
 def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
-    """Return the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``; raise `UsageError` for none or both."""
+    """Return the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``; raise `UsageError` for none or both.
+
+    The text of ``--text`` is put on standard input, as a JSON object, so that attributes beside it are unknown values.
+    """
     source, null = options["files_from"], options["null"]
+    if options.get("text") is not None:
+        if corpus or source is not None:
+            raise UsageError("--text and CORPUS exclude each other")
+        set_standard_input(json.dumps({"id": "-", "text": options["text"]}).encode() + b"\n")
+        options.update(format="jsonl", text_column="text", id_column="id", document="text", encoding="auto")
+        return ("-",)
     if options.get("folders"):
         if corpus or source is not None:
             raise UsageError("--from-folder and CORPUS exclude each other")
@@ -115,8 +126,22 @@ def recognised(reading: Reading, paths: Sequence[str], say: Messages, *, labelle
 
 
 def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
-    """Return how documents are read: as the model's training documents were, without weights, but for what the options say; raise as `reading_like`."""
-    return reading_like(model.reading, paths, given(READING, options)).unweighted
+    """Return how documents are read: as the model's training documents were, without weights, but for what the options say; raise as `reading_like`.
+
+    Lines of ``--lines`` are documents as they stand, unless an option names a format or a column.
+    """
+    if options.get("text") is not None and model.reading.is_counted:
+        raise UsageError("--text is for models of texts, and this one was trained on counted features", hint="give a file of them")
+    reading = reading_like(model.reading, paths, given(READING, options)).unweighted
+    if not options.get("lines"):
+        return reading
+    file_format = options["format"] or "auto"
+    if file_format == "auto":
+        names_columns = any(options[name] is not None for name in ("text_column", "id_column", "header", "delimiter"))
+        file_format = reading.format if names_columns else "lines"
+    if file_format == "auto" or not (FORMATS[file_format].line_per_document or FORMATS[file_format].columns):
+        raise UsageError(f"--lines reads one document a line, not --format {file_format}", hint="give --format csv, tsv or jsonl")
+    return replace(reading, format=file_format)
 
 
 def documents_for(

@@ -12,6 +12,7 @@ from nbtext.errors import UsageError
 
 @panels.command("explain")
 @option.corpus_argument
+@option.text_option
 @option.model_option
 @panels.option(
     "--against", group="answer", common=True, metavar="LABEL", shown_default="the runner-up", help="Compare the answer with this class."
@@ -44,6 +45,7 @@ def command(
     \b
     Examples:
       nbtext explain letter.txt
+      nbtext explain --text "my bin is full"
       nbtext explain letter.txt --against taxes-and-fees --output jsonl
       nbtext explain inbox/ --to explained.html
     """

@@ -145,6 +145,9 @@ from_folder_option = panels.option(
 )  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths`."""
 
+text_option = panels.option("--text", group="documents", common=True, metavar="TEXT", help="One document, given here instead of CORPUS.")
+"""For `nbtext.cli.corpus.corpus_paths`."""
+
 model_option = panels.option(
     "-m", "--model", "model_path", group="model", common=True, metavar="PATH",
     default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",

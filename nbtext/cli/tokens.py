@@ -14,6 +14,7 @@ from nbtext.settings import ANALYSIS, READING, Reading, Settings
 
 @panels.command("tokens")
 @option.corpus_argument
+@option.text_option
 @option.model_option
 @panels.option(
     "--no-model", group="model", common=True, is_flag=True,
@@ -37,6 +38,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     \b
     Examples:
       nbtext tokens letter.txt
+      nbtext tokens --text "my bin is full"
       nbtext tokens --no-model --ngrams 2 --output jsonl - < letter.txt
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of

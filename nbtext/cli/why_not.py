@@ -17,12 +17,14 @@ from nbtext.cli.options import (
     model_option,
     output_option,
     reading_options,
+    text_option,
 )
 
 
 @panels.command("why-not")
 @click.argument("label", metavar="LABEL")
 @corpus_argument
+@text_option
 @model_option
 @output_option("table", "tsv", "csv", "jsonl", default=BY_TERMINAL)
 @input_options
@@ -46,6 +48,7 @@ def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | 
     Examples:
       nbtext why-not taxes-and-fees letter.txt
       nbtext why-not roads-and-lighting inbox/ --output jsonl
+      nbtext why-not roads-and-lighting --text "my bin is full"
     """
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.explain.counterfactual import WhyNotFinder

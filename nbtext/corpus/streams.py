@@ -73,6 +73,11 @@ def _opened(path: str) -> BufferedReader:
     return cast("BufferedReader", Path(path).open("rb", buffering=_BUFFER))
 
 
+def set_standard_input(content: bytes) -> None:
+    """Have the next reading of standard input read this in its place."""
+    _begun["-"] = (content, cast("BufferedReader", io.BufferedReader(io.BytesIO(content))))
+
+
 def can_be_read_here_only(path: str) -> bool:
     """Return whether a path is standard input, or a pipe of which this process has read the beginning."""
     return path == "-" or path in _begun
