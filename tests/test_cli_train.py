@@ -165,7 +165,7 @@ WRONG = {
     "max_terms": ["0", "x"], "top": ["0", "x"], "by": ["luck"], "smoothing": ["-1", "nan", "inf", "x", ""], "prior_shape": ["round"], "estimate": ["median"],
     "class_prior": ["smoothed:-1", "smoothed:x"], "max_document_size": ["0", "-1", "x", ""], "max_unpacked_size": ["0", "-1", "x", ""],
     "calibration": ["platt", ""], "weighting": ["heavy", ""], "l2": ["0", "-1", "nan", "x", ""], "sample": ["-1", "1.5", "x", "9999999"],
-    "categorical": ["", "a,,b", "a,a", "0"], "count": [",", "a,a"], "numeric": [",", "a,a"],
+    "categorical": ["", "a,,b", "a,a", "0"], "tag_fields": ["", "a,,b"], "count": [",", "a,a"], "numeric": [",", "a,a"],
     "latent": ["0", "1.5", "x"], "covariance": ["own"], "covariance_shape": ["round"], "shrinkage": ["-0.1", "1.1", "nan", "x"],
 }  # fmt: skip
 

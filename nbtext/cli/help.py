@@ -22,6 +22,7 @@ TOPICS = {
     "smoothing": "what is added to the counts, and how it is chosen",
     "calibration": "how scores become probabilities, and when not to believe them",
     "judgement": "how good a model is, and what to look at before trusting a figure",
+    "config": "defaults of your own in a file, and those that hold here",
     "environment": "variables that nbtext heeds",
     "cron": "running unattended",
 }
@@ -53,6 +54,10 @@ def command(topic: str | None, **options: Any) -> int:
         text = _listed()
     elif topic in TOPICS:
         text = topic_text(topic)
+        if topic == "config":
+            from nbtext.cli.config import what_holds
+
+            text += f"\n{what_holds(context, sys.argv[1:])}"
     elif (found := _group(context).get_command(context, topic)) is not None:
         text = found.get_help(click.Context(found, info_name=topic, parent=context.find_root()))
     else:

@@ -60,15 +60,19 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.params += [_HELP, _HELP_ALL]
+        self.params += [_CONFIG, _NO_CONFIG, _HELP, _HELP_ALL]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, with old names of options replaced by those of today."""
+        """Parse the arguments, with old names of options replaced by those of today, and the user's own defaults (`nbtext.cli.config`)."""
         options = [each for each in self.params if isinstance(each, Option)]
         today = {old: max(each.opts, key=len) for each in options for old in each.old_names}
         if today:
             with_value = {name for each in options if not each.is_flag for name in (*each.opts, *each.old_names)}
             args = _renamed(args, today, with_value)
+        if not ctx.resilient_parsing and not {"-h", "--help", "--help-all"} & set(args):
+            from nbtext.cli.config import defaults
+
+            ctx.default_map = {name: default.value for name, default in defaults(ctx, args).items()}
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -131,6 +135,12 @@ def _show_help(context: click.Context, parameter: click.Parameter, value: bool) 
 def _more(others: int) -> str:
     return f"{others} more option{'s' * (others > 1)} and " if others else ""
 
+
+_CONFIG = Option(
+    ["--config"], group="process", metavar="FILE", expose_value=False,
+    help="Read defaults of options from FILE, not from nbtext.toml. See nbtext help config.",
+)  # fmt: skip
+_NO_CONFIG = Option(["--no-config"], group="process", is_flag=True, expose_value=False, help="Read no file of defaults.")
 
 _HELP, _HELP_ALL = (
     kind([*names, name], is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)

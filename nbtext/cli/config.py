@@ -1,0 +1,215 @@
+"""Defaults of options that a user keeps in a file or in the environment.
+
+Of an option that is not given, the value is that of ``NBTEXT_COMMAND_OPTION``, then of ``NBTEXT_OPTION``, then of the command's table in the file,
+then of the file's top. The file is nbtext.toml, or the table [tool.nbtext] of pyproject.toml, in the working directory or the nearest parent that
+has one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from nbtext.errors import PathError, UsageError, reason
+from nbtext.settings import INPUT, READING, TRAINING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FILE, SHARED_FILE = "nbtext.toml", "pyproject.toml"
+
+_NEVER = {"help", "help_all", "config", "no_config"}
+"""Options that ask for something once."""
+
+_DECLARED = {parameter.name: parameter for parameter in (*INPUT, *READING, *TRAINING)}
+
+
+class ConfigFile(NamedTuple):
+    """A file of defaults: where it is, and what it holds, by the names of options and commands."""
+
+    path: Path
+    defaults: dict[str, Any]
+
+
+class Default(NamedTuple):
+    """A default of an option as on a command line, a list for one that may be given several times, and where it comes from."""
+
+    value: object
+    source: str
+
+
+def config_file(arguments: Sequence[str]) -> ConfigFile | None:
+    """Return the file that ``--config`` among the arguments names, or the one that is found; None if there is none, or with ``--no-config``.
+
+    Raises `PathError` for a file that cannot be read.
+    """
+    named = None
+    for place, argument in enumerate(arguments):
+        option, equals, value = argument.partition("=")
+        if option == "--":
+            break
+        if option == "--no-config":
+            return None
+        if option == "--config":
+            named = value if equals else "".join(arguments[place + 1 : place + 2])
+    if named:
+        return _read(Path(named)) or ConfigFile(Path(named), {})
+    try:
+        above = Path.cwd().parents
+    except OSError:  # the working directory was removed
+        return None
+    for folder in (Path(), *above):
+        for name in (FILE, SHARED_FILE):
+            path = folder / name
+            if path.is_file() and (found := _read(path)) is not None:
+                return found
+    return None
+
+
+def _read(path: Path) -> ConfigFile | None:
+    """Return what a file holds; None for a pyproject.toml without a table for nbtext."""
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        raise PathError(reason(problem), where=str(path)) from None
+    shared = path.name == SHARED_FILE
+    if shared and b"nbtext" not in content:
+        return None
+    import tomllib
+
+    try:
+        defaults = tomllib.loads(content.decode())
+    except ValueError as problem:
+        raise PathError(f"not valid TOML: {problem}", where=str(path)) from None
+    if shared:
+        tool = defaults.get("tool", {})
+        if not isinstance(tool, dict) or not isinstance(tool.get("nbtext"), dict):
+            return None
+        defaults = tool["nbtext"]
+    return ConfigFile(path, {_key(name): value for name, value in defaults.items()})
+
+
+def defaults(context: click.Context, arguments: Sequence[str]) -> dict[str, Default]:
+    """Return the defaults of a command's options from the file and the environment, checked, by the names of parameters.
+
+    Raises `UsageError` for an unknown name or a wrong value in the file, and `PathError` as `config_file` does.
+    """
+    options = _options(context.command)
+    file = config_file(arguments)
+    found = dict(_in_file(file, context, options)) if file is not None else {}
+    command = _key(context.command.name or "")
+    for name in options:
+        variables = (f"NBTEXT_{command.upper()}_{name.upper()}", f"NBTEXT_{name.upper()}")
+        variable = next((each for each in variables if os.environ.get(each)), None)
+        if variable is not None:
+            found[name] = Default(os.environ[variable], f"${variable}")
+    return {options[name].name or "": _checked(options[name], default, context) for name, default in found.items()}
+
+
+def _key(name: str) -> str:
+    """Return the name of an option or command as defaults are kept: hyphens and underscores are the same."""
+    return name.lstrip("-").replace("-", "_")
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    """Return the options of a command that may have defaults, by their longest names."""
+    named = {_key(max(each.opts, key=len)): each for each in command.params if isinstance(each, click.Option)}
+    return {name: option for name, option in named.items() if name not in _NEVER}
+
+
+def _in_file(file: ConfigFile, context: click.Context, options: dict[str, click.Option]) -> Iterator[tuple[str, Default]]:
+    """Yield the defaults that the file has for a command, those of its own table last."""
+    root = context.find_root().command
+    commands = [_key(name) for name in root.list_commands(context)] if isinstance(root, click.Group) else []
+    for name, value in file.defaults.items():
+        if name in commands:
+            if not isinstance(value, dict):
+                raise UsageError(
+                    f"{name!r} is a command, and its defaults are a table", where=str(file.path), hint=f"write [{name}] above them"
+                )
+        elif name in options:
+            yield name, Default(value, str(file.path))
+        elif name not in _DECLARED and not any(name in _options(every) for every in _commands(context)):
+            raise _unknown(name, [*_DECLARED, *options, *commands], str(file.path))
+    for given, value in file.defaults.get(_key(context.command.name or ""), {}).items():
+        name, source = _key(given), f"{file.path} [{context.command.name}]"
+        if name not in options:
+            raise _unknown(name, list(options), source)
+        yield name, Default(value, source)
+
+
+def _commands(context: click.Context) -> Iterator[click.Command]:
+    """Yield all commands; importing them takes time."""
+    root = context.find_root().command
+    for name in root.list_commands(context) if isinstance(root, click.Group) else ():
+        command = root.get_command(context, name)  # type: ignore[attr-defined]
+        if command is not None:
+            yield command
+
+
+def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
+    from difflib import get_close_matches
+
+    near = [each.replace("_", "-") for each in get_close_matches(name, known, 1)]
+    hint = f"did you mean {near[0]!r}?" if near else "names are those of options, without the two hyphens"
+    return UsageError(f"there is no option or command {name.replace('_', '-')!r}", where=source, hint=hint)
+
+
+def _checked(option: click.Option, default: Default, context: click.Context) -> Default:
+    """Return the default as it would stand on the command line; raise `UsageError` if it could not."""
+    value, source = default
+    if option.is_flag and not isinstance(value, (bool, str)):
+        raise UsageError(f"{_longest(option)} is true or false, not {value!r}", where=source)
+    if option.is_flag:
+        pass
+    elif isinstance(value, (bool, dict)):
+        raise UsageError(f"{_longest(option)} takes no {'truth value' if isinstance(value, bool) else 'table'}", where=source)
+    elif isinstance(value, list):
+        value = [str(each) for each in value] if option.multiple else ",".join(map(str, value))
+    else:
+        value = _in_folder(option, str(value), source)
+        value = [value] if option.multiple else value
+    try:
+        option.type_cast_value(context, value)
+        declared = _DECLARED.get(option.name or "")
+        if declared is not None and not option.is_flag and "FILE" not in declared.metavar:
+            declared.checked(value)
+    except click.UsageError as problem:
+        raise UsageError(problem.format_message(), where=source) from None
+    except UsageError as problem:
+        raise UsageError(problem.message, where=source, hint=problem.hint) from None
+    return Default(value, source)
+
+
+def _longest(option: click.Option) -> str:
+    return max(option.opts, key=len)
+
+
+def _in_folder(option: click.Option, value: str, source: str) -> str:
+    """Return a path from a file with the file's folder in front, unless that is the working directory; what may also be a name only if it exists."""
+    metavar = option.metavar or ""
+    folder = Path(source.partition(" [")[0]).parent
+    if source.startswith("$") or not {"PATH", "FILE"} & set(metavar.split("|")) or value == "-" or folder in (Path(), Path.cwd()):
+        return value
+    path = folder / value
+    return str(path) if metavar in ("PATH", "FILE") or path.exists() else value
+
+
+def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
+    """Return the defaults that hold here, a line each with where they come from."""
+    file = config_file(arguments)
+    lines = [f"File of defaults: {file.path}" if file else f"There is no {FILE} here or in a parent directory."]
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for command in _commands(context):
+        own = click.Context(command, context.find_root(), command.name)
+        names = {option.name: name for name, option in _options(command).items()}
+        for parameter, (value, source) in defaults(own, arguments).items():
+            name = names[parameter]
+            shown = " ".join(map(str, value)) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else str(value)
+            rows.setdefault((name.replace("_", "-"), shown, source), []).append(command.name or "")
+    for (name, value, source), of_commands in rows.items():
+        lines.append(f"  {name} = {value}   from {source}, for {', '.join(of_commands)}")
+    return "\n".join(lines if rows else [*lines, "No defaults are set."])
