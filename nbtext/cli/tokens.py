@@ -31,9 +31,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
     if it does not count: no-letters-or-digits, too-short, too-long, encoded-line, stop-word, not-in-model or not-selected.
 
-    Documents are read like those of training unless options say otherwise. Places are bytes of the text in UTF-8, after reading. N-grams are
-    listed with their first word; in the table those that do not count are in brackets. TSV has a line for each word, n-gram and character n-gram:
-    document, start, end, kind, form, word, term, term id, dropped.
+    Documents are read like those of training unless options say otherwise. Places are bytes of the text in UTF-8, after reading; fields follow it
+    as lines. N-grams are listed with their first word; in the table those that do not count are in brackets. TSV has a line for each word,
+    n-gram and character n-gram: document, start, end, kind, form, word, term, term id, dropped.
 
     \b
     Examples:

@@ -4,7 +4,8 @@ Single terms come first, sorted by their UTF-8 bytes; n-grams follow, each a pai
 last term), sorted as pairs, so that shorter n-grams precede longer ones.
 
 Values of categorical attributes are terms too. They begin with a separator that no text holds, so they come first and are recognised by it;
-language models of texts leave them out. Stop words that are counted end with it, so that none equals the stem of another word. The inflected words that a model may keep beside their stems are values of an attribute without a name.
+language models of texts leave them out. Stop words that are counted end with it, so that none equals the stem of another word. Terms of fields begin with the name of the field and
+a colon. The inflected words that a model may keep beside their stems are values of an attribute without a name.
 """
 
 from __future__ import annotations
@@ -81,6 +82,14 @@ def is_category_of(vocabulary: Vocabulary, name: str) -> NDArray[np.bool_]:
     candidates = np.flatnonzero(is_category(vocabulary))
     found[candidates] = [vocabulary.term(number).startswith(prefix) for number in candidates.tolist()]
     return found
+
+
+def is_of_field(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """Return a mask of the single terms of fields, which alone hold a colon, shape (n_terms,). Names of counted features may hold one too."""
+    colons = np.flatnonzero(np.frombuffer(vocabulary.text, np.uint8) == ord(":"))
+    found = np.zeros(len(vocabulary), np.bool_)
+    found[np.searchsorted(vocabulary.bounds, colons, side="right") - 1] = True
+    return found & ~is_category(vocabulary)
 
 
 class Vocabulary:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.counting import document_counter
+from nbtext.counts.vocabulary import displayed_term
 from nbtext.document_parts import Fields, shown, split_fields, split_values, with_fields
 from nbtext.explain.contributions import shared_out, term_contributions
 from nbtext.explain.word_walk import WordWalker
@@ -163,16 +164,15 @@ class MistakeFinder:
             )
 
     def _tipping_terms(self, matrix: DocumentTermMatrix, nats: NDArray[np.float64]) -> list[tuple[TippingTerm, ...]]:
-        documents = matrix.entry_documents
+        documents, vocabulary = matrix.entry_documents, self._model.statistics.vocabulary
         speaking = np.flatnonzero(nats > 0)  # nan, where a term rules out both classes, is not
         order = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking], documents[speaking]))]
         bounds = np.searchsorted(documents[order], np.arange(matrix.n_documents + 1)).tolist()
-        name = self._model.statistics.vocabulary.term
         found = []
         for begin, end in pairwise(bounds):
             best = order[begin : min(end, begin + TERMS_SHOWN)]
             pairs = zip(matrix.terms[best].tolist(), nats[best].tolist(), strict=True)
-            found.append(tuple(TippingTerm(name(term), gain) for term, gain in pairs))
+            found.append(tuple(TippingTerm(displayed_term(vocabulary.term(term)), gain) for term, gain in pairs))
         return found
 
 

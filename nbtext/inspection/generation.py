@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.matrix import in_blocks
+from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
 from nbtext.explain.explanation import class_number
 from nbtext.inspection.terms import most_frequent_forms
@@ -44,7 +45,7 @@ class Generated(NamedTuple):
 
 
 class DocumentGenerator:
-    """Draw documents of single words, with the probabilities that these have among single words; n-grams are left out.
+    """Draw documents of single words, with the probabilities that these have among single words; n-grams and terms of fields are left out.
 
     For Bernoulli naive Bayes a coin is tossed for each word, and those that show heads come in order of the vocabulary. For the
     Dirichlet-multinomial the words of each document come from an urn of its own. For every other classifier they are drawn from the language
@@ -144,9 +145,11 @@ class DocumentGenerator:
 
 
 def _words(model: TextClassifier) -> Whole:
-    """Return the selected single words, ascending."""
+    """Return the selected single words, ascending; those of fields are no words of a text."""
     vocabulary = model.statistics.vocabulary
     single = model.learnt.selected[: vocabulary.n_single].copy()
+    if not model.reading.is_counted:
+        single &= ~is_of_field(vocabulary)[: vocabulary.n_single]
     if model.parameters["char_ngrams"] is not None and not model.reading.is_counted:
         from nbtext.text.ngrams import WILDCARD
 

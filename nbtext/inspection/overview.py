@@ -13,6 +13,7 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import relabelled_statistics
 from nbtext.counts.counting import document_counter
 from nbtext.counts.statistics import whole_or_float
+from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.language_model.measures import (
@@ -330,6 +331,8 @@ class Overview:
     closed_vocabulary: bool
     selected_terms: int
     ngrams: int
+    fields: dict[str, int] | None = field(metadata=IF_KNOWN)
+    """Number of single terms by field, most first; None if there are no fields."""
     smoothing: float
     terms_with_own_smoothing: int
     choices: Choices
@@ -361,6 +364,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         closed_vocabulary=model.counts.is_closed,
         selected_terms=model.language_models.n_selected,
         ngrams=int(statistics.vocabulary.pairs.size),
+        fields=_fields(model),
         smoothing=model.learnt.smoothing,
         terms_with_own_smoothing=len(model.learnt.own),
         choices=model.learnt.choices,
@@ -376,6 +380,13 @@ def overview(model: TextClassifier, top: int) -> Overview:
         written_by=model.written_by,
         classes={label: ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
     )
+
+
+def _fields(model: TextClassifier) -> dict[str, int] | None:
+    vocabulary = model.statistics.vocabulary
+    terms = [] if model.reading.is_counted else np.flatnonzero(is_of_field(vocabulary) & model.text_terms).tolist()
+    counted = Counter(vocabulary.term(number).partition(":")[0] for number in terms)
+    return dict(sorted(counted.items(), key=lambda of_field: (-of_field[1], of_field[0]))) or None
 
 
 def _boundary(model: TextClassifier) -> dict[str, ClassBoundary] | None:

@@ -12,6 +12,7 @@ from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
+from nbtext.document_parts import Fields, field_name, with_fields, without_separators
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
 from nbtext.language_model.dirichlet import beta_intervals
@@ -194,21 +195,28 @@ def telling_terms(model: TextClassifier, top: int) -> tuple[TermDetails, ...]:
 def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     """Return the terms that a text becomes when it is analysed as a document, with their numbers, negative for unknown ones.
 
+    What begins with a name and a colon is the content of that field, if the model knows a term of it.
     A name of counted features or of a character n-gram is the term as it stands. So is a stem, or an n-gram of stems, that the model prints and
     that is no stem of itself ("hors" becomes "hor"); of the terms that the text becomes, only known ones are then added.
     """
     word, vocabulary = word.encode("utf-8", "replace").decode(), model.statistics.vocabulary  # an argument may be bytes that are no text
     if model.reading.is_counted or (WILDCARD in word and model.parameters["char_ngrams"] is not None):
         return {word: vocabulary.find([word])[0]}
-    tokens = [token for token in WordWalker.of_model(model).tokens(word.encode()) if token.kind == "word" and token.term is not None]
-    found = [
-        pair for token in tokens for pair in ((token.term or "", token.term_id), *((term.term, term.term_id) for term in token.ngrams))
-    ]
-    analysed = {name: UNKNOWN if number is None else number for name, number in found}
+    name, colon, content = word.partition(":")
+    of_field = _analysed(model, with_fields(b"", Fields([(field_name(name), content.encode())]))) if colon else {}
+    analysed = of_field if max(of_field.values(), default=UNKNOWN) >= 0 else _analysed(model, without_separators(word.encode()))
     as_it_stands = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
     if as_it_stands == UNKNOWN or as_it_stands in analysed.values():
         return analysed
     return {word: as_it_stands, **{name: number for name, number in analysed.items() if number != UNKNOWN}}
+
+
+def _analysed(model: TextClassifier, document: bytes) -> dict[str, int]:
+    tokens = [token for token in WordWalker.of_model(model).tokens(document) if token.kind == "word" and token.term is not None]
+    found = [
+        pair for token in tokens for pair in ((token.term or "", token.term_id), *((term.term, term.term_id) for term in token.ngrams))
+    ]
+    return {name: UNKNOWN if number is None else number for name, number in found}
 
 
 class TermValue(NamedTuple):

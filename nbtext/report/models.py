@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext import __version__
-from nbtext.errors import quantity
+from nbtext.errors import listed, quantity
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import grid, json_line, listing, show, visible_on_terminal, write_rows
 
@@ -122,6 +122,9 @@ def print_similarity(similarity: Similarity) -> None:
     show(*blocks)
 
 
+_FIELDS = 10
+"""Fields that are named."""
+
 _PSEUDO_COUNT = 0.1
 """Where counts have no evidence, and in models of earlier versions for bernoulli and on weights."""
 
@@ -151,6 +154,7 @@ def print_overview(overview: Overview) -> None:
         "tokens": f"{overview.tokens:,}",
         **({"encoded lines": f"{overview.encoded_lines:,} dropped"} if overview.encoded_lines else {}),
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
+        **({"fields": _fields(overview.fields)} if overview.fields else {}),
         "smoothing": _smoothing(overview, per_term=per_term),
         **penalty,
         **boundary,
@@ -174,6 +178,10 @@ def print_overview(overview: Overview) -> None:
     )
     heads = ("class", "documents", "tokens", "prior", "terms that speak most for it")
     show(*blocks, *_attribute_tables(overview.attributes), grid(None, heads, classes, numeric=(1, 2, 3)))
+
+
+def _fields(terms: Mapping[str, int]) -> str:
+    return listed([f"{name} {quantity(n, 'term')}" for name, n in terms.items()], _FIELDS)
 
 
 def _smoothing(overview: Overview, *, per_term: bool) -> str:

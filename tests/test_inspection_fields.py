@@ -1,0 +1,56 @@
+"""Terms of fields in `inspection/overview.py`, `inspection/terms.py` and `inspection/generation.py`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.counts.vocabulary import Vocabulary, category_term, is_of_field
+from nbtext.document_parts import Fields, with_fields
+from nbtext.inspection.generation import DocumentGenerator
+from nbtext.inspection.overview import overview
+from nbtext.inspection.terms import term_details
+
+
+def model(**parameters: object) -> TextClassifier:
+    mails = [
+        ("ham", b"see you at the meeting", b"agenda of meetings", b"from:ann@x.org"),
+        ("spam", b"the offer: a prize", b"free offer", b"from:win@y.com host:y.com"),
+    ]
+    of = TextClassifier(**parameters)  # type: ignore[arg-type]
+    return of.fit_stream((label, with_fields(text, Fields([(b"subject", subject)], items))) for label, text, subject, items in mails)
+
+
+def test_terms_of_fields_hold_a_colon() -> None:
+    terms = sorted([category_term("hour", "12:30"), "cat", "subject:cat", "subject:the\x1f", "type:text/html:x", "été:été", "zebra"])
+    vocabulary = Vocabulary.of(terms)
+    assert [term for term, found in zip(terms, is_of_field(vocabulary).tolist(), strict=True) if found] == [
+        "subject:cat", "subject:the\x1f", "type:text/html:x", "été:été",
+    ]  # fmt: skip
+    assert not is_of_field(Vocabulary.of(["cat"])).any()
+    assert is_of_field(Vocabulary.of([])).size == 0
+
+
+def test_the_overview_numbers_the_terms_of_each_field() -> None:
+    assert overview(model(stop_words="none"), 1).fields == {"subject": 5, "from": 2, "host": 1}
+    without = TextClassifier().fit(["the cat", "a dog: purrs"], ["x", "y"])
+    assert overview(without, 1).fields is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "terms"),
+    [("subject:meeting", ["subject:meet"]), ("host:y.com", ["host:y.com"]), ("Re: meeting", ["re", "meet"]), ("offer", ["offer"])],
+)
+def test_what_is_asked_for_may_be_a_field(asked: str, terms: list[str]) -> None:
+    [found] = term_details(model(), [asked])
+    assert [details.term for details in found.terms] == terms
+
+
+def test_generated_documents_hold_no_terms_of_fields() -> None:
+    assert DocumentGenerator(model(stop_words="none")).words == ["at", "meet", "offer", "prize", "see", "the", "you"]
+    counted = TextClassifier()
+    counted.reading = replace(counted.reading, format="svmlight")
+    counted.fit_stream([("x", b"a:b:3 c:1"), ("y", b"c:2")])
+    assert DocumentGenerator(counted).words == ["a:b", "c"]
