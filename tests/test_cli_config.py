@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-
 import pytest
 
 from tests.process import SERVICE_DESK, error_line, nbtext
-
 
 TRAIN = str(SERVICE_DESK / "train")
 
