@@ -12,7 +12,7 @@ from nbtext.report.forms import has_colours
 from nbtext.settings import GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
 Function = TypeVar("Function", bound="Callable[..., object]")
 
@@ -78,26 +78,30 @@ class Command(click.Command):
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write usage, examples and options; with ``--help-all`` the details as well."""
         paint = painter()
-        first, *others = cleandoc(self.help or "").split("\n\n")
-        details = [paragraph for paragraph in others if not paragraph.startswith("\b")]
+        paragraphs, examples = self.texts()
         self.format_usage(ctx, formatter)
-        for paragraph in (first, *details) if EVERYTHING in ctx.meta else (first,):
+        for paragraph in paragraphs if EVERYTHING in ctx.meta else paragraphs[:1]:
             formatter.write_paragraph()
             with formatter.indentation():
                 formatter.write_text(paragraph)
-        for paragraph in others:
-            if paragraph.startswith("\b"):
-                _, heading, *lines = paragraph.splitlines()
-                write_lines(formatter, paint(heading.rstrip(":"), bold=True), lines)
-        self._format_panels(ctx, formatter, paint)
+        with formatter.section(paint("Examples", bold=True)):
+            formatter.write("".join(f"{line}\n" for line in examples))
+        for group, records in self.panels(ctx):
+            with formatter.section(paint(group.capitalize(), bold=True)):
+                formatter.write_dl([(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records], _NAMES)
 
-    def _format_panels(self, ctx: click.Context, formatter: click.HelpFormatter, paint: Callable[..., str]) -> None:
+    def texts(self) -> tuple[list[str], list[str]]:
+        """Return the paragraphs of the docstring, and the lines of examples."""
+        text, _, examples = cleandoc(self.help or "").partition("\n\n\b\nExamples:\n")
+        return text.split("\n\n"), examples.splitlines()
+
+    def panels(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Yield each group that has options to be shown, with their names and texts."""
         options = [each for each in self.params if isinstance(each, Option) and (each.common or EVERYTHING in ctx.meta)]
         for group in GROUPS:
             records = [record for each in options if each.group == group and (record := each.get_help_record(ctx)) is not None]
             if records:
-                with formatter.section(paint(group.capitalize(), bold=True)):
-                    formatter.write_dl([(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records], _NAMES)
+                yield group, records
 
 
 def _renamed(arguments: Sequence[str], today: Mapping[str, str], with_value: Container[str]) -> list[str]:
@@ -170,9 +174,3 @@ def first_sentence(text: str) -> str:
 def painter() -> Callable[..., str]:
     """Return `click.style` if standard output is a terminal with colours, else what leaves texts as they are."""
     return click.style if has_colours() else lambda text, **_: text
-
-
-def write_lines(formatter: click.HelpFormatter, heading: str, lines: Iterable[str]) -> None:
-    """Write lines as they are, under a heading."""
-    with formatter.section(heading):
-        formatter.write("".join(f"{line}\n" for line in lines))

@@ -1,0 +1,20 @@
+"""Hatchling calls this when it builds a wheel: the manual pages are made before it collects the files."""
+# ruff: noqa: INP001 - a script, not a package
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class ManualPages(BuildHookInterface):  # type: ignore[misc]
+    """Writes the pages of `release/man.py` to build/man."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Write them."""
+        del version, build_data
+        root = Path(self.root)
+        runpy.run_path(str(root / "release" / "man.py"))["write"](root / "build" / "man")
