@@ -89,6 +89,13 @@ def split_fields(document: bytes) -> tuple[bytes, Fields]:
     return text, Fields(named, items)
 
 
+def without_fields(document: bytes) -> bytes:
+    """Return a document without its fields."""
+    text, _, fields = document.partition(BEFORE_FIELD)
+    _, mark, values = fields.partition(_BEFORE_VALUES)
+    return text + mark + values
+
+
 def field_places(document: bytes) -> Iterator[tuple[bytes, int, int]]:
     """Yield the name of each field of a document without values and weight, and the places where its content begins and ends."""
     for match in _FIELD.finditer(document):

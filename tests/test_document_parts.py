@@ -20,6 +20,7 @@ from nbtext.document_parts import (
     with_fields,
     with_values,
     with_weight,
+    without_fields,
     without_separators,
 )
 
@@ -40,6 +41,7 @@ def test_parts_come_out_as_they_went_in(text: bytes, fields: Fields, values: lis
     document = with_weight(with_values(with_fields(text, fields), values), units)
     without_weight, found_units = split_weight(document)
     without_values, found_values = split_values(without_weight)
+    assert without_fields(without_weight) == with_values(text, values)
     assert split_fields(without_values) == (text, Fields(words, items) if words or items else NO_FIELDS)
     assert (found_values, found_units) == (values, units)
 
@@ -47,6 +49,7 @@ def test_parts_come_out_as_they_went_in(text: bytes, fields: Fields, values: lis
 @given(st.text().map(str.encode))
 def test_a_document_without_other_parts_is_its_text(text: bytes) -> None:
     assert with_fields(text, NO_FIELDS) == text
+    assert without_fields(without_separators(text)) == without_separators(text)
     assert split_weight(text) == (text, WEIGHT_UNIT)
 
 

@@ -14,6 +14,7 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import content_hashes
 from nbtext.counts.documents import LARGEST_HASH
+from nbtext.document_parts import Fields, with_fields
 from nbtext.errors import UsageError
 from nbtext.evaluation.judging import judge
 from nbtext.evaluation.leakage import EXAMPLES, LeakCheck, SampledLeakCheck, sampled_leaks
@@ -140,3 +141,17 @@ def test_what_was_forgotten_is_no_leak() -> None:
     check = SampledLeakCheck(sample - some)
     assert list(check.watched(named("t", training)))
     assert json_values(check.result()) == {"checked": 40, "found": 30}
+
+
+def test_a_text_that_came_by_another_way_is_a_leak() -> None:
+    check = LeakCheck(model())
+
+    def mail(text: str, sender: str) -> Document:
+        return Document(sender, "x", with_fields(text.encode(), Fields([(b"from", sender.encode())], f"from:{sender}".encode())))
+
+    check.count_training([mail(LONG, "ann"), mail(" ", "bob")])
+    list(check.watched([mail(LONG, "cid"), mail("", "bob"), mail("", "dan"), mail("a bob", "eve")]))
+    found = check.leaks()
+    assert [(found.test_ids[row], found.training_ids[other]) for row, other, *_ in zip(*found.duplicates, strict=True)] == [
+        ("cid", "ann"), ("bob", "bob"),
+    ]  # fmt: skip
