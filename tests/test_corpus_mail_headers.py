@@ -25,9 +25,9 @@ def test_all_headers_are_fields() -> None:
         (b"x-mailer", b"Mutt 1.4"),
     ]  # fmt: skip
     assert items.decode().split() == [
-        "header:received", "received:mx.example.org", "received:example.org", "received:org", "received:10", "received:10.20", "received:10.20.30",
-        "received:b.example.co.uk", "received:example.co.uk", "received:uk", "received:8.11.6", "header:from", "from:ann@mail.example.org", "from:mail.example.org",
-        "header:to", "to:bob@example.net", "to:example.net", "to:carol@example.net", "header:subject", "header:in-reply-to", "header:x-mailer",
+        "header:received", "header:from", "from:ann@mail.example.org", "from:mail.example.org", "header:to", "to:bob@example.net", "to:example.net",
+        "to:carol@example.net", "header:subject", "header:in-reply-to", "header:x-mailer", "received:mx.example.org", "received:example.org", "received:org",
+        "received:10", "received:10.20", "received:10.20.30", "received:b.example.co.uk", "received:example.co.uk", "received:uk", "received:8.11.6",
     ]  # fmt: skip
 
 

@@ -19,7 +19,7 @@ Headers = list[tuple[bytes, bytes]]
 
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 
-_LINE_END = re.compile(rb"\r?\n(?![ \t])")
+_LINE_END = re.compile(rb"\n(?![ \t])")
 """The end of a header; a line that begins with white space continues it."""
 
 _NAME = re.compile(rb"[!-9;-~]+")
@@ -50,10 +50,12 @@ _ADDRESSES = frozenset({b"from", b"to", b"cc", b"bcc", b"reply-to", b"sender", b
 
 _ROUTE = b"received"
 
-_ADDRESS = re.compile(rb"[^\s<>@,;:\"()\[\]]{1,64}@[\w.-]{1,100}")
+_TO_ADDRESSES = bytes(32 if byte <= 32 or byte in b'<>,;:"()[]' else byte for byte in range(256)).lower()
+_TO_HOSTS = bytes(byte if re.match(rb"[\w.-]", bytes((byte,))) else 32 for byte in range(256)).lower()
+"""Tables that leave addresses, or hosts and words, with spaces between them, in lower case."""
 
-_HOST = re.compile(rb"[\w-]{1,63}(?:\.[\w-]{1,63}){1,9}")
-"""A host's name, or its address."""
+_LONGEST_ITEM = 100
+"""Bytes of an address or host that are kept, from the end."""
 
 _OCTETS = 4
 
@@ -123,6 +125,7 @@ def all_fields(headers: Headers, encoding: str) -> Fields:
     """
     words: list[tuple[bytes, bytes]] = []
     items: dict[bytes, None] = {}
+    route: list[bytes] = []
     for name, value in headers:
         field = _field(name)
         if not field:
@@ -130,14 +133,19 @@ def all_fields(headers: Headers, encoding: str) -> Fields:
         items[b"header:" + field] = None
         if name in _REPLIES:
             continue
-        text, _ = decoded_header(value, encoding)
+        text = value if value.isascii() and b"=?" not in value else decoded_header(value, encoding)[0]
         if name == _ROUTE:
-            items.update(dict.fromkeys(item for host in _HOST.findall(text.lower()) for item in host_items(_ROUTE, host)))
+            route.append(text)
             continue
         words.append((field, text))
-        if name in _ADDRESSES:
-            for address in _ADDRESS.findall(text.lower()):
-                items[b"%b:%b" % (field, address)] = items[b"%b:%b" % (field, address.rpartition(b"@")[2])] = None
+        if name in _ADDRESSES and b"@" in text:
+            for address in text.translate(_TO_ADDRESSES).split():
+                if b"@" in address:
+                    whole = address[-_LONGEST_ITEM:]
+                    items[b"%b:%b" % (field, whole)] = items[b"%b:%b" % (field, whole.rpartition(b"@")[2])] = None
+    for host in dict.fromkeys(b" ".join(route).translate(_TO_HOSTS).split()):
+        if b"." in host:
+            items.update(host_items(_ROUTE, host[-_LONGEST_ITEM:]))
     return Fields(words, b" ".join(items))
 
 
@@ -148,18 +156,19 @@ def _field(name: bytes) -> bytes:
 
 
 @lru_cache(_REMEMBERED)
-def host_items(field: bytes, host: bytes) -> tuple[bytes, ...]:
+def host_items(field: bytes, host: bytes) -> dict[bytes, None]:
     """Return the items of a host: its name, its domain and the end of that, or the networks that its address is in.
 
-    >>> host_items(b"host", b"www.example.org")
-    (b'host:www.example.org', b'host:example.org', b'host:org')
+    >>> list(host_items(b"host", b"www.example.org"))
+    [b'host:www.example.org', b'host:example.org', b'host:org']
     """
-    labels = host.split(b".")
+    name = host.strip(b".-_")
+    labels = name.split(b".")
     if not labels[-1].isdigit():
-        names = [host, domain_of(host), labels[-1]]
+        names = [name, domain_of(name), labels[-1]]
     else:
-        names = [b".".join(labels[:n]) for n in range(1, _OCTETS)] if len(labels) == _OCTETS else [host]
-    return tuple(b"%b:%b" % (field, name) for name in dict.fromkeys(names))
+        names = [b".".join(labels[:n]) for n in range(1, _OCTETS)] if len(labels) == _OCTETS else [name]
+    return {b"%b:%b" % (field, name): None for name in names if name}
 
 
 def domain_of(host: bytes) -> bytes:

@@ -128,7 +128,9 @@ _LINK = re.compile(rb"://(?:[^\s\"'<>@/]*@)?([\w.-]{3,100})")
 _SHOWN_HOST = re.compile(r"\s*(?:\w+://)?([\w-]+(?:\.[\w-]+)*\.[a-zA-Z]{2,})")
 """A host at the beginning of a link's text."""
 
-_COLOUR = re.compile(r"(bg|background-)?color\s*+[=:]\s*+[\"']?\s*+(#?\w{3,20})")
+_COLOUR = re.compile(r"color(?<=(.)color)\s*+[=:]\s*+[\"']?\s*+(#?\w{3,20})")
+_OF_GROUND = "g-"
+"""What stands before "color" in bgcolor and background-color; searching for these words would take five times as long."""
 
 _HIDDEN = re.compile(r"(display\s*+:\s*+none|visibility\s*+:\s*+hidden|size\s*+[:=]\s*+[\"']?[01](?![\d.]))")
 
@@ -148,28 +150,29 @@ def structure_items(message: Part, pages: Sequence[HtmlDocument], plain: bytes) 
     items.add(f"parts:{_amount(len(parts))}")
     links = _LINK.findall(plain)
     for page in pages:
-        attributes = " ".join([value for value in page.attributes if value]).lower()
+        attributes = " ".join(["", *filter(None, page.attributes)]).lower()
         links += _LINK.findall(attributes.encode())
         items.update(_looks(page, attributes))
-    items |= {item.decode() for link in set(links) for item in host_items(b"host", link.lower().strip(b".-"))}
+    items |= {item.decode() for link in set(links) for item in host_items(b"host", link.lower())}
     items.add(f"links:{_amount(len(links))}")
     return " ".join([item.translate(_SPACE_OR_QUOTE)[:_LONGEST_ITEM] for item in sorted(items)]).encode("utf-8", "replace")
 
 
 def _looks(page: HtmlDocument, attributes: str) -> Iterator[str]:
     """Yield the items of a page: tags, colours, what is hidden, words that comments split, links that show another host than theirs."""
-    tags = Counter(tag.lower() for tag in page.tags if tag is not None)
+    tags = Counter[str]()
+    for tag, number in Counter(page.tags).items():
+        tags[(tag or "").lower()] += number
+    comments = tags.pop("", 0)
     yield from (f"tag:{tag}" for tag in tags if not tag.startswith("/"))
     yield f"tags:{_amount(tags.total())}"
     yield f"images:{_amount(tags['img'])}"
-    grounds: dict[bool, set[str]] = {True: set(), False: set()}
-    for ground, colour in _COLOUR.findall(attributes):
-        grounds[bool(ground)].add(colour)
-    yield from (f"colour:{colour}" for colour in grounds[True] | grounds[False])
-    if not grounds[True].isdisjoint(grounds[False]):
+    colours = set(_COLOUR.findall(attributes))
+    yield from (f"colour:{colour}" for _, colour in colours)
+    if any((before, colour) in colours for before in _OF_GROUND for kind, colour in colours if kind not in _OF_GROUND):
         yield "hidden:colour"
     yield from (f"hidden:{style}" for style in set(_HIDDEN.findall(attributes)))
-    if None in page.tags:
+    if comments:
         around = zip(page.tags, page.texts, page.texts[1:], strict=False)
         yield f"split-words:{_amount(sum(tag is None and before[-1:].isalpha() and after[:1].isalpha() for tag, before, after in around))}"
     for place in range(tags["a"] and len(page.tags)):
