@@ -128,9 +128,9 @@ def _revealing_fields(statistics: ClassStatistics) -> list[str]:
         best = np.maximum(gained[rows].max(axis=0), 0)
         share = (best.sum() + (sizes - best).max()) / sizes.sum()
         if share >= REVEALING:
-            term = statistics.vocabulary.term(int(terms[rows[int(gained[rows].max(axis=1).argmax())]]))
+            clearest = statistics.vocabulary.term(int(terms[rows[int(gained[rows].max(axis=1).argmax())]]))
             found.append(
-                f"the field {field} alone tells the classes of {share:.1%} of the training documents, by terms such as {term}; if new documents lack it, "
+                f"the field {field} alone tells the classes of {share:.1%} of the training documents, by terms such as {clearest}; if new documents lack it, "
                 "read them without it"
             )
     return found
