@@ -56,8 +56,9 @@ def test_classifying_from_python_needs_numpy_and_the_stemmer_alone(model_path: P
 def test_classifying_from_the_command_line_adds_the_parser_alone(model_path: Path, tmp_path: Path) -> None:
     document = tmp_path / "document.txt"
     document.write_text("an engine", encoding="utf-8")
-    code = f"from nbtext.cli.main import run; run(['classify', {str(document)!r}, '--model', {str(model_path)!r}])"
-    assert imported(code) == {"numpy", "Stemmer", "click"}
+    classify = f"from nbtext.cli.main import run; run(['classify', {str(document)!r}, '--model', {str(model_path)!r}])"
+    mail = f"import io, sys; sys.stdin = io.TextIOWrapper(io.BytesIO(b'To: a\\n')); run(['classify', '--mail-filter', '--model', {str(model_path)!r}])"
+    assert imported(f"{classify}\n{mail}") == {"numpy", "Stemmer", "click"}
 
 
 def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_path: Path) -> None:
