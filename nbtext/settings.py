@@ -27,6 +27,7 @@ LEAST_PSEUDO_COUNT, MOST_PSEUDO_COUNT = 1e-12, 1e12
 """Range of a pseudo-count that is not 0: adding a smaller one to a count would change nothing."""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,18 @@ def in_bytes(canonical: str) -> int:
     67108864
     """
     return int(canonical.rstrip("KMG")) * _UNITS[canonical.lstrip("0123456789")]
+
+
+def seconds(value: object) -> float:
+    """Check for a time such as 60s, 5m or 1h; return its seconds."""
+    given = str(value)
+    try:
+        found = float(given[:-1]) * _SECONDS[given[-1]] if given[-1:] in _SECONDS else float(given)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise ValueError("a time such as 60s, 5m or 1h")
+    return found
 
 
 def smoothed(value: object) -> str:
@@ -546,6 +559,19 @@ class Reading(Declared):
 
 
 READING = Reading.table()
+
+SEARCH = (
+    Parameter(
+        "within", None, "TIME", seconds,
+        "Write the best model found within a TIME such as 60s, 5m or 1h. It tries settings that are known to be good, or those of --try, the cheapest first.",
+        group="model", common=True,
+    ),
+    Parameter(
+        "max_size", None, "SIZE", size, "Try only models of at most about this size. A size is a number of bytes, or a number with K, M or G.",
+        group="model",
+    ),
+)  # fmt: skip
+"""Limits of a search for settings. A model does not remember them."""
 
 INPUT = (
     Parameter(

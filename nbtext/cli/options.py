@@ -13,7 +13,7 @@ from nbtext.cli import panels
 from nbtext.cli.messages import LOG_FORMATS, Messages
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.report.forms import COLOURS, set_colours
-from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, TRAINING
+from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -284,6 +284,9 @@ def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[C
         )
     return several(*options)
 
+
+search_options = _table_options(SEARCH, defaults=True)
+"""The parameters of `SEARCH`."""
 
 input_options = _table_options(INPUT, defaults=True)
 """The parameters of `INPUT`, for a command that reads documents."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.writing import write_new_model, writing_options
+from nbtext.cli.writing import say_model, write_new_model, writing_options
 from nbtext.errors import UsageError, listed
-from nbtext.settings import READING, TRAINING, Parameter, in_bytes, size
+from nbtext.settings import READING, SEARCH, TRAINING, in_bytes
 
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus, CommandCounts
-    from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
     from nbtext.evaluation.candidates import Candidate
 
@@ -22,19 +20,17 @@ BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
 GOALS = ("accuracy", "macro-f1", "log-loss")
 FOLDS = 10
 FOLDS_OF_A_RACE = 5
-UNITS = {"s": 1, "m": 60, "h": 3600}
-MAX_SIZE = Parameter(
-    "max_size", None, "SIZE", size, "Try only models of at most about this size. A size is a number of bytes, or a number with K, M or G."
-)
+GOES_WITH = {
+    **dict.fromkeys(("within", "tries", "folds", "seed"), BY[:1]),
+    "goal": BY[:2],
+}
+"""Values of --by that an option goes with."""
 
 
 @panels.command("tune")
 @option.corpus_argument
 @option.model_option
-@panels.option(
-    "--within", group="model", common=True, metavar="TIME",
-    help="Write the best model found within a TIME such as 60s, 5m or 1h. It tries settings that are known to be good, or those of --try, the cheapest first.",
-)  # fmt: skip
+@option.search_options
 @panels.option(
     "--tries", group="model", common=True, type=option.WholeNumber(1), metavar="N",
     help="Try N settings that are known to be good. It is like --within, but can be repeated exactly.",
@@ -52,7 +48,6 @@ MAX_SIZE = Parameter(
     "--for", "goal", group="answer", common=True, type=option.Choice(GOALS), shown_default=GOALS[0], help="Figure to be best in."
 )
 @panels.option("--updatable", group="model", is_flag=True, help="Try only models that update, forget and merge change exactly.")
-@panels.option(MAX_SIZE.option, group="model", metavar=MAX_SIZE.metavar, help=MAX_SIZE.meaning)
 @panels.option(
     "--folds", group="answer", type=option.WholeNumber(2), metavar="N", shown_default=f"{FOLDS}; {FOLDS_OF_A_RACE} with --within or --tries",
     help="Divide the corpus into N parts to judge settings.",
@@ -84,7 +79,7 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
     from nbtext.cli.messages import SHOWN
     from nbtext.cli.progress import SearchBar, is_wanted
     from nbtext.corpus.reading import resolved
-    from nbtext.evaluation.candidates import Values, combinations, portfolio, possible, require_comparable, tried_parameters
+    from nbtext.evaluation.candidates import Values, candidates_for, tried_parameters
     from nbtext.evaluation.search import Limits, Search
     from nbtext.evaluation.tuning import Division
     from nbtext.parallel.processes import cores
@@ -96,17 +91,14 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
     begin = time.monotonic()
     say = option.messages(options)
     options["by"] = None
-    is_race = _is_race(options, criterion)
-    most_bytes = None if options["max_size"] is None else in_bytes(str(MAX_SIZE.checked(options["max_size"])))
-    within = None if options["within"] is None else in_seconds(options["within"])
+    _require_fitting(options, criterion)
+    given = option.given(SEARCH, options)
+    within, most_bytes = given.get("within"), in_bytes(given["max_size"]) if "max_size" in given else None
+    limits = Limits(within, options["tries"], most_bytes, begin)
     paths = corpus_paths(corpus, options)
-    values, reading = (
-        Values(option.given(TRAINING, options), option.from_file),
-        resolved(Reading.of(option.given(READING, options)), paths, labelled=True),
-    )
-    named = portfolio(values) if is_race and not names else combinations(names, values)
-    candidates, left_out = possible(named, criterion, reading, updatable=options["updatable"])
-    require_comparable(criterion, candidates)
+    values = Values(option.given(TRAINING, options), option.from_file)
+    reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=True)
+    candidates, left_out = candidates_for(names, values, criterion, reading, is_race=limits.is_race, updatable=options["updatable"])
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     if criterion in ("aic", "bic") and tried_parameters(candidates) - {"class_prior"}:
@@ -119,21 +111,23 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
         counted = read_and_count(paths, {**options, **candidate.texts_of_counting()}, say.nothing_again() if first else say)
         if not first:
             first.append(counted.source)
-            if criterion == "cross-validation" and not is_race:
+            if criterion == "cross-validation" and not limits.is_race:
                 warn_of_small_classes(counted.corpus.statistics, search.division.folds, say)
         return counted
 
     jobs = options["jobs"] or cores()
     search = Search(
         candidates, paths, count, criterion, options["goal"] or GOALS[0],
-        Division(options["folds"] or (FOLDS_OF_A_RACE if is_race else FOLDS), options["seed"] or 0),
-        Limits(within, options["tries"], most_bytes, begin),
+        Division(options["folds"] or (FOLDS_OF_A_RACE if limits.is_race else FOLDS), options["seed"] or 0),
+        limits,
         processes=jobs if jobs > 1 or within is not None else 0,
-        may_lower_folds=is_race and options["folds"] is None,
+        may_lower_folds=limits.is_race and options["folds"] is None,
         on_progress=SearchBar(len(candidates), within) if is_wanted(quiet=say.quiet) else lambda _: None,
     )  # fmt: skip
     outcome = search.run()
-    _write(candidates[outcome.trials[0].candidate], outcome.of_best, model_path, options, say)
+    model = search.best_model(outcome)
+    write_new_model(model, model_path, options, say)
+    say_model(model, model_path, say)
     if out := [left.named() for left in (*left_out, *outcome.left_out)]:
         (say.notice if not names else say.warn)(f"left out: {listed(list(map(str, out)), SHOWN)}")
     train = ["nbtext", "train", *paths, "--model", model_path, *option.typed(options)]
@@ -143,39 +137,10 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
     return say.finish()
 
 
-def _is_race(options: Options, criterion: str) -> bool:
-    """Return whether there is a limit; raise `UsageError` for options that exclude each other."""
-    if criterion != "cross-validation":
-        for name in ("within", "tries", "folds", "seed"):
-            if options[name] is not None:
-                raise UsageError(f"--{name} goes with --by cross-validation")
-        if options["goal"] is not None and criterion != "leave-one-out":
-            raise UsageError("--for goes with --by cross-validation or leave-one-out")
+def _require_fitting(options: Options, criterion: str) -> None:
+    """Raise `UsageError` for options that exclude each other."""
+    for name, criteria in GOES_WITH.items():
+        if options[name] is not None and criterion not in criteria:
+            raise UsageError(f"--{'for' if name == 'goal' else name} goes with --by {' or '.join(criteria)}")
     if options["within"] is not None and options["tries"] is not None:
         raise UsageError("--within and --tries exclude each other")
-    return options["within"] is not None or options["tries"] is not None
-
-
-def in_seconds(text: str) -> float:
-    """Return the seconds of a time such as 60s, 5m or 1h; raise `UsageError` if it is none."""
-    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
-    try:
-        seconds = float(number) * UNITS[unit]
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < inf:
-        raise UsageError(f"--within must be a time such as 60s, 5m or 1h, not {text!r}")
-    return seconds
-
-
-def _write(best: Candidate, counted: CommandCounts, model_path: str, options: Options, say: Messages) -> None:
-    """Write the model that training with the best settings makes."""
-    from nbtext.model import TextClassifier
-
-    model = TextClassifier(**best.settings)
-    model.reading = counted.settings.reading
-    model.fit_counted(counted.corpus.statistics, counted.corpus.documents)
-    write_new_model(model, model_path, options, say)
-    for warning in model.warnings():
-        say.warn(warning)
-    say.notice(f"{model_path}: {model.describe()}")

@@ -210,6 +210,20 @@ class Impossible(NamedTuple):
         return self.problem
 
 
+def candidates_for(
+    tries: Sequence[str], values: Values, by: str, reading: Reading, *, is_race: bool, updatable: bool
+) -> tuple[list[Candidate], list[Impossible]]:
+    """Return the candidates that ``tries`` name, or for a race without any those of `PORTFOLIO`, and those of them that are left out.
+
+    Raises `UsageError` as `combinations`, `possible` and `require_comparable` do.
+    """
+    candidates, left_out = possible(
+        portfolio(values) if is_race and not tries else combinations(tries, values), by, reading, updatable=updatable
+    )
+    require_comparable(by, candidates)
+    return candidates, left_out
+
+
 def possible(
     candidates: Iterable[Candidate], by: str, reading: Reading, *, updatable: bool = False
 ) -> tuple[list[Candidate], list[Impossible]]:

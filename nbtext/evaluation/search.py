@@ -40,6 +40,7 @@ from nbtext.evaluation.tuning import (
     nested_figure,
     with_posteriors,
 )
+from nbtext.model import TextClassifier
 from nbtext.model.state import counts_to_plain
 from nbtext.model.training import looked_up
 
@@ -209,6 +210,12 @@ class Search(Generic[C]):
         if complete and len(ranked) > 1 and ranked[1].folds == 1:  # the choice went by the first fold alone
             return figures_of(complete[0][1:], self._n_classes)[self._figure]
         return None
+
+    def best_model(self, outcome: SearchOutcome[C]) -> TextClassifier:
+        """Return the model that training with the best settings makes."""
+        model = TextClassifier(**self.candidates[outcome.trials[0].candidate].settings)
+        model.reading = outcome.of_best.analysis.settings.reading
+        return model.fit_counted(outcome.of_best.corpus.statistics, outcome.of_best.corpus.documents)
 
     def result(self, outcome: SearchOutcome[C], model: str, train: Sequence[str], left_out: Sequence[Impossible] = ()) -> SearchResult:
         """Return what was found as a record.
