@@ -77,5 +77,14 @@ def in_turn(commands: dict[str, list[str]], runs: int, absent: dict[str, str] | 
     return series
 
 
+def write_between(page: Path, name: str, text: str) -> None:
+    """Put a text between the two comments of a page that mark the beginning and the end of what has this name."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name}: begin -->")
+    _, end, after = rest.partition(f"<!-- {name}: end -->")
+    if not (begin and end):
+        sys.exit(f"{page} has no marks <!-- {name}: begin --> and <!-- {name}: end -->")
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+
+
 def progress(text: str) -> None:
     print(f"... {text}", file=sys.stderr, flush=True)

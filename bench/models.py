@@ -16,9 +16,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from measuring import write_between
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "bench" / "README.md", ROOT / "docs" / "models.md")
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 MODELS = {
     "multinomial (default)": (),
@@ -127,8 +128,7 @@ def main() -> None:
     for page, text in zip(PAGES, (tables(found), summary(found)), strict=True):
         print(text)
         if options.write:
-            before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-            page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+            write_between(page, "measured", text)
 
 
 if __name__ == "__main__":

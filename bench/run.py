@@ -21,11 +21,10 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from measuring import MEBIBYTE, CommandError, in_turn, measure, progress
+from measuring import MEBIBYTE, CommandError, in_turn, measure, progress, write_between
 from tools import NBTEXT, PEERS, PYTHON, Corpus, missing, prepared, quality, tools
 
 README = Path(__file__).resolve().with_name("README.md")
-BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 CORPORA_NEEDED = ("20news-bydate-train", "20news-bydate-test", "20news-19997")
 WORDS_TABLE = ("--format", "tsv", "--label-column", "1", "--text-column", "2")
 PACKAGES = ("nbtext", "numpy", "scikit-learn", "fasttext-wheel", "vowpalwabbit")
@@ -164,15 +163,6 @@ def machine(runs: int) -> str:
     )
 
 
-def write(text: str) -> None:
-    """Put the tables between the two marker comments of the README."""
-    before, begin, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"bench/README.md lacks {BEGIN} or {END}")
-    README.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure nbtext beside public tools on 20 Newsgroups.")
     parser.add_argument("corpora", type=Path, help=f"a folder with {', '.join(CORPORA_NEEDED)}")
@@ -207,7 +197,7 @@ def main() -> None:
                 sys.exit(f"{name}: {failure}")
             print(f"\n{parts[-1]}", flush=True)
     if options.write:
-        write("\n\n".join(parts))
+        write_between(README, "results", "\n\n".join(parts))
 
 
 if __name__ == "__main__":

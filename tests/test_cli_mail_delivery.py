@@ -20,30 +20,40 @@ SPAM, HAM = b"From: a@example.com\nSubject: You win\n\nClaim the prize\n", b"Fro
 FOLDERS = ("--from-folder", "spam=Maildir/.Junk", "--from-folder", "ham=Maildir")
 
 
-def configuration(kind: str) -> str:
-    """What a file of that name holds on the page."""
+def configuration(title: str) -> str:
+    """What stands on the page under this title."""
     page = (REPOSITORY / "docs/mail.md").read_text(encoding="utf-8")
-    found = re.search(rf"^```text\n(# ~/\.{kind}\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^```text\n(# {re.escape(title)}\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert found
     return found[1]
 
 
-@pytest.fixture(params=["procmail", "maildrop"])
-def agent(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A delivery agent, with a home that has its configuration, a model, and nbtext on the path."""
-    kind = str(request.param)
+def install(kind: str, title: str, home: Path) -> None:
+    """Give a home a delivery agent's configuration from the page, and nbtext on the agent's path; skip the test if there is no such agent."""
     if shutil.which(kind) is None:
         pytest.skip(f"{kind} is not installed")
     variables = " ".join(f"{name}='{value}'" for name, value in HOUSE.items())
-    corpus(tmp_path, {"bin/nbtext": f'#!/bin/sh\n{variables} exec {python_in_shell()} -m nbtext "$@"\n'})
-    (tmp_path / "bin/nbtext").chmod(0o755)
-    path, rules = f"PATH={tmp_path}/bin:/usr/bin:/bin\n", "procmailrc" if kind == "procmail" else "mailfilter"
-    written = configuration(rules).replace("$HOME", str(tmp_path))
-    (tmp_path / rules).write_text((path if kind == "procmail" else path.replace("=", '="', 1).replace("\n", '"\n')) + written)
-    (tmp_path / rules).chmod(0o600)
-    for folder in ("Maildir", "Maildir/.Junk"):
+    corpus(home, {"bin/nbtext": f'#!/bin/sh\n{variables} exec {python_in_shell()} -m nbtext "$@"\n'})
+    (home / "bin/nbtext").chmod(0o755)
+    quote = '"' if kind == "maildrop" else ""
+    written = configuration(title).replace("$HOME", str(home))
+    (home / "rules").write_text(f"PATH={quote}{home}/bin:/usr/bin:/bin{quote}\n{written}")
+    (home / "rules").chmod(0o600)
+
+
+def maildirs(home: Path, *folders: str) -> None:
+    """Make Maildirs."""
+    for folder in folders:
         for name in ("cur", "new", "tmp"):
-            (tmp_path / folder / name).mkdir(parents=True)
+            (home / folder / name).mkdir(parents=True)
+
+
+@pytest.fixture(params=["procmail", "maildrop"])
+def agent(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A delivery agent with a model that tells spam from ham."""
+    kind = str(request.param)
+    install(kind, "~/.procmailrc" if kind == "procmail" else "~/.mailfilter", tmp_path)
+    maildirs(tmp_path, "Maildir", "Maildir/.Junk")
     corpus(
         tmp_path,
         {"Maildir/.Junk/cur/1:2,S": "Subject: win\n\na prize for you\n", "Maildir/cur/2:2,S": "Subject: minutes\n\nof our lunch\n"},
@@ -54,8 +64,7 @@ def agent(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def deliver(agent: str, home: Path, message: bytes) -> Result:
     """Have a message delivered."""
-    rules = ["-m", str(home / "procmailrc")] if agent == "procmail" else [str(home / "mailfilter")]
-    return run([agent, *rules], cwd=home, stdin=message, env={"HOME": str(home)})
+    return run([agent, *(["-m"] if agent == "procmail" else []), str(home / "rules")], cwd=home, stdin=message, env={"HOME": str(home)})
 
 
 def new(folder: Path) -> list[bytes]:
@@ -104,6 +113,18 @@ def test_what_is_moved_is_learnt_anew_and_the_rest_stays_as_it_was(agent: str, t
     rows = succeeded(nbtext("select-features", "--top", "100", "-m", "mail.joblib", "-o", "tsv", cwd=tmp_path)).rows
     assert rows
     assert not [row for row in rows if "nbtext" in row[1].lower() or "probabl" in row[1]]
+
+
+def test_mail_is_sorted_into_the_folder_of_its_class(tmp_path: Path) -> None:
+    install("procmail", "~/.procmailrc, to sort", tmp_path)
+    maildirs(tmp_path, "Maildir", "Maildir/.Bills", "Maildir/.Friends")
+    corpus(
+        tmp_path, {"Maildir/.Bills/cur/1": "Subject: invoice\n\nto pay by May\n", "Maildir/.Friends/cur/1": "Subject: lunch\n\nat noon?\n"}
+    )
+    succeeded(nbtext("train", "Maildir/.Bills", "Maildir/.Friends", "-m", "sorter.joblib", cwd=tmp_path))
+    for message in (b"Subject: invoice\n\ninvoice of May to pay, second invoice\n", b"Subject: zyzzyva\n\n"):
+        assert deliver("procmail", tmp_path, message).status == 0
+    assert [len(new(tmp_path / "Maildir" / folder)) for folder in ("", ".Bills", ".Friends")] == [1, 1, 0]
 
 
 def test_a_mark_does_not_change_which_document_a_message_is(tmp_path: Path) -> None:

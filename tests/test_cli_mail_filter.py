@@ -82,6 +82,8 @@ def test_the_header_in_a_message_does_not_change_its_answer(mail: Path) -> None:
         (["--lines"], 2),
         (["--output", "tsv"], 2),
         (["--format", "mbox"], 2),
+        (["--no-such-option"], 2),
+        (["--min-probability", "2"], 2),
     ],
 )
 def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(mail: Path, arguments: list[str], status: int) -> None:

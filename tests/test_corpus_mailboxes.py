@@ -13,8 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.corpus.document import Notices
 from nbtext.corpus.mail.mail import MailReading, read_mail, without_quotes, without_signature
+from nbtext.corpus.reading import read_shard, resolved, shards, source_of
 from nbtext.errors import PathError, UsageError
+from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package
 from tests.process import corpus, error_line, nbtext, succeeded
 from tests.reading import documents, problems, texts
@@ -115,6 +118,19 @@ def test_quotes_are_dropped_with_what_introduces_them(text: str, kept: str) -> N
 def test_a_mail_of_twice_the_empty_lines_takes_twice_the_work() -> None:
     small, large = (b"\n>\n" * n for n in (1_000, 2_000))
     assert steps(lambda: without_quotes(large)) < DOUBLE * steps(lambda: without_quotes(small))
+
+
+def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> None:
+    corpus(tmp_path, {"spam/new/1": "Subject: one\n\n", "spam/cur/2:2,": "Subject: two\n\n", "spam/cur/3:2,": "gone", "spam/tmp/4": ""})
+    paths = [str(tmp_path / "spam")]
+    source = source_of(resolved(Reading(), paths, labelled=True), Notices(), labelled=True)
+    [shard] = shards(paths, source)
+    (tmp_path / "spam/new/1").rename(tmp_path / "spam/cur/1:2,S")
+    (tmp_path / "spam/cur/2:2,").rename(tmp_path / "spam/cur/2:2,FS")
+    (tmp_path / "spam/cur/3:2,").unlink()
+    found = {document.id.rpartition("/")[2]: document for document in read_shard(shard, source)}
+    assert [word in found[name].text for name, word in (("1:2,S", b"one"), ("2:2,FS", b"two"))] == [True, True]
+    assert "no such file" in str(found["3:2,"].problem)
 
 
 @pytest.mark.parametrize(

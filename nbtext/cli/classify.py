@@ -5,12 +5,29 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import click
+
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.errors import UsageError, quantity
 
 
-@panels.command("classify")
+class _Classify(panels.Command):
+    """A command that passes a message through if its options are wrong."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any) -> click.Context:
+        is_filter = "--mail-filter" in args
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError:
+            if is_filter:
+                from nbtext.cli.mail_filter import pass_through
+
+                pass_through()
+            raise
+
+
+@panels.command("classify", _Classify)
 @option.corpus_argument
 @option.text_option
 @option.model_option

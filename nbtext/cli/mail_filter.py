@@ -32,7 +32,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options, say
 
     If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
     """
-    source, output = standard_input(), sys.stdout.buffer
+    source = standard_input()
     start = source.read(LONGEST_HEAD)
     message, rest = Message.of(start), b""
     answer: Answer | None = None
@@ -59,11 +59,22 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options, say
         rule = decision_rule(options, model.classes, say)
         [answer] = say.reported(answers(model, [document], rule, min_typicality=options["min_typicality"]))
     finally:
-        output.write(message.marked(mail_header(answer)))
-        output.write(rest)
-        while piece := source.read(_PIECE):
-            output.write(piece)
+        _write(message, answer, rest)
     return say.finish()
+
+
+def pass_through() -> None:
+    """Copy the message on standard input, marked with the reason ``error``."""
+    _write(Message.of(standard_input().read(LONGEST_HEAD)), None)
+
+
+def _write(message: Message, answer: Answer | None, rest: bytes = b"") -> None:
+    """Write a message with its answer, and all that follows on standard input."""
+    source, output = standard_input(), sys.stdout.buffer
+    output.write(message.marked(mail_header(answer)))
+    output.write(rest)
+    while piece := source.read(_PIECE):
+        output.write(piece)
 
 
 def _require_fitting(corpus: Sequence[str], options: Options) -> None:

@@ -152,9 +152,9 @@ _HELP, _HELP_ALL = (
 )
 
 
-def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+def command(name: str, cls: type[Command] = Command) -> Callable[[Callable[..., Any]], click.Command]:
     """Return the decorator that makes a command of a function."""
-    return click.command(name, cls=Command, add_help_option=False)
+    return click.command(name, cls=cls, add_help_option=False)
 
 
 def option(*names: str, group: str, common: bool = False, **attributes: Any) -> Callable[[Function], Function]:

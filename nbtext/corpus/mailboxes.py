@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.directory import LabelledFolder, files_below, labelled_files, unlabelled_files
+from nbtext.corpus.directory import LabelledFolder, files_below, labelled_files, read_listed, unlabelled_files
 from nbtext.corpus.document import Document, too_large
 from nbtext.corpus.streams import must_exist, open_stream
 from nbtext.errors import PathError, UsageError
@@ -71,6 +71,21 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
         yield from unlabelled_files(path)
     else:
         yield from ((file, None, problem) for folder in folders for file, problem in files_below(folder))
+
+
+def read_message(file: ListedFile, source: Source) -> Document:
+    """Read a listed file; a message of a Maildir that has another name since, because somebody read or flagged it, is found by what stays of the name."""
+    document = read_listed(file, source)
+    path, label, _ = file
+    if document.problem is None or os.path.lexists(path) or not is_maildir(folder := os.path.dirname(os.path.dirname(path))):  # noqa: PTH120
+        return document
+    with os.scandir(os.path.join(folder, "cur")) as entries:  # noqa: PTH118
+        renamed = next((entry.path for entry in entries if _unique_name(entry.name) == _unique_name(os.path.basename(path))), None)  # noqa: PTH119
+    return document if renamed is None else read_listed((renamed, label, None), source)
+
+
+def _unique_name(name: str) -> str:
+    return name.partition(":")[0]
 
 
 def mbox(path: str, source: Source) -> Iterator[Document]:

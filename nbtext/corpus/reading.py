@@ -19,7 +19,7 @@ from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompress
 from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.corpus.directory import LabelledFolder, read_listed
 from nbtext.corpus.document import Document, FilePart, Notices, Source, problem_of, too_large
-from nbtext.corpus.mailboxes import is_maildir
+from nbtext.corpus.mailboxes import is_maildir, read_message
 from nbtext.corpus.streams import beginning, open_stream
 from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, with_fields, with_weight, without_separators
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError
@@ -80,7 +80,8 @@ def read_shard(shard: Shard, source: Source) -> Iterator[Document]:
     """Yield the documents of a shard as `read_corpus` does."""
     layout = FORMATS[source.reading.format]
     if layout.file_per_document:
-        return _decoded((read_listed(file, source) for file in shard.files or reader(layout)(shard.path, source)), source)
+        read = read_message if layout.mail else read_listed
+        return _decoded((read(file, source) for file in shard.files or reader(layout)(shard.path, source)), source)
     return _decoded(reader(layout)(shard.path, replace(source, part=shard.part)), source)
 
 

@@ -1,0 +1,197 @@
+"""nbtext as a spam filter, beside bogofilter: `python bench/mail.py FOLDER` prints Markdown tables, with `--write` also into bench/README.md.
+
+FOLDER holds the SpamAssassin public corpus, unpacked: folders of messages with "ham" or "spam" in their names. A random two thirds of each
+class are for training, the others for testing. For the seconds, the corpus is repeated until it has so many mails, each copy with a line of
+its own at the end. bogofilter is Debian's package of that name; without it its row says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+from bisect import bisect_left, bisect_right
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from measuring import measure, progress, write_between
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+README = Path(__file__).resolve().with_name("README.md")
+CLASSES = ("ham", "spam")
+SURE = 0.99
+"""Where bogofilter calls a message spam by default."""
+
+MAILS = 18_855
+"""In the table of seconds."""
+
+WORDS = ("lunch", "invoice", "meeting", "offer", "holiday", "parcel", "password", "photo", "server", "ticket")
+
+MAIL = ("--document", "mail")
+MODELS = {
+    "nbtext (default)": MAIL,
+    "nbtext --weighting binary": (*MAIL, "--weighting", "binary"),
+    "nbtext --classifier logistic": (*MAIL, "--classifier", "logistic"),
+    "nbtext --classifier average": (*MAIL, "--classifier", "average"),
+    "nbtext, raw text": ("--document", "text"),
+    "nbtext --headers subject --no-structure": (*MAIL, "--headers", "subject", "--no-structure"),
+}
+
+
+class Tool(NamedTuple):
+    """Commands that train on a folder of both classes, and the one that classifies another; ``databases`` would be added to by training again."""
+
+    name: str
+    train: list[list[str]]
+    classify: list[str]
+    databases: tuple[Path, ...] = ()
+
+    @property
+    def is_bogofilter(self) -> bool:
+        return bool(self.databases)
+
+
+def tools(train: Path, test: Path, scratch: Path, only: str) -> list[Tool]:
+    """Return the tools with this in their names, with their commands."""
+    scratch.mkdir()
+    bogofilter = ["bogofilter", "--no-config-file", "-d", str(scratch)]
+    learn = [[*bogofilter, option, "-B", str(train / label)] for label, option in zip(CLASSES, ("-n", "-s"), strict=True)]
+    ask = [*bogofilter, "-TT", "-B", *(str(test / label) for label in CLASSES)]
+    found = [Tool("bogofilter", learn, ask, (scratch / "wordlist.db",))]
+    nbtext = [sys.executable, "-m", "nbtext"]
+    for number, (name, arguments) in enumerate(MODELS.items()):
+        model = str(scratch / f"{number}.joblib")
+        ask = [*nbtext, "classify", str(test), "-m", model, "-o", "jsonl", "--scores"]
+        found.append(Tool(name, [[*nbtext, "train", str(train), "-m", model, *arguments]], ask))
+    return [tool for tool in found if only in tool.name]
+
+
+class Scored(NamedTuple):
+    """What a tool holds of one message: the class it belongs to, the probability of spam, and a figure that grows with it."""
+
+    label: str
+    probability: float
+    score: float
+
+
+def scored(output: bytes, *, by_bogofilter: bool) -> list[Scored]:
+    """Return the scores in the output of a classifying command."""
+    if by_bogofilter:
+        rows = [line.rsplit(" ", 1) for line in output.decode().splitlines()]
+        return [Scored(Path(path).parts[-3], float(score), float(score)) for path, score in rows]
+    found = []
+    for record in map(json.loads, output.decode().splitlines()):
+        spam = next((each for each in record.get("labels", []) if each["label"] == "spam"), {"probability": 0.5, "log_odds": 0.0})
+        found.append(Scored(Path(record["id"]).parts[-3], spam["probability"], spam["log_odds"]))
+    return found
+
+
+def figures(messages: list[Scored]) -> list[str]:
+    """Return accuracy, ham lost at .5 and where the tool is sure, and 1 − AUC: how often a spam is held less likely to be spam than a ham."""
+    hams = sorted(message.score for message in messages if message.label == "ham")
+    spams = [message.score for message in messages if message.label == "spam"]
+    right = sum((message.probability > 0.5) == (message.label == "spam") for message in messages) / len(messages)
+    lost, surely = (sum(m.label == "ham" and m.probability > at for m in messages) / len(hams) for at in (0.5, SURE))
+    below = sum(len(hams) - (bisect_left(hams, score) + bisect_right(hams, score)) / 2 for score in spams) / (len(hams) * len(spams))
+    return [f"{right:.4f}", f"{lost:.4f}", f"{surely:.4f}", f"{below:.3%}"]
+
+
+def split(folder: Path, root: Path) -> None:
+    """Link two thirds of the messages of each class into ``train``, the others into ``test``, as Maildirs."""
+    for label in CLASSES:
+        folders = [path for path in folder.iterdir() if path.is_dir() and label in path.name]
+        files = sorted((file for path in folders for file in path.iterdir() if file.name != "cmds"), key=lambda f: (f.parent.name, f.name))
+        random.Random(f"1/{label}").shuffle(files)
+        cut = len(files) * 2 // 3
+        for part, chosen in (("train", files[:cut]), ("test", files[cut:])):
+            for place in ("cur", "new", "tmp"):
+                (root / part / label / place).mkdir(parents=True)
+            for file in chosen:
+                shutil.copy(file, root / part / label / "cur" / f"{file.parent.name}-{file.name}")
+
+
+def repeat(source: Path, target: Path, mails: int) -> None:
+    """Write so many copies of the messages of a folder and its sister, each with a line of random words at the end."""
+    files = sorted((file for part in ("train", "test") for file in (source / part).rglob("*") if file.is_file()), key=lambda f: f.name)
+    for label in CLASSES:
+        for place in ("cur", "new", "tmp"):
+            (target / label / place).mkdir(parents=True)
+    chance = random.Random(1)
+    for number in range(mails):
+        file = files[number % len(files)]
+        line = " ".join(chance.choices(WORDS, k=3)).encode()
+        path = target / file.parts[-3] / "cur" / f"{number // len(files)}-{file.name}"
+        path.write_bytes(file.read_bytes() + (b"\n%b %d\n" % (line, number) if number >= len(files) else b""))
+
+
+def judged(tool: Tool) -> list[str]:
+    """Return the figures of a tool after training once."""
+    for command in tool.train:
+        measure(command)
+    return figures(scored(measure(tool.classify).output, by_bogofilter=tool.is_bogofilter))
+
+
+def timed(tool: Tool, runs: int) -> list[str]:
+    """Return the least seconds of some runs, of training and of classifying, and the most memory."""
+    learning, asking, peak = [], [], 0.0
+    for _ in range(runs):
+        for database in tool.databases:
+            database.unlink(missing_ok=True)
+        learnt = [measure(command) for command in tool.train]
+        answered = measure(tool.classify)
+        learning.append(sum(each.seconds for each in learnt))
+        asking.append(answered.seconds)
+        peak = max(peak, answered.peak, *(each.peak for each in learnt))
+    return [f"{min(learning):.1f}", f"{min(asking):.1f}", f"{peak:.0f}"]
+
+
+def table(title: str, heads: list[str], found: list[Tool], row: Callable[[Tool], list[str]]) -> str:
+    """Measure every tool, and return a table with a row for each."""
+    rows = [["", *heads], ["---", *["---:"] * len(heads)]]
+    for tool in found:
+        progress(f"{title}: {tool.name}")
+        is_there = not tool.is_bogofilter or shutil.which("bogofilter")
+        rows.append([tool.name, *(row(tool) if is_there else ["not installed", *[""] * (len(heads) - 1)])])
+    return "\n".join([f"### {title}", "", *(f"| {' | '.join(cells)} |" for cells in rows)])
+
+
+def tables(options: argparse.Namespace, scratch: Path) -> str:
+    """Measure every tool on the split, and then on many mails."""
+    split(options.folder, scratch)
+    repeat(scratch, scratch / "many", options.mails)
+    n_train, n_test = (sum(file.is_file() for file in (scratch / part).rglob("*")) for part in ("train", "test"))
+    megabytes = sum(file.stat().st_size for file in (scratch / "many").rglob("*") if file.is_file()) / 1e6
+    quality = tools(scratch / "train", scratch / "test", scratch / "quality", options.only)
+    speed = tools(scratch / "many", scratch / "many", scratch / "speed", options.only)
+    heads = ["accuracy", "ham lost", f"ham lost where p > {SURE}", "1 − AUC"]
+    return "\n\n".join([
+        table(f"Spam: {n_train:,} mails for training, {n_test:,} for testing", heads, quality, judged),
+        table(
+            f"Seconds for {options.mails:,} mails, {megabytes:.0f} MB",
+            ["train seconds", "classify seconds", "peak MiB"], speed, lambda tool: timed(tool, options.runs),
+        ),
+    ])  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--runs", type=int, default=1, help="rounds of the table of seconds; the fastest counts")
+    parser.add_argument("--mails", type=int, default=MAILS, help="mails of that table")
+    parser.add_argument("--only", default="", help="tools with this in their name")
+    parser.add_argument("--write", action="store_true", help="put the tables into bench/README.md")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        measured = tables(options, Path(scratch))
+    print(measured)
+    if options.write:
+        write_between(README, "mail", measured)
+
+
+if __name__ == "__main__":
+    main()
