@@ -59,13 +59,13 @@ demo: $(RUN)/.ready
 	# How often is it right about 1,834 others?
 	nbtext evaluate corpora/sms-spam/test.tsv.bz2 -m $(SPAM) | head -n 2
 	# Which words say that a message is spam?
-	echo "Congratulations! Call now to claim your prize" > build/message.txt
-	nbtext explain build/message.txt -m $(SPAM) --limit 3
+	nbtext explain -m $(SPAM) --limit 3 \
+	  --text "Congratulations! Call now to claim your prize"
 	# What does a bank's customer want? 77 intents, learnt from 10,003 questions:
 	nbtext train corpora/banking77/train.csv.bz2 -m $(BANK) --quiet
 	nbtext evaluate corpora/banking77/test.csv.bz2 -m $(BANK) | head -n 2
-	echo "I am still waiting for my new card to arrive" | \
-	  nbtext classify --lines -m $(BANK)
+	nbtext classify -m $(BANK) --output table --limit 2 \
+	  --text "I am still waiting for my new card to arrive"
 
 # CORPORA is a folder with the unpacked 20 Newsgroups, see bench/README.md; the other tools go into an environment of their own.
 $(BENCH)/.ready: pyproject.toml

@@ -57,8 +57,7 @@ PICTURES = {
         (
             f"nbtext train {SPAM}/train.tsv.bz2 --quiet",
             f"nbtext evaluate {SPAM}/test.tsv.bz2 | head -n 3",
-            f'echo "{MESSAGE}" > message.txt',
-            "nbtext explain message.txt --limit 3",
+            f'nbtext explain --text "{MESSAGE}" --limit 3',
         ),
         before=(),
         columns=80,
