@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nbtext import TextClassifier
 from nbtext.cli.completion import SHELLS
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
@@ -30,6 +31,7 @@ def home(tmp_path: Path) -> Path:
     program.write_text(f'#!/bin/sh\nexec {python_in_shell()} -m nbtext "$@"\n')
     program.chmod(0o755)
     (tmp_path / "corpus.csv").write_text("a,b\n")
+    TextClassifier(stemmer="none").fit(["a cat", "a dog"], ["cats", "dogs"]).save(str(tmp_path / "nbtext.joblib"))
     return tmp_path
 
 
@@ -67,6 +69,14 @@ def completed(words: list[str], home: Path) -> list[str]:
         (["nbtext", "classify", "corp"], ["FILES"]),
         (["nbtext", "classify", "-m", ""], ["FILES"]),
         (["nbtext", "train", "--stop-words", "./"], ["FILES"]),
+        (["nbtext", "train", "--classifier", "=", "mul"], ["multinomial"]),
+        (["nbtext", "classify", "--output", "="], ["table", "tsv", "csv", "jsonl"]),
+        (["nbtext", "tune", "--try", "ngr"], ["ngrams="]),
+        (["nbtext", "tune", "--try", "classifier", "=", "multinomial,ber"], ["multinomial,bernoulli"]),
+        (["nbtext", "why-not", ""], ["cats", "dogs"]),
+        (["nbtext", "why-not", "-m", "missing", ""], []),
+        (["nbtext", "explain", "--against", "d"], ["dogs"]),
+        (["nbtext", "relabel", "c"], ["cats"]),
         (["nbtext", "help", "form"], ["formats"]),
         (["nbtext", "help", ""], [*TOPICS, *COMMANDS]),
         (["nbtext", "completion", ""], list(SHELLS)),

@@ -3,14 +3,44 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import BashComplete, add_completion_class
 
 from nbtext.cli import panels
 from nbtext.cli.options import Choice, log_format_option
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 SHELLS = ("bash", "zsh", "fish")
+
+
+class Bash(BashComplete):
+    """Completion in bash, which makes three words of ``--classifier=mul`` and replaces only the last of them."""
+
+    _kept = ""
+    """The beginning of the word, up to "=", that bash keeps."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words with those joined that an equals sign is between, and the last of them."""
+        arguments, incomplete = super().get_completion_args()
+        words: list[str] = []
+        for word in (*arguments, incomplete):
+            if words and (word == "=" or words[-1].endswith("=")):
+                words[-1] += word
+            else:
+                words.append(word)
+        self._kept = words[-1].removesuffix(incomplete) if incomplete != "=" else words[-1]
+        return words[:-1], words[-1]
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Return a line of the answer."""
+        return f"{item.type},{item.value.removeprefix(self._kept)}"
+
+
+add_completion_class(Bash)
 
 
 @panels.command("completion")

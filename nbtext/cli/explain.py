@@ -15,7 +15,13 @@ from nbtext.errors import UsageError
 @option.text_option
 @option.model_option
 @panels.option(
-    "--against", group="answer", common=True, metavar="LABEL", shown_default="the runner-up", help="Compare the answer with this class."
+    "--against",
+    group="answer",
+    common=True,
+    metavar="LABEL",
+    shell_complete=option.suggest_classes,
+    shown_default="the runner-up",
+    help="Compare the answer with this class.",
 )
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
 @option.limit_option("List N words in table and page.", 20, old_name="--top")

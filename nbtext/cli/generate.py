@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from nbtext.cli import panels
-from nbtext.cli.options import WholeNumber, limit_option, messages, messages_options, model_option, output_option
+from nbtext.cli.options import WholeNumber, limit_option, messages, messages_options, model_option, output_option, suggest_classes
 
 
 @panels.command("generate")
 @model_option
 @panels.option(
-    "--class", "label", group="answer", common=True, metavar="NAME",
+    "--class", "label", group="answer", common=True, metavar="NAME", shell_complete=suggest_classes,
     help="Draw documents of this class. By default a class is drawn for each document from the class prior.",
 )  # fmt: skip
 @limit_option("Draw N documents.", 1, old_name="--number")

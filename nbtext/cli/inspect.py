@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     help="Show how often and how probably each class uses a word. It may be a term as the model prints it, such as un*. The option can be given several times.",
 )  # fmt: skip
 @panels.option(
-    "--class", "labels", group="model", common=True, multiple=True, metavar="CLASS",
+    "--class", "labels", group="model", common=True, multiple=True, metavar="CLASS", shell_complete=option.suggest_classes,
     help="Show the terms of a class by three measures. The option can be given several times.",
 )  # fmt: skip
 @panels.option(

@@ -169,6 +169,7 @@ def run(arguments: list[str]) -> int:
 def _invoke(arguments: list[str]) -> object:
     """Invoke the command; `nbtext.main` would turn a closed pipe and Ctrl-C into exits of its own."""
     if "_NBTEXT_COMPLETE" in os.environ:  # a shell asks for completions
+        import_module("nbtext.cli.completion")  # which makes bash's of its own
         return nbtext.main(arguments, prog_name="nbtext")
     try:
         with nbtext.make_context("nbtext", list(arguments)) as context:

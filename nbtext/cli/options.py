@@ -11,7 +11,7 @@ import click
 
 from nbtext.cli import panels
 from nbtext.cli.messages import LOG_FORMATS, Messages
-from nbtext.errors import UsageError, did_you_mean
+from nbtext.errors import NbtextError, UsageError, did_you_mean
 from nbtext.report.forms import COLOURS, set_colours
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING
 
@@ -135,6 +135,33 @@ def suggest_files(context: click.Context, parameter: click.Parameter, incomplete
 
     del context, parameter
     return [CompletionItem(incomplete, type="file")]
+
+
+def suggest_classes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Suggest the classes of the model, if there is one that can be loaded."""
+    from click.shell_completion import CompletionItem
+
+    from nbtext.model import TextClassifier
+
+    del parameter
+    try:
+        classes = TextClassifier.load(context.params.get("model_path") or os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL).classes
+    except NbtextError:
+        return []
+    return [CompletionItem(label) for label in classes if label.startswith(incomplete)]
+
+
+def suggest_tries(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Suggest the names of settings, and then values of the one named, after those that are there with commas between them."""
+    from click.shell_completion import CompletionItem
+
+    del context, parameter
+    name, equals, values = incomplete.partition("=")
+    if not equals:
+        return [CompletionItem(f"{known.option[2:]}=") for known in TRAINING if known.option[2:].startswith(name)]
+    before, comma, begun = values.rpartition(",")
+    choices = next((known.choices for known in TRAINING if known.option[2:] == name), ())
+    return [CompletionItem(f"{name}={before}{comma}{choice}") for choice in choices if choice.startswith(begun)]
 
 
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggest_files)

@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from nbtext.cli import panels
-from nbtext.cli.options import messages, messages_options, model_option
+from nbtext.cli.options import messages, messages_options, model_option, suggest_classes
 from nbtext.cli.writing import opened_model, say_model, writing_options
 
 
 @panels.command("relabel")
-@click.argument("old")
+@click.argument("old", shell_complete=suggest_classes)
 @click.argument("new")
 @model_option
 @writing_options

@@ -36,7 +36,7 @@ GOES_WITH = {
     help="Try N settings that are known to be good. It is like --within, but can be repeated exactly.",
 )  # fmt: skip
 @panels.option(
-    "--try", "names", group="model", common=True, multiple=True, metavar="NAME=A,B,…",
+    "--try", "names", group="model", common=True, multiple=True, metavar="NAME=A,B,…", shell_complete=option.suggest_tries,
     help="Try these values of an option of training. none stands for no value. Several --try try all combinations.",
 )  # fmt: skip
 @panels.option(

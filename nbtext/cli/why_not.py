@@ -17,12 +17,13 @@ from nbtext.cli.options import (
     model_option,
     output_option,
     reading_options,
+    suggest_classes,
     text_option,
 )
 
 
 @panels.command("why-not")
-@click.argument("label", metavar="LABEL")
+@click.argument("label", metavar="LABEL", shell_complete=suggest_classes)
 @corpus_argument
 @text_option
 @model_option
