@@ -56,11 +56,11 @@ def test_what_cannot_be_read_is_a_record_too(pets: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(pets / "in/5"))
     (pets / "in/6").symlink_to("6")
-    paths = ("in", "nothere", "in/2", "in/1")
+    paths = ("in", "nothere", "in/1")
     done = nbtext("classify", *paths, cwd=pets)
-    ids = ["in/1", "in/2", "in/3", "in/4", "in/5", "in/6", "nothere", "in/2", "in/1"]
+    ids = ["in/1", "in/2", "in/3", "in/4", "in/5", "in/6", "nothere", "in/1"]
     assert (done.status, [row[0] for row in done.rows]) == (1, ids)
-    assert [row[1] for row in done.rows] == ["cats", "", "", "dogs", "", "", "", "", "cats"]
+    assert [row[1] for row in done.rows] == ["cats", "", "", "dogs", "", "", "", "cats"]
     assert done.notes == [f"nbtext: {name}: {why}" for name, label, why in done.rows if not label]
     again = nbtext("classify", *paths, "--output", "jsonl", cwd=pets)
     records = [strictly(line) for line in again.text.split("\n")[:-1]]

@@ -6,6 +6,7 @@ Tests `corpus/columns.py` through the command; its decisions one by one are in `
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -168,3 +169,69 @@ def test_one_text_is_given_on_the_command_line(tables: Path) -> None:
     assert succeeded(nbtext("classify", "--text", "it sings", cwd=tables)).rows[0][:2] == ["-", "birds"]
     succeeded(nbtext("train", "counts.svm", cwd=tables))
     assert "trained on counted features" in error_line(nbtext("classify", "--text", "barks", cwd=tables), 2)
+
+
+MAIL = (
+    "From a@b Sat Nov 21 10:00:00 2026\nSubject: the dog\n\nIt barks.\n\nFrom c@d Sun Nov 22 10:00:00 2026\nSubject: the cat\n\nIt purrs.\n"
+)
+
+
+def test_what_a_file_is_beats_what_the_model_was_trained_on(pets: Path) -> None:
+    corpus(
+        pets,
+        {"headed.csv": HEADED, "inbox": MAIL, "inbox.mbox": MAIL, "letter": "the dog, it barks", "list.jsonl": '{"text": "it barks"}\n'},
+    )
+    succeeded(nbtext("train", "pets", cwd=pets))
+    for name, ids in (
+        ("headed.csv", [f"headed.csv:{n}" for n in range(2, 26)]), ("inbox", ["inbox:1", "inbox:2"]), ("inbox.mbox", ["inbox.mbox:1", "inbox.mbox:2"]),
+        ("list.jsonl", ["list.jsonl:1"]), ("letter", ["letter"]),
+    ):  # fmt: skip
+        done = nbtext("classify", name, "-v", cwd=pets)
+        assert [row[0] for row in done.rows] == ids
+        assert any("like the training documents; if not, give --format" in note for note in done.notes) == (name != "letter")
+    assert [row[0] for row in succeeded(nbtext("classify", "inbox.mbox", "--format", "dir", cwd=pets)).rows] == ["inbox.mbox"]
+    mixed = nbtext("classify", "letter", "headed.csv", cwd=pets)
+    assert mixed.notes == ["nbtext: warning: headed.csv: read as dir like letter, but it looks like csv; give it alone, or --format"]
+
+
+def test_a_text_alone_needs_no_columns(tables: Path) -> None:
+    corpus(tables, {"in/1": "it barks", "in/2": "it purrs", "letter": "Hello, it barks"})
+    for table in ("headed.csv", "swapped.tsv", "plain.tsv"):
+        succeeded(nbtext("train", table, cwd=tables))
+        assert [row[:2] for row in succeeded(nbtext("classify", "-", cwd=tables, stdin=b"it barks\n")).rows] == [["-", "dogs"]]
+        assert [row[:2] for row in succeeded(nbtext("classify", "letter", cwd=tables)).rows] == [["letter", "dogs"]]
+        assert [row[:2] for row in succeeded(nbtext("classify", "in", cwd=tables)).rows] == [["in/1", "dogs"], ["in/2", "cats"]]
+    assert len(succeeded(nbtext("classify", "-", cwd=tables, stdin=b"dogs\tit barks\ncats\tit purrs\n")).rows) == 2
+    succeeded(nbtext("train", "headed.csv", cwd=tables))
+    assert "no column is called 'text'" in error_line(nbtext("classify", "-", cwd=tables, stdin=b"id,body\n1,it barks\n"), 4)
+
+
+def test_pipes_are_documents(pets: Path) -> None:
+    succeeded(nbtext("train", "pets", cwd=pets))
+    os.mkfifo(pets / "fifo")
+    for command in (
+        "$NBTEXT classify <(echo a dog)",
+        "echo a dog | $NBTEXT classify /dev/stdin",
+        "(echo a dog > fifo) & $NBTEXT classify fifo",
+    ):
+        assert [row[1] for row in succeeded(bash(command, cwd=pets)).rows] == ["dogs"], command
+
+
+def test_a_folder_of_maildirs_is_recognised(tmp_path: Path) -> None:
+    for name, text in (("ham", "At noon?"), ("spam", "A prize!")):
+        corpus(
+            tmp_path / "Mail" / name, {"cur/1": f"Subject: {name}\n\n{text}", "new/2": f"Subject: more {name}\n\n{text}", "tmp/3": "half"}
+        )
+    succeeded(nbtext("train", "Mail", cwd=tmp_path))
+    assert classes(tmp_path) == ["ham", "spam"]
+    rows = succeeded(nbtext("classify", "Mail", cwd=tmp_path)).rows
+    assert [row[:2] for row in rows] == [[f"Mail/{name}/{file}", name] for name in ("ham", "spam") for file in ("cur/1", "new/2")]
+
+
+def test_tables_of_other_programs_are_named(tables: Path) -> None:
+    for name, remedy in (("t.parquet", "make it jsonl first"), ("t.xlsx", "save the sheet as csv first")):
+        (tables / name).write_bytes(b"PAR1")
+        assert remedy in error_line(nbtext("train", name, cwd=tables), 2)
+    (tables / "without").write_text(SWAPPED)
+    succeeded(nbtext("train", "without", cwd=tables))
+    assert classes(tables) == ["cats", "dogs"]

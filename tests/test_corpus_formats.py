@@ -249,8 +249,6 @@ def test_every_format_has_its_parameters_in_the_table() -> None:
     assert Reading.of({"format": "maildir"})["format"] == "maildir"
 
 
-def test_a_pipe_is_not_looked_into(tmp_path: Path) -> None:
-    command = "$NBTEXT train <(printf '__label__a cats\\n__label__b dogs\\n') --format fasttext && $NBTEXT train <(echo '{}') || exit $?"
-    result = bash(command, cwd=tmp_path)
-    assert (result.status, len(result.notes)) == (2, 1)
-    assert "is not a directory with one sub-directory per class" in result.notes[0]
+def test_a_pipe_is_looked_into_and_read_once(tmp_path: Path) -> None:
+    succeeded(bash("$NBTEXT train <(printf '__label__a cats\\n__label__b dogs\\n') && $NBTEXT classify --text cats", cwd=tmp_path))
+    assert "no value at the key 'label'" in bash('$NBTEXT train <(echo \'{"text": "x"}\')', cwd=tmp_path).notes[0]

@@ -104,7 +104,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     form = answer_form(output, options["limit"], scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
     form = form._replace(excel_safe=option.require_csv(options, output))
     model = TextClassifier.load(model_path)
-    reading = reading_of(model, paths, options)
+    reading = reading_of(model, paths, options, say)
     keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
     documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=keeps_screen_clear)
     rule, form = option.decision_rule(options, model.classes, say), form._replace(top_k=min(form.top_k, len(model.classes)))

@@ -69,7 +69,7 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
     a, b = TextClassifier.load(model_a), TextClassifier.load(model_b)
     paths, changed = corpus_paths(corpus, options), options["changed"]
     require_same_kind(a, b)
-    reading = recognised(reading_of(a, paths, options), paths, say, labelled=True)
+    reading = recognised(reading_of(a, paths, options, say), paths, say, labelled=True)
     for warning in differences_of_texts(reading, b.reading, option.given(READING, options)):
         say.warn(warning)
     if changed is not None:

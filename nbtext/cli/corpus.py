@@ -16,7 +16,7 @@ from nbtext.cli.options import given
 from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.corpus.columns import described
 from nbtext.corpus.directory import LabelledFolder
-from nbtext.corpus.reading import resolved
+from nbtext.corpus.reading import format_by_name, resolved
 from nbtext.corpus.streams import listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed, quantity
 from nbtext.model.corpus_flow import Corpus, CountedCorpus, count_each, no_documents, reading_like
@@ -125,7 +125,7 @@ def recognised(reading: Reading, paths: Sequence[str], say: Messages, *, labelle
     return found
 
 
-def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
+def reading_of(model: TextClassifier, paths: Sequence[str], options: Options, say: Messages) -> Reading:
     """Return how documents are read: as the model's training documents were, without weights, but for what the options say; raise as `reading_like`.
 
     Lines of ``--lines`` are documents as they stand, unless an option names a format or a column.
@@ -134,6 +134,8 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) ->
         raise UsageError("--text is for models of texts, and this one was trained on counted features", hint="give a file of them")
     reading = reading_like(model.reading, paths, given(READING, options)).unweighted
     if not options.get("lines"):
+        if options["format"] is None:
+            _say_format(model.reading.format, reading.format, paths, say)
         return reading
     file_format = options["format"] or "auto"
     if file_format == "auto":
@@ -142,6 +144,16 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) ->
     if file_format == "auto" or not (FORMATS[file_format].line_per_document or FORMATS[file_format].columns):
         raise UsageError(f"--lines reads one document a line, not --format {file_format}", hint="give --format csv, tsv or jsonl")
     return replace(reading, format=file_format)
+
+
+def _say_format(trained: str, found: str, paths: Sequence[str], say: Messages) -> None:
+    """Say that documents have another format than those of training, and warn of paths that their names show to have yet another."""
+    families = [{name for name, layout in FORMATS.items() if layout.columns}, {"dir", "maildir"}]
+    if trained not in (found, "auto") and not any({trained, found} <= family for family in families):
+        say.notice(f"{paths[0]}: read as {found}, not as {trained} like the training documents; if not, give --format")
+    other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
+    if other is not None:
+        say.warn(f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; give it alone, or --format")
 
 
 def documents_for(
@@ -155,7 +167,7 @@ def documents_for(
     progress: bool = True,
 ) -> CommandCorpus:
     """Return documents that are read as `reading_of` says."""
-    return CommandCorpus(paths, reading_of(model, paths, options), say, options, labelled=labelled, columns=columns, progress=progress)
+    return CommandCorpus(paths, reading_of(model, paths, options, say), say, options, labelled=labelled, columns=columns, progress=progress)
 
 
 def leak_watch(model: TextClassifier, test: Sequence[str], options: Options, say: Messages) -> LeakWatch:

@@ -47,7 +47,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options, say
         from nbtext.settings import FORMATS, in_bytes
 
         model = TextClassifier.load(model_path)
-        reading = reading_of(model, (), options)
+        reading = reading_of(model, (), options, say)
         layout = FORMATS.get(reading.format)  # none for a model that was trained from Python
         is_text = layout is None or not (layout.file_per_document or layout.mail)  # without headers
         reading = replace(reading, format="dir", document="mail" if is_text and not options["document"] else reading.document)

@@ -61,7 +61,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
             if options[name] is not None:
                 raise UsageError(f"--{name.replace('_', '-')} goes with --no-model: a model has settings of its own")
         model = TextClassifier.load(model_path)
-        walker, reading = WordWalker.of_model(model), reading_of(model, paths, options)
+        walker, reading = WordWalker.of_model(model), reading_of(model, paths, options, say)
     documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=False)
     output = output or ("table" if sys.stdout.isatty() else "tsv")
     write_tokens(((document.id, walker.tokens(document.text)) for document in documents.readable()), output)

@@ -101,6 +101,25 @@ def holds_quoted_cells(start: bytes) -> bool:
     return _QUOTED.search(start) is not None
 
 
+def table_format(start: bytes, *, complete: bool) -> str | None:
+    """Return the format of a table without a telling name: tsv if all lines have as many tabs, csv if there is a header of known names."""
+    rows = split_rows(start, "\t", quoted=False, complete=complete)
+    if len(rows) > 1 and len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows):
+        return "tsv"
+    rows = split_rows(start, ",", quoted=True, complete=complete)
+    names = {cell.strip().casefold() for cell in rows[0]} if rows else set()
+    return "csv" if names & set(LABEL_NAMES) and names & set(TEXT_NAMES) else None
+
+
+def is_table(rows: Sequence[Sequence[str]], trained: Reading) -> bool:
+    """Return whether rows are those of a table like the one of training, and not of a text in which there is a delimiter."""
+    first = rows[0]
+    if names_a_column(trained):
+        return trained.text_column in first or (len(first) > 1 and all(map(_NAME.fullmatch, first)))
+    text = trained.text_column or "2"
+    return len(first) >= int(text) and not all(cell.startswith(" ") for cell in first[1:]) if text.isdigit() else True
+
+
 def recognise(rows: Sequence[Sequence[str]], reading: Reading, *, labelled: bool) -> Reading:
     """Return the settings with the columns that the first rows of a table show, where they do not say them.
 
@@ -115,6 +134,8 @@ def recognise(rows: Sequence[Sequence[str]], reading: Reading, *, labelled: bool
     wanted = ["text_column"] * (reading.text_column is None) + ["label_column"] * (labelled and reading.label_column is None)
     says_header = reading.header is not None or any(column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column))
     has_header = names_a_column(reading) or (not says_header and first is rows[0] and _begins_with_header(rows))
+    if has_header and first is not rows[0]:
+        return reading
     names = [column_name(cell.encode("utf-8", "surrogateescape"), reading.encoding) for cell in first] if has_header else []
     columns = _columns(rows[has_header:], names or [str(place) for place in range(1, len(rows[0]) + 1)])
     is_odd = not has_header and _contradicts(columns, reading, labelled=labelled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from nbtext.corpus.compression import unpacked_document
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import Document, problem_of, too_large
-from nbtext.corpus.streams import must_exist, standard_input
+from nbtext.corpus.streams import can_be_read_here_only, must_exist, opened
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 
 if TYPE_CHECKING:
@@ -88,10 +89,12 @@ def files_below(folder: str) -> Iterator[tuple[str, DocumentError | None]]:
     A problem comes with what is neither file nor directory, and with a symbolic link to a directory: it is not followed, since it may lead
     back.
     """
-    pending = [(folder, True)]  # no recursion: directories may be nested more deeply than Python's calls
+    pending: list[tuple[str, bool | None]] = [(folder, True)]  # no recursion: directories may be nested more deeply than Python's calls
     while pending:
         path, is_folder = pending.pop()
-        if not is_folder:
+        if is_folder is None and _is_irregular(path):
+            yield path, DocumentError("not a regular file")
+        elif not is_folder:
             yield path, None
         elif path != folder and os.path.islink(path):  # noqa: PTH114 - faster
             yield path, DocumentError("a symbolic link to a directory, not followed", hint="give it as a path of its own")
@@ -102,18 +105,25 @@ def files_below(folder: str) -> Iterator[tuple[str, DocumentError | None]]:
                 yield path, DocumentError(f"cannot read the directory: {reason(problem)}")
 
 
-def _visible(folder: str) -> list[tuple[str, bool]]:
-    """Return the paths in a folder whose names do not begin with a dot, in the order of the names' bytes, and whether each is a directory."""
+def _visible(folder: str) -> list[tuple[str, bool | None]]:
+    """Return the paths in a folder whose names do not begin with a dot, in the order of the names' bytes: whether each is a directory, None for neither it nor a file."""
     with os.scandir(folder) as entries:
         visible = sorted((os.fsencode(entry.name), entry) for entry in entries if not entry.name.startswith("."))
     return [(entry.path, _is_directory(entry)) for _, entry in visible]
 
 
-def _is_directory(entry: os.DirEntry[str]) -> bool:
+def _is_directory(entry: os.DirEntry[str]) -> bool | None:
     try:
-        return entry.is_dir()
+        return True if entry.is_dir() else False if entry.is_file() else None
     except OSError:  # a link in a circle
         return False
+
+
+def _is_irregular(path: str) -> bool:
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - names may hold bytes that are no text
+    except (OSError, ValueError):
+        return False  # reading it reports the reason
 
 
 def read_listed(file: ListedFile, source: Source) -> Document:
@@ -121,31 +131,32 @@ def read_listed(file: ListedFile, source: Source) -> Document:
     path, label, problem = file
     if problem is None:
         try:
-            content = _read_standard_input(source.limit) if path == "-" else read_file(path, source.limit)
+            content = _read_begun(path, source.limit) if can_be_read_here_only(path) else read_file(path, source.limit)
             return Document(path, label, unpacked_document(path, content, source.limit))
         except Exception as raised:  # noqa: BLE001 - one file never ends a run
             problem = problem_of(raised)
     return Document(path, label, b"", problem)
 
 
-def _read_standard_input(limit: int) -> bytes:
+def _read_begun(path: str, limit: int) -> bytes:
     try:
-        body = standard_input().read(limit + 1)
+        with opened(path) as stream:
+            body = stream.read(limit + 1)
     except OSError as problem:
-        raise PathError(f"cannot read: {reason(problem)}", where="standard input") from None
+        raise PathError(f"cannot read: {reason(problem)}", where="standard input" if path == "-" else path) from None
     if len(body) > limit:
         raise too_large(limit)
     return body
 
 
 def read_file(path: str, limit: int) -> bytes:
-    """Return the content of a regular file; raise `DocumentError` for anything else, and for more than ``limit`` bytes."""
+    """Return the content of a file, or what comes through a pipe until its writer ends; raise `DocumentError` for more than ``limit`` bytes."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)  # a pipe without a writer must not block
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise DocumentError("not a regular file")
+                return _read_pipe(descriptor, limit)
             if status.st_size > limit:
                 raise too_large(limit)
             wanted = status.st_size or limit  # files of /proc and the like claim to be empty
@@ -157,3 +168,16 @@ def read_file(path: str, limit: int) -> bytes:
             os.close(descriptor)
     except OSError as problem:
         raise DocumentError(f"cannot read: {reason(problem)}") from None
+
+
+def _read_pipe(descriptor: int, limit: int) -> bytes:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    poll.poll()  # until there is a writer: before, a pipe seems to be at its end
+    os.set_blocking(descriptor, True)
+    content = b""
+    while more := os.read(descriptor, 1 << 16):
+        content += more
+        if len(content) > limit:
+            raise too_large(limit)
+    return content

@@ -30,6 +30,7 @@ FOLDERS = ("cur", "new", "tmp")
 
 _PIECE = 1 << 16
 _EMPTY = frozenset({b"\n", b"\r\n"})
+_FROM_LINE = re.compile(rb"(?:\A|\n\r?\n)From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
@@ -57,11 +58,35 @@ def is_maildir(path: str) -> bool:
     return all(os.path.isdir(os.path.join(path, folder)) for folder in FOLDERS)  # noqa: PTH112, PTH118 - do not raise, and keep the path as given
 
 
+def _maildirs_in(path: str) -> list[str]:
+    """Return the Maildirs in a folder that has no other visible folders; none if it has."""
+    try:
+        with os.scandir(path) as entries:
+            folders = [entry.path for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+    except OSError:
+        return []
+    return sorted(folders, key=os.fsencode) if all(map(is_maildir, folders)) else []
+
+
+def holds_maildirs(path: str) -> bool:
+    """Return whether a path is a Maildir or a folder of Maildirs."""
+    return is_maildir(path) or bool(_maildirs_in(path))
+
+
+def is_mbox(start: bytes) -> bool:
+    """Return whether a file with this beginning is an mbox beyond doubt: there are at least two messages."""
+    return start.startswith(SEPARATOR) and len(_FROM_LINE.findall(start)) > 1
+
+
 def maildir(path: str, source: Source) -> Iterator[ListedFile]:
-    """Yield the files of a Maildir that are messages.
+    """Yield the files of a Maildir, or of each Maildir in a folder, that are messages.
 
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
+    if not is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
+        for each in several:
+            yield from maildir(each, source)
+        return
     folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if is_maildir(path) else None  # noqa: PTH118
     if source.labelled:
         if folders is None and not (stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)):

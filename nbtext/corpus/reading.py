@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
-from nbtext.corpus.columns import find_delimiter, recognise, split_rows
+from nbtext.corpus.columns import find_delimiter, is_table, recognise, split_rows, table_format
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
 from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.corpus.directory import LabelledFolder, read_listed
 from nbtext.corpus.document import Document, FilePart, Notices, Source, problem_of, too_large
-from nbtext.corpus.mailboxes import is_maildir, read_message
-from nbtext.corpus.streams import beginning, open_stream
+from nbtext.corpus.mailboxes import holds_maildirs, is_mbox, read_message
+from nbtext.corpus.streams import beginning
 from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, with_fields, with_weight, without_separators
-from nbtext.errors import DocumentError, NbtextError, PathError, UsageError
+from nbtext.errors import DocumentError, NbtextError, UsageError
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ SMALL_FILE = 1 << 12
 """Bytes that a smaller file of a directory counts for: opening it takes as long as counting so many."""
 
 _READ_AT_ONCE = 1 << 18
+
+CONVERTED = {
+    ".parquet": "make it jsonl first, as with python -c \"import pandas; pandas.read_parquet('FILE').to_json('FILE.jsonl', orient='records', lines=True)\"",
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as csv first"),
+}
+"""What to do with files of tables that are not read, by suffix."""
 
 
 class Shard(NamedTuple):
@@ -99,35 +105,66 @@ def reader(layout: Format) -> Callable[[str, Source], Iterator[Any]]:
 
 
 def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = False) -> str:
-    """Return the format that ``auto`` means: by the kind or name of the first path; with ``labelled`` also by its first line."""
+    """Return the format that ``auto`` means: by the kind or name of the first path; with ``labelled`` also by its beginning."""
     if file_format != "auto" or not paths:
         return "dir" if file_format == "auto" else file_format
-    if os.path.isdir(paths[0]):  # noqa: PTH112 - does not raise if a folder on the way may not be searched
-        return "maildir" if is_maildir(paths[0]) else "dir"
-    suffix = Path(uncompressed_name(Path(paths[0]).name)).suffix.lower()
-    by_name = next((name for name, layout in FORMATS.items() if suffix in layout.suffixes), None)
-    can_be_read_twice = labelled and os.path.isfile(paths[0])  # noqa: PTH113 - as above; a pipe cannot
-    return by_name or (_format_by_content(paths[0]) if can_be_read_twice else None) or "dir"
+    return format_by_name(paths[0]) or (_format_by_content(paths[0]) if labelled else None) or "dir"
+
+
+def format_by_name(path: str) -> str | None:
+    """Return the format of a directory, or that of a file if its name shows it; raise `UsageError` for a table that must be converted first."""
+    if os.path.isdir(path):  # noqa: PTH112 - does not raise if a folder on the way may not be searched
+        return "maildir" if holds_maildirs(path) else "dir"
+    suffix = Path(uncompressed_name(Path(path).name)).suffix.lower()
+    if suffix in CONVERTED:
+        raise UsageError(f"{path} cannot be read", hint=CONVERTED[suffix])
+    return next((name for name, layout in FORMATS.items() if suffix in layout.suffixes), None)
 
 
 def _format_by_content(path: str) -> str | None:
-    """Return the format that the first line shows beyond doubt, if any."""
-    from nbtext.corpus.lines import parsed_record
-
-    try:
-        with open_stream(path, _LOOKED_AT) as stream:
-            line = stream.readline(_LOOKED_AT)
-    except (PathError, UsageError):
-        return None  # reading it reports the reason
+    """Return the format that the beginning of a file shows beyond doubt, if any."""
+    start = beginning(path, _LOOKED_AT, of_pipe=_LOOKED_AT)
+    line = start.partition(b"\n")[0]
     text = line.removeprefix(BOM_UTF8)
     for name, layout in FORMATS.items():
         if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
             return name
+    return "jsonl" if _is_record(text) else table_format(start, complete=len(start) < _LOOKED_AT)
+
+
+def _is_record(line: bytes) -> bool:
+    from nbtext.corpus.lines import parsed_record
+
     try:
-        parsed_record(text, "auto")
+        return bool(parsed_record(line, "auto"))
     except DocumentError:
-        return None
-    return "jsonl"
+        return False
+
+
+def format_like(paths: Sequence[str], trained: Reading) -> str:
+    """Return the format of paths for a model: what the first is by kind, name or beginning, else that of the training documents.
+
+    What is no table or JSON object although these were is one document, since a text alone has no columns, unless a later path is a table.
+    """
+    path, *later = paths
+    layout = FORMATS.get(trained.format)
+    by_name = None if layout is None or layout.counted else format_by_name(path)
+    if layout is None or layout.counted or by_name is not None:
+        return by_name or trained.format
+    is_file = os.path.isfile(path)  # noqa: PTH113 - does not raise
+    if layout.file_per_document:
+        start = beginning(path, _LOOKED_AT, of_pipe=0) if is_file else b""  # what comes through a pipe is one document
+        return "mbox" if is_mbox(start) else "dir" if trained.format == "maildir" and is_file else trained.format
+    if not layout.columns or Attributes.of(trained).names or not (path == "-" or os.path.exists(path)):  # noqa: PTH110
+        return trained.format
+    if any(format_by_name(each) not in (None, "dir") for each in later):
+        return trained.format
+    start = beginning(path, _LOOKED_AT, of_pipe=0)
+    if layout.decoded:
+        return trained.format if start[:256].removeprefix(BOM_UTF8).lstrip().startswith((b"{", b"")[not start.strip()]) else "dir"
+    complete = len(start) < _LOOKED_AT
+    rows = split_rows(start, trained.delimiter or (",", "\t")[trained.format == "tsv"], quoted=trained.format == "csv", complete=complete)
+    return trained.format if not rows or is_table(rows, trained) else "dir"
 
 
 def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:

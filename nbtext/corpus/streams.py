@@ -66,11 +66,14 @@ _begun: dict[str, tuple[bytes, BufferedReader]] = {}
 """The beginnings that were read of streams that can be read only once, and these streams with them, by path."""
 
 
-def _opened(path: str) -> BufferedReader:
-    """Open a file, from its beginning if that has been read."""
-    if path in _begun:
-        return _begun.pop(path)[1]
-    return cast("BufferedReader", Path(path).open("rb", buffering=_BUFFER))
+@contextmanager
+def opened(path: str) -> Iterator[BufferedReader]:
+    """Open a file, or standard input for ``-``, from its beginning if that has been read."""
+    if path == "-":
+        yield standard_input()
+        return
+    with _begun.pop(path)[1] if path in _begun else Path(path).open("rb", buffering=_BUFFER) as stream:
+        yield cast("BufferedReader", stream)
 
 
 def set_standard_input(content: bytes) -> None:
@@ -91,8 +94,10 @@ def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
     try:
         if path == "-" or not stat.S_ISREG(must_exist(path).st_mode):
             if path not in _begun:
-                stream = standard_input() if path == "-" else _opened(path)
+                stream = standard_input() if path == "-" else cast("BufferedReader", Path(path).open("rb", buffering=_BUFFER))  # noqa: SIM115 - stays open
                 start = stream.read(of_pipe) if of_pipe else stream.readline(size)
+                if not of_pipe and compression(path, start[:LONGEST_BEGINNING]) is not None:
+                    start += stream.read(size)
                 again = _Rejoined(start, stream, is_standard_input=path == "-")
                 _begun[path] = (start, cast("BufferedReader", io.BufferedReader(again, _BUFFER)))
             start = _begun[path][0]
@@ -131,19 +136,16 @@ def open_stream(path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | Non
     Raise `PathError` if it cannot be read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
     """
     try:
-        if path == "-":
-            with _counted(standard_input()) as stream:
-                yield _readable(stream, path, unpacked_limit)
-        elif part is not None:
+        if part is not None:
             with (
                 _PartOfFile(path, part) as bytes_of_part,
                 _counted(cast("BufferedReader", io.BufferedReader(bytes_of_part, _BUFFER))) as stream,
             ):
                 yield stream
-        elif stat.S_ISDIR(must_exist(path).st_mode):
+        elif path != "-" and stat.S_ISDIR(must_exist(path).st_mode):
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
         else:
-            with _opened(path) as file, _counted(file) as stream:
+            with opened(path) as file, _counted(file) as stream:
                 yield _readable(stream, path, unpacked_limit)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import KINDS, Attributes
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import BYTES, read_corpus, resolve_format, resolved, shards, source_of
+from nbtext.corpus.reading import BYTES, format_like, read_corpus, resolve_format, resolved, shards, source_of
 from nbtext.corpus.streams import can_be_read_here_only
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, quantity
@@ -280,11 +280,13 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
 
 
 def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, Any]) -> Reading:
-    """Return how documents are read for a model: as its training documents were, but for the settings given.
+    """Return how documents are read for a model: as its training documents were, but for the settings given, and for what the paths are.
 
     Raises `UsageError` where counted features would meet a model of texts, and for other attributes than the model has.
     """
     reading = Reading.of({**trained, **given})
+    if paths and "format" not in given:
+        reading = replace(reading, format=format_like(paths, trained))
     learnt, read = Attributes.of(trained), Attributes.of(reading)
     for kind, names, others in zip(KINDS, learnt, read, strict=True):
         if len(names) != len(others):
