@@ -137,15 +137,15 @@ def judged(tool: Tool) -> list[str]:
 
 
 def timed(tool: Tool, runs: int) -> list[str]:
-    """Return the least seconds of some runs, of training and of classifying, and the most memory."""
+    """Return the least seconds of a processor in some runs, of training and of classifying, and the most memory."""
     learning, asking, peak = [], [], 0.0
     for _ in range(runs):
         for database in tool.databases:
             database.unlink(missing_ok=True)
         learnt = [measure(command) for command in tool.train]
         answered = measure(tool.classify)
-        learning.append(sum(each.seconds for each in learnt))
-        asking.append(answered.seconds)
+        learning.append(sum(each.processor for each in learnt))
+        asking.append(answered.processor)
         peak = max(peak, answered.peak, *(each.peak for each in learnt))
     return [f"{min(learning):.1f}", f"{min(asking):.1f}", f"{peak:.0f}"]
 

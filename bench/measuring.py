@@ -21,6 +21,7 @@ class CommandError(Exception):
 @dataclass(frozen=True)
 class Measured:
     seconds: float
+    processor: float  # seconds of a processor, by the program and by the kernel for it
     peak: float  # MiB
     output: bytes
 
@@ -55,7 +56,8 @@ def measure(command: list[str]) -> Measured:
         if process.returncode:
             said = err.read().decode(errors="replace").strip().splitlines() or ["nothing"]
             raise CommandError(f"{Path(command[0]).name} {command[1]} ended with {process.returncode}, saying: {said[-1]}")
-        return Measured(seconds, usage.ru_maxrss / (MEBIBYTE if sys.platform == "darwin" else 1024), out.read())
+        peak = usage.ru_maxrss / (MEBIBYTE if sys.platform == "darwin" else 1024)
+        return Measured(seconds, usage.ru_utime + usage.ru_stime, peak, out.read())
 
 
 def in_turn(commands: dict[str, list[str]], runs: int, absent: dict[str, str] | None = None) -> dict[str, Series]:
