@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.message import LONGEST_HEAD, Message
+from nbtext.corpus.mail.message import LONGEST_HEAD, Message
 from nbtext.corpus.streams import standard_input
 from nbtext.errors import UsageError
 from nbtext.report.answers import mail_header

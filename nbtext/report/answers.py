@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.corpus.message import MARK
+from nbtext.corpus.mail.message import MARK
 from nbtext.errors import PathError, UsageError, reason
 from nbtext.report.forms import excel_safe, finite, json_line, write_records
 from nbtext.report.numbers import rounded, six_digits

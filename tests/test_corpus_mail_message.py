@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.message import MARK, Message
+from nbtext.corpus.mail.message import MARK, Message
 
 VALUE = "spam; probability=0.98"
 FORGED = b"x-NBTEXT \t: ham; probability=1\r\n\t; folded\n"
