@@ -525,7 +525,7 @@ class Reading(Declared):
         "twice, one of weight 0 not at all. none: there is no such column.",
     )
     header: bool | None = declared(
-        None, "", flag, "Say whether the table has a header line. By default it has one if a column is given by name."
+        None, "", flag, "Read the first row of a table as its header, or as a document. By default it has one if a column is given by name."
     )
     delimiter: str | None = declared(None, "CHARACTER", character, "Character between columns. By default a comma for csv, a tab for tsv.")
     encoding: str = declared(

@@ -160,7 +160,7 @@ def test_costs_and_least_probability(tmp_path: Path) -> None:
         (["--leave-one-out", "--group-column", "x"], "--leave-one-out and --group-column exclude each other"),
         (["--time-column", "x", "--group-column", "y"], "--time-column and --group-column exclude each other"),
         (["--time-column", "x", "--repeats", "2"], "--time-column and --repeats exclude each other"),
-        (["--fail-under", "acuracy=1"], "--fail-under knows no figure 'acuracy'"),
+        (["--fail-under", "acuracy=1"], "--fail-under does not know the figure 'acuracy'"),
         (["--fail-under", "mean_cost=1"], "--fail-under is not for mean_cost"),
         (["--min-df", "500"], "none of the"),
         (["--folds", "1"], "--folds must be a whole number from 2, not '1'"),

@@ -92,8 +92,14 @@ def test_a_gate_not_met_outweighs_unreadable_documents(pets: Path) -> None:
     ("arguments", "message"),
     [
         (["--fail-under", "accuracy"], "--fail-under must be NAME=VALUE, not 'accuracy'; such as"),
-        (["--fail-under", "acuracy=0.8"], "--fail-under knows no figure 'acuracy'; known are n, accuracy, macro_precision"),
-        (["--fail-over", "ec=0.8"], "--fail-over knows no figure 'ec'; known are log_loss, brier, ece, mean_cost"),
+        (
+            ["--fail-under", "acuracy=0.8"],
+            "--fail-under does not know the figure 'acuracy' (did you mean 'accuracy'?); known are n, accuracy, macro_precision",
+        ),
+        (
+            ["--fail-over", "ec=0.8"],
+            "--fail-over does not know the figure 'ec' (did you mean 'ece'?); known are log_loss, brier, ece, mean_cost",
+        ),
         (["--fail-under", "log_loss=0.6"], "--fail-under is not for log_loss, of which less is better; use --fail-over log_loss=0.6"),
         (["--fail-over", "macro_f1=0.6"], "--fail-over is not for macro_f1, of which more is better; use --fail-under macro_f1=0.6"),
         (["--fail-under", "accuracy=85"], "--fail-under accuracy must be a number from 0 to 1, not '85'"),

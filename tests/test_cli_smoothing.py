@@ -98,7 +98,7 @@ def test_other_commands_that_train_take_it(pets: Path, command: str) -> None:
 @pytest.mark.parametrize(
     ("smoothing", "options", "status", "message"),
     [
-        ("missing", [], 2, "--smoothing knows no 'missing'; use auto, evidence, leave-one-out, a number or a file"),
+        ("missing", [], 2, "--smoothing does not know 'missing'; use auto, evidence, leave-one-out, a number or a file"),
         ("pets", [], 4, "pets: cannot read"),
         ("latin", [], 4, "latin: cannot read: not UTF-8"),
         ("malformed", [], 4, "malformed: line 2 is not a term, a tab and a number from 0"),

@@ -135,7 +135,7 @@ def test_a_table_on_standard_input(tmp_path: Path) -> None:
         (["pets", "-m", "pets/cats/model"], 2, "pets/cats/model would be read and overwritten; choose another --model"),
         (["pets", "--min-df", "9"], 2, "lower --min-df or raise --max-df"),
         (["pets", "-v", "-q"], 2, "--verbose and --quiet exclude each other"),
-        (["pets", "--class-prior", "nofile"], 2, "--class-prior knows no 'nofile'; use empirical, uniform, smoothed:A or a file"),
+        (["pets", "--class-prior", "nofile"], 2, "--class-prior does not know 'nofile'; use empirical, uniform, smoothed:A or a file"),
         (["pets", "--class-prior", "open.csv"], 4, "open.csv: line 1 is not a class, a tab and a number"),
         (["pets", "--class-prior", "prior"], 2, "the class prior has no number for class 'dogs'; give one for every class"),
         (["pets", "--stop-words", "nofile"], 2, "no stop list or file is called 'nofile'; use none, a file, or one of "),

@@ -94,7 +94,7 @@ def read_class_prior(value: str | None) -> ClassPrior | None:
         return value
     weights = read_named_numbers(value, "a class")
     if weights is None:
-        raise UsageError(f"--class-prior knows no {value!r}", hint="use empirical, uniform, smoothed:A or a file")
+        raise UsageError(f"--class-prior does not know {value!r}", hint="use empirical, uniform, smoothed:A or a file")
     return weights
 
 

@@ -88,7 +88,7 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:
     if not equals:
         raise UsageError(f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {right[0]}=0.5")
     if name not in METRICS:
-        raise UsageError(f"{option} knows no figure {name!r}{did_you_mean(name, right)}", hint=f"known are {', '.join(right)}")
+        raise UsageError(f"{option} does not know the figure {name!r}{did_you_mean(name, right)}", hint=f"known are {', '.join(right)}")
     if name not in right:
         raise UsageError(f"{option} is not for {name}, of which {'more' if over else 'less'} is better", hint=f"use {other} {text}")
     value, (least, most) = _value(number), (METRICS[name].least, METRICS[name].most)
@@ -107,7 +107,7 @@ def distance_gate(text: str) -> tuple[str, float]:
     name, _, number = text.partition("=")
     known = (*FIGURES, ANSWERS, "any")
     if name not in known:
-        raise UsageError(f"--fail-over knows no figure {name!r}{did_you_mean(name, known)}", hint=f"known are {', '.join(known)}")
+        raise UsageError(f"--fail-over does not know the figure {name!r}{did_you_mean(name, known)}", hint=f"known are {', '.join(known)}")
     if not 0 <= _value(number) < inf:
         raise UsageError(f"--fail-over {name} must be a number from 0, not {number!r}", hint=f"such as {name}=1")
     return name, _value(number)

@@ -184,7 +184,9 @@ def combinations(tries: Sequence[str], values: Values) -> list[Candidate]:
         parameter = values.parameter(name)
         if parameter is None or not equals:
             names = [known.option[2:] for known in TRAINING]
-            raise UsageError(f"--try knows no {given!r}{did_you_mean(name, names)}", hint=f"give NAME=A,B with one of {', '.join(names)}")
+            raise UsageError(
+                f"--try does not know {given!r}{did_you_mean(name, names)}", hint=f"give NAME=A,B with one of {', '.join(names)}"
+            )
         if parameter.name in ranges:
             raise UsageError(f"--try {parameter.option[2:]} is given twice", hint="put all its values into one")
         if parameter.name in values.base:

@@ -55,7 +55,7 @@ def read_smoothing(value: str) -> str | dict[str, float]:
         return value
     numbers = read_named_numbers(value, "a term")
     if numbers is None:
-        raise UsageError(f"--smoothing knows no {value!r}", hint="use auto, evidence, leave-one-out, a number or a file")
+        raise UsageError(f"--smoothing does not know {value!r}", hint="use auto, evidence, leave-one-out, a number or a file")
     if ALL_OTHERS not in numbers:
         raise PathError(f"no line says what all other terms have, {ALL_OTHERS!r}", where=value, hint="add one: *, a tab and a number")
     return numbers
