@@ -6,6 +6,7 @@ import contextlib
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.cli.progress import ProgressBar, number_of_files, size_of_files
-from nbtext.model.corpus_flow import Progress
+from nbtext.cli.progress import ProgressBar
 from nbtext.model.sharding import paced
+from nbtext.steps import Step
 from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
 
 if TYPE_CHECKING:
@@ -147,12 +148,52 @@ def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
     assert not (pets / "new").exists()
 
 
+WORK = [
+    ["cross-validate", "many.tsv", "--folds", "3"],
+    ["cross-validate", "many.tsv", "--folds", "2", "--classifier", "logistic"],
+    ["learning-curve", "many.tsv", "--folds", "2", "--repeats", "1"],
+    ["tune", "many.tsv", "--folds", "2", "--jobs", "1", "--try", "top=5,10"],
+    ["train", "many.tsv", "--classifier", "logistic"],
+    ["suspects", "many.tsv", "--classifier", "logistic", "-o", "table"],
+    ["merge", "nbtext.joblib", "copy.joblib", "--to", "both.joblib"],
+    ["report", "many.tsv", "--training", "many.tsv"],
+]
+SHOWN = ["of 3 folds", "of 2 folds, ", "of .* models", "of 2 settings", "iteration", "of 10 folds", "of 2 models", "of .* models"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"), list(zip(WORK, SHOWN, strict=True)), ids=lambda value: value[0] if isinstance(value, list) else ""
+)
+def test_whatever_takes_long_shows_progress_and_leaves_none(pets: Path, arguments: list[str], shown: str) -> None:
+    corpus(pets, {"many.tsv": "".join(f"{label}\t{label} number {n}\n" for n in range(12) for label in ("cats", "dogs"))})
+    shutil.copy(pets / "nbtext.joblib", pets / "copy.joblib")
+    at_once = "import sys; from nbtext.cli import main, progress; progress.WAIT = progress.INTERVAL = 0; main.main()"
+    ours, theirs = pty.openpty()
+    with start(
+        [sys.executable, "-c", at_once, *arguments],
+        cwd=pets,
+        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    ) as child:
+        os.close(theirs)
+        received = b""
+        with contextlib.suppress(OSError):
+            while chunk := os.read(ours, 65536):
+                received += chunk
+        os.close(ours)
+        out = b"" if child.stdout is None else child.stdout.read()
+        assert child.wait(TIME_LIMIT) == 0, received
+    screen = received.decode()
+    assert re.search(shown, screen), screen
+    assert "━" not in screen.split(ERASED)[-1]
+    assert "━" not in out.decode()
+
+
 def drawn(share: float | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **env: str) -> str:
     for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "NO_COLOR": "", **env}.items():
         monkeypatch.setenv(name, value)
-    bar = ProgressBar([], "lines")
-    monkeypatch.setattr(bar, "_share", lambda _: share)
-    bar.show(Progress(1500, 0), 3.0)
+    ProgressBar().show((Step("document", 1500, share=lambda: share),), 3.0)
     return capsys.readouterr().err.removeprefix(ERASED)
 
 
@@ -160,22 +201,14 @@ def test_time_left_where_the_end_is_known(monkeypatch: pytest.MonkeyPatch, capsy
     assert drawn(0.25, monkeypatch, capsys).endswith(" 1,500 documents, 500 per second, 0:00:09 left")
     assert drawn(None, monkeypatch, capsys) == "1,500 documents, 500 per second"
     assert drawn(0.25, monkeypatch, capsys, COLUMNS="30") == "1,500 documents, 500 per seco"
+    ProgressBar().show((Step("fold", 1, 4), Step("iteration", 30)), 10.0)
+    assert capsys.readouterr().err == ERASED + "1 of 4 folds, 30 iterations, "
 
 
 def test_no_colour_if_it_is_not_wanted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     line = drawn(0.5, monkeypatch, capsys, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*m", line)
     assert "━" in line
-
-
-def test_how_many_documents_and_bytes_there_will_be(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c/a/1": "x", "c/a/deep/2": "x", "c/b/3": "x", "c/b/.hidden": "x", "m/cur/1": "x", "m/new/2": "x", "m/tmp/3": "x"})
-    assert number_of_files([str(tmp_path / "c"), str(tmp_path / "c/a/1")], "dir") == 4
-    assert number_of_files([str(tmp_path / "m")], "maildir") == 2
-    assert number_of_files([str(tmp_path / "none")], "maildir") == 2
-    assert size_of_files([str(tmp_path / "c/a/1"), str(tmp_path / "c/b/3")]) == 2
-    assert size_of_files([str(tmp_path / "c")]) is None
-    assert size_of_files([str(tmp_path / "none")]) is None
 
 
 def test_watching_passes_everything_on_and_costs_next_to_nothing() -> None:

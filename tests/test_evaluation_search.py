@@ -19,12 +19,13 @@ from nbtext.evaluation.tuning import Division, has_lost
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.corpus_flow import CountedCorpus
 from nbtext.model.training import looked_up
+from nbtext.steps import watching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.evaluation.candidates import Candidate
-    from nbtext.evaluation.search import SearchState
+    from nbtext.steps import Step
 
 
 @dataclass
@@ -196,9 +197,11 @@ def test_fewer_documents_than_folds_make_fewer_folds_if_they_may() -> None:
 
 
 def test_progress_counts_settings_and_ends() -> None:
-    states: list[SearchState] = []
-    search(grid("smoothing=0.1,1,2"), on_progress=states.append).run()
-    assert [state.tried for state in states] == sorted(state.tried for state in states)
-    assert states[-1].is_done
-    assert not any(state.is_done for state in states[:-1])
-    assert "accuracy 0." in (states[-2].best or "")
+    heard: list[tuple[Step, ...]] = []
+    with watching(heard.append):
+        search(grid("smoothing=0.1,1,2")).run()
+    assert heard[-1] == ()
+    tried = [steps[0].done for steps in heard[:-1]]
+    assert tried == sorted(tried)
+    assert tried[-1] == heard[-2][0].total == 3
+    assert "accuracy 0." in heard[-2][0].detail

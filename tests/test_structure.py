@@ -12,7 +12,7 @@ from typing import NamedTuple
 HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
-    ("errors", "ragged", "document_parts"),
+    ("errors", "ragged", "document_parts", "steps"),
     ("settings",),
     ("attributes",),
     ("corpus", "parallel"),

@@ -32,6 +32,7 @@ from nbtext.counts.matrix import in_blocks
 from nbtext.counts.weighting import weighted
 from nbtext.errors import ModelError, UsageError
 from nbtext.ragged import offsets
+from nbtext.steps import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -286,7 +287,7 @@ def minimise(problem: Problem, l2: float, start: Vector, precision: float = EXCE
     gradient = problem.gradient(residual, point, l2)
     pairs: list[_Pair] = []
     best = Minimum(point, 0, _excess(problem, gradient, residual, l2))
-    for iteration in range(1, most_iterations + 1):
+    for iteration in stepped(range(1, most_iterations + 1), "iteration"):
         if best.excess <= precision:
             break
         step = _direction(gradient, pairs)

@@ -13,7 +13,6 @@ import click
 
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given
-from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.corpus.columns import described
 from nbtext.corpus.directory import LabelledFolder
 from nbtext.corpus.reading import format_by_name, resolved
@@ -58,8 +57,8 @@ class CommandCorpus(Corpus):
         if typed:
             say.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, say, labelled=labelled)
-        bar = ProgressBar(paths, reading.format) if progress and not typed and is_wanted(quiet=say.quiet) else None
-        super().__init__(paths, reading, labelled, columns, str(on_error), say.document_failed, bar)
+        super().__init__(paths, reading, labelled, columns, str(on_error), say.document_failed)
+        self.reports_progress = progress and not typed
         self._say = say
 
     def say_notices(self) -> None:

@@ -11,9 +11,11 @@ import click
 
 from nbtext.cli import panels
 from nbtext.cli.messages import LOG_FORMATS, Messages
+from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.errors import NbtextError, UsageError, did_you_mean
 from nbtext.report.forms import COLOURS, set_colours
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING
+from nbtext.steps import watching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -285,9 +287,11 @@ messages_options = several(
 
 
 def messages(options: Options) -> Messages:
-    """Return what prints messages, as verbosely as the options ask for."""
+    """Return what prints messages, as verbosely as the options ask for, and from now on show progress on a terminal."""
     if options["verbose"] and options["quiet"]:
         raise UsageError("--verbose and --quiet exclude each other")
+    if is_wanted(quiet=options["quiet"]):
+        click.get_current_context().with_resource(watching(ProgressBar()))
     return Messages(options["verbose"], options["quiet"])
 
 

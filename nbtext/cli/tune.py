@@ -77,7 +77,6 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count, require_distinct, warn_of_small_classes
     from nbtext.cli.messages import SHOWN
-    from nbtext.cli.progress import SearchBar, is_wanted
     from nbtext.corpus.reading import resolved
     from nbtext.evaluation.candidates import Values, candidates_for, tried_parameters
     from nbtext.evaluation.search import Limits, Search
@@ -122,7 +121,6 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
         limits,
         processes=jobs if jobs > 1 or within is not None else 0,
         may_lower_folds=limits.is_race and options["folds"] is None,
-        on_progress=SearchBar(len(candidates), within) if is_wanted(quiet=say.quiet) else lambda _: None,
     )  # fmt: skip
     outcome = search.run()
     model = search.best_model(outcome)

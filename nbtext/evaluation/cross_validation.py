@@ -29,6 +29,7 @@ from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
 from nbtext.model.training import choices_of, classifier, learn, needs_documents, needs_sample, weighed_documents
+from nbtext.steps import stepped
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
@@ -369,17 +370,18 @@ def cross_validate(
     pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(subsets.statistics, rule)
     choices = choices_of_corpus(subsets, parameters)
     figures = []
-    for repeat, (folds, judged_here) in enumerate(zip(folds_of_repeats, repeats, strict=True), 1):
-        for fold, (training, test) in enumerate(folds, 1):
-            before = judged_here.evaluation.n
-            learnt, blocks = train_and_score(subsets, parameters, training, test, choices)
-            for block in blocks:
-                for pool in {judged_here, pooled}:
-                    pool.add(block)
-            judged = judged_here.evaluation.judged
-            rates = accuracy_and_macro_f1(confusion_cells(judged.of(np.arange(before, judged.n))), subsets.statistics.n_classes)
-            n_training, n_test, n_terms = (int(np.count_nonzero(mask)) for mask in (training, test, learnt.selected))
-            figures.append(FoldFigures(repeat, fold, n_training, n_test, n_terms, learnt.smoothing, *rates))
+    numbered = ((repeat, fold, masks) for repeat, folds in enumerate(folds_of_repeats, 1) for fold, masks in enumerate(folds, 1))
+    for repeat, fold, (training, test) in stepped(numbered, "fold", sum(folds.n_folds for folds in folds_of_repeats)):
+        judged_here = repeats[repeat - 1]
+        before = judged_here.evaluation.n
+        learnt, blocks = train_and_score(subsets, parameters, training, test, choices)
+        for block in blocks:
+            for pool in {judged_here, pooled}:
+                pool.add(block)
+        judged = judged_here.evaluation.judged
+        rates = accuracy_and_macro_f1(confusion_cells(judged.of(np.arange(before, judged.n))), subsets.statistics.n_classes)
+        n_training, n_test, n_terms = (int(np.count_nonzero(mask)) for mask in (training, test, learnt.selected))
+        figures.append(FoldFigures(repeat, fold, n_training, n_test, n_terms, learnt.smoothing, *rates))
     return CrossValidation(pooled, repeats, figures)
 
 

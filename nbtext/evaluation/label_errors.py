@@ -12,6 +12,7 @@ import numpy as np
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import choices_of_corpus, leave_one_out_blocks, stratified_folds, train_and_score
 from nbtext.model.training import class_for
+from nbtext.steps import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,5 +95,6 @@ def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters
         return
     subsets = Subsets(statistics, documents)
     choices = choices_of_corpus(subsets, parameters)
-    for training, test in stratified_folds(documents.classes, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0)):
+    folds = stratified_folds(documents.classes, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
+    for training, test in stepped(folds, "fold", folds.n_folds):
         yield from train_and_score(subsets, parameters, training, test, choices)[1]

@@ -24,6 +24,7 @@ from nbtext.evaluation.cross_validation import accuracy_and_macro_f1, shuffled_b
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
 from nbtext.metrics.outcomes import ConfusionCells
 from nbtext.model.training import looked_up
+from nbtext.steps import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,14 +110,14 @@ def learning_curve(
     sizes = training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
     figures = np.full((resampling.folds * resampling.repeats, sizes.size, 3), np.nan)
     problem = None
-    for run, (test, order) in enumerate(_runs(classes, resampling)):
-        for place, size in enumerate(sizes.tolist()):
-            training = np.zeros(n, np.bool_)
-            training[order[:size]] = True
-            try:
-                figures[run, place] = _figures(subsets, parameters, training, test)
-            except UsageError as none_left:
-                problem = none_left
+    trained = ((run, place, masks) for run, masks in enumerate(_runs(classes, resampling)) for place in range(sizes.size))
+    for run, place, (test, order) in stepped(trained, "model", len(figures) * sizes.size):
+        training = np.zeros(n, np.bool_)
+        training[order[: sizes[place]]] = True
+        try:
+            figures[run, place] = _figures(subsets, parameters, training, test)
+        except UsageError as none_left:
+            problem = none_left
     usable = np.isfinite(figures).all(axis=(0, 2))
     if problem is not None and not usable.any():
         raise problem

@@ -43,6 +43,7 @@ from nbtext.evaluation.tuning import (
 from nbtext.model import TextClassifier
 from nbtext.model.state import counts_to_plain
 from nbtext.model.training import looked_up
+from nbtext.steps import Report, reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -94,17 +95,6 @@ class Limits(NamedTuple):
     def is_race(self) -> bool:
         """True if settings are given up that have lost."""
         return self.seconds is not None or self.tries is not None
-
-
-class SearchState(NamedTuple):
-    """How far a search has come."""
-
-    tried: int
-    """Settings."""
-    best: str | None
-    """Figure and options of the best so far; None before the first."""
-    is_done: bool = False
-    """Nothing follows."""
 
 
 class AnalysedCorpus(Protocol):
@@ -171,7 +161,6 @@ class Search(Generic[C]):
     division: Division = field(default_factory=Division)
     limits: Limits = field(default_factory=Limits)
     processes: int = 0
-    on_progress: Callable[[SearchState], object] = lambda _: None
     clock: Callable[[], float] = time.monotonic
     may_lower_folds: bool = False
     """Take fewer folds where there are fewer documents."""
@@ -183,17 +172,16 @@ class Search(Generic[C]):
     _corpora: dict[tuple[Any, ...], CountedFolds[C]] = field(default_factory=dict, init=False)
     """By analysis, the least recently used first."""
     _costs: dict[tuple[Any, ...], Cost] = field(default_factory=dict, init=False)
+    _reported: Report = field(init=False)
 
     def run(self) -> SearchOutcome[C]:
         """Judge the candidates; raise `UsageError` if none can be judged, and what reading raises."""
         self._require_rereadable()
-        try:
+        with reporting("setting", len(self.candidates)) as self._reported:
             if self.by == "cross-validation":
                 self._race()
             else:
                 self._judge_by_counts()
-        finally:
-            self.on_progress(SearchState(len(self._trials), None, is_done=True))
         ranked = self._ranked()
         if not ranked:
             raise next(iter(self._left_out.values())).named()
@@ -260,6 +248,7 @@ class Search(Generic[C]):
                     self._trials[number] = Trial(number, judge_by_counts(self.by, corpus.subsets, settings))
                 except UsageError as problem:
                     self._leave_out(number, problem)
+                self._report()
 
     def _leave_out(self, number: int, problem: UsageError) -> None:
         self._left_out[number] = Impossible(self.candidates[number], problem)
@@ -498,11 +487,13 @@ class Search(Generic[C]):
         return trial is not best and has_lost(self._figure, self._parts[trial.candidate], self._parts[best.candidate], errors)
 
     def _report(self) -> None:
-        best = None
+        """Report the settings tried and the best so far; if there is a limit of time, the share of that has passed."""
+        best, seconds = "", self.limits.seconds
         for trial in self._ranked()[:1]:
             value, options = trial.figures[self._figure], self.candidates[trial.candidate].arguments()
-            best = " ".join([self.goal, "infinite" if value is None else f"{value:.4f}", *options])
-        self.on_progress(SearchState(len(self._parts), best))
+            best = " ".join(["best", self._figure.replace("_", " "), "infinite" if value is None else f"{value:.4f}", *options])
+        share = None if seconds is None else lambda: min((self.clock() - self.limits.begin) / seconds, 1.0)
+        self._reported(len(self._trials), best, share)
 
     def _require_rereadable(self) -> None:
         """Raise `UsageError` for standard input or a pipe that would have to be read several times."""

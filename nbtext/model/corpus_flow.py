@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import KINDS, Attributes
 from nbtext.corpus.document import Notices
+from nbtext.corpus.extent import number_of_files, size_of_files
 from nbtext.corpus.reading import BYTES, format_like, read_corpus, resolve_format, resolved, shards, source_of
 from nbtext.corpus.streams import can_be_read_here_only
 from nbtext.counts.counting import count_corpus, count_documents
@@ -29,6 +31,7 @@ from nbtext.model.sharding import (
 )
 from nbtext.model.training import needs_documents
 from nbtext.settings import FORMATS, Reading
+from nbtext.steps import is_watched, reporting
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
@@ -68,7 +71,7 @@ class Progress(NamedTuple):
     """All is read, or reading has failed; nothing follows."""
 
 
-def ignore(*_: object) -> None:
+def ignore(*_: object, **__: object) -> None:
     """Do nothing with what is reported."""
 
 
@@ -87,8 +90,10 @@ class Corpus:
     on_problem: Callable[[str, DocumentError], object] = ignore
     """Is called with the name and the problem of each document that is left out, of some shards only with the first; `Notices.unnamed` counts the rest."""
     on_progress: Callable[[Progress], object] | None = None
-    """Is called about 20 times a second while documents are read."""
+    """Is called about 20 times a second while documents are read, besides the watcher of `nbtext.steps`."""
     notices: Notices = field(default_factory=Notices)
+    reports_progress: bool = field(default=True, init=False)
+    """Whether it reports to `nbtext.steps` while it is read."""
     failure: NbtextError | None = field(default=None, init=False)
     """What ended the reading of documents without labels early, after the first of them: those before it are to be answered."""
 
@@ -146,21 +151,38 @@ class Corpus:
     @contextmanager
     def watched(self) -> Iterator[Callable[[int, int], None] | None]:
         """Give what is to be told the documents and bytes read so far, None if nobody wants to know; in the end report that the reading is over."""
-        report = self.on_progress
-        if report is None:
+        on_progress = self.on_progress or ignore
+        reports = self.reports_progress and is_watched()
+        if self.on_progress is None and not reports:
             yield None
             return
         last = Progress(0, 0)
+        with reporting("document") if reports else nullcontext(ignore) as report:
 
-        def heard(documents: int, read: int) -> None:
-            nonlocal last
-            last = Progress(documents, read)
-            report(last)
+            def heard(documents: int, read: int) -> None:
+                nonlocal last
+                last = Progress(documents, read)
+                on_progress(last)
+                report(documents, share=lambda: self._share(last))
 
-        try:
-            yield heard
-        finally:
-            report(last._replace(is_done=True))
+            try:
+                yield heard
+            finally:
+                on_progress(last._replace(is_done=True))
+
+    def _share(self, progress: Progress) -> float | None:
+        """Return the share that is read, from 0 to 1; None if it is unknown."""
+        by_files, total = self._extent
+        if not total or (by_files and progress.documents > total):
+            return None
+        return progress.documents / total if by_files else min(progress.bytes / total, 1.0)
+
+    @cached_property
+    def _extent(self) -> tuple[bool, int | None]:
+        """Whether each file is a document, and the number of files, else of bytes, there are to read; None if it is unknown."""
+        file_format = resolve_format(self.paths, self.reading.format)
+        by_files = FORMATS[file_format].file_per_document
+        return by_files, number_of_files(self.paths, file_format) if by_files else size_of_files(self.paths)
 
 
 class CountedCorpus(NamedTuple):

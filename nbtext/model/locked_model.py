@@ -23,6 +23,7 @@ from nbtext.model.changing import Batch, counting_difference, forgotten, forgott
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.model.training import require_additive
 from nbtext.settings import CLASSIFIERS
+from nbtext.steps import stepped
 from nbtext.store import check_replaceable
 from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
 from nbtext.store.atomic import displayed_path, keep_backup
@@ -226,7 +227,7 @@ class MergedModels(NamedTuple):
 def merge(paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False) -> MergedModels:
     """Write the sum of models, with their ledgers joined; the file may be one of them. Raises as `merged` does, and `LockedError`."""
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
-        parts = [ModelToMerge(part, *read_with_ledger(part)) for part in paths]
+        parts = [ModelToMerge(part, *read_with_ledger(part)) for part in stepped(paths, "model", len(paths))]
         model = merged([part.model for part in parts], paths)
         ledger, repeated = join_ledgers([part.ledger for part in parts if part.ledger is not None])
         file.replace(model, ledger)

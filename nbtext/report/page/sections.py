@@ -85,12 +85,6 @@ def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Content]]:
     )
 
 
-CONFUSIONS_SHOWN = 12
-
-AUDIBLE = 0.05
-"""Nats below which a term is not listed: it would be shown as 0.0."""
-
-
 def wrong_answers(result: EvaluationResult) -> list[tuple[str, str, int]]:
     """Return true class, answer and number of documents of the mistakes that are answers, the most frequent first."""
     return [mistake for mistake in result.mistakes if mistake[1]]
