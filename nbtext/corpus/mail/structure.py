@@ -128,6 +128,9 @@ _LINK = re.compile(rb"://(?:[^\s\"'<>@/]*@)?([\w.-]{3,100})")
 _SHOWN_HOST = re.compile(r"\s*(?:\w+://)?([\w-]+(?:\.[\w-]+)*\.[a-zA-Z]{2,})")
 """A host at the beginning of a link's text."""
 
+_ON_EVERY_PAGE = frozenset({"html", "head", "title", "meta", "body", "p", "br", "a"})
+"""Tags that say no more than that a part is HTML."""
+
 _COLOUR = re.compile(r"color(?<=(.)color)\s*+[=:]\s*+[\"']?\s*+(#?\w{3,20})")
 _OF_GROUND = "g-"
 """What stands before "color" in bgcolor and background-color; searching for these words would take five times as long."""
@@ -164,7 +167,7 @@ def _looks(page: HtmlDocument, attributes: str) -> Iterator[str]:
     for tag, number in Counter(page.tags).items():
         tags[(tag or "").lower()] += number
     comments = tags.pop("", 0)
-    yield from (f"tag:{tag}" for tag in tags if not tag.startswith("/"))
+    yield from (f"tag:{tag}" for tag in tags if not tag.startswith("/") and tag not in _ON_EVERY_PAGE)
     yield f"tags:{_amount(tags.total())}"
     yield f"images:{_amount(tags['img'])}"
     colours = set(_COLOUR.findall(attributes))
