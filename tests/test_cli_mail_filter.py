@@ -83,6 +83,9 @@ def test_the_header_in_a_message_does_not_change_its_answer(mail: Path) -> None:
         (["--output", "tsv"], 2),
         (["--format", "mbox"], 2),
         (["--no-such-option"], 2),
+        (["--text", "x"], 2),
+        (["-q", "-v"], 2),
+        (["--config", "damaged"], 4),
         (["--min-probability", "2"], 2),
     ],
 )
@@ -91,6 +94,12 @@ def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(mail: P
     done = nbtext("classify", "--mail-filter", *arguments, cwd=mail, stdin=LETTER)
     assert parted(done.out) == ("; reason=error", LETTER)
     error_line(done._replace(out=b""), status)
+
+
+def test_a_file_of_defaults_for_other_runs_does_not_stop_the_filter(mail: Path, tmp_path: Path) -> None:
+    (tmp_path / "nbtext.toml").write_text('[classify]\noutput = "jsonl"\nformat = "dir"\n')
+    model = str(mail / "nbtext.joblib")
+    assert parted(succeeded(nbtext("classify", "--mail-filter", "-m", model, cwd=tmp_path, stdin=LETTER)).out)[1] == LETTER
 
 
 def test_an_answer_that_is_not_given_has_its_reason(mail: Path) -> None:

@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.errors import UsageError, quantity
+from nbtext.errors import NbtextError, UsageError, quantity
 
 
 class _Classify(panels.Command):
@@ -19,7 +19,7 @@ class _Classify(panels.Command):
         is_filter = "--mail-filter" in args
         try:
             return super().make_context(info_name, args, parent, **extra)
-        except click.UsageError:
+        except (click.UsageError, NbtextError):
             if is_filter:
                 from nbtext.cli.mail_filter import pass_through
 
@@ -89,11 +89,11 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.store.atomic import append_line
     from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
-    say = option.messages(options)
     if options["mail_filter"]:
         from nbtext.cli.mail_filter import filter_message
 
-        return filter_message(corpus, model_path, options, say)
+        return filter_message(corpus, model_path, options)
+    say = option.messages(options)
     if options["batch"] and not options["lines"]:
         raise UsageError("--batch goes with --lines")
     if options["lines"] and (corpus or options["files_from"] is not None or options["text"] is not None):

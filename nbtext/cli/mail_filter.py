@@ -6,6 +6,9 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import click
+from click.core import ParameterSource
+
 from nbtext.corpus.mail.message import LONGEST_HEAD, Message
 from nbtext.corpus.streams import standard_input
 from nbtext.errors import UsageError
@@ -14,12 +17,11 @@ from nbtext.report.answers import mail_header
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
     from nbtext.model.scoring import Answer
 
 _FOR_RECORDS = (
-    "files_from", "null", "format", "output", "excel_safe", "limit", "scores", "drift", "lines", "batch", "exit_status_abstained",
+    "text", "files_from", "null", "format", "output", "excel_safe", "limit", "scores", "drift", "lines", "batch", "exit_status_abstained",
 )  # fmt: skip
 """Options of `nbtext classify` for input of other kinds and for its records."""
 
@@ -27,7 +29,7 @@ _FOR_RECORDS = (
 _PIECE = 1 << 20
 
 
-def filter_message(corpus: Sequence[str], model_path: str, options: Options, say: Messages) -> int:
+def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> int:
     """Copy the message on standard input, marked with its answer; return the exit status.
 
     If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
@@ -37,15 +39,16 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options, say
     message, rest = Message.of(start), b""
     answer: Answer | None = None
     try:
-        _require_fitting(corpus, options)
+        _require_fitting(corpus)
         from nbtext.cli.corpus import reading_of
-        from nbtext.cli.options import decision_rule
+        from nbtext.cli.options import decision_rule, messages
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
         from nbtext.model import TextClassifier
         from nbtext.model.scoring import answers
         from nbtext.settings import FORMATS, in_bytes
 
+        say = messages(options)
         model = TextClassifier.load(model_path)
         reading = reading_of(model, (), options, say)
         layout = FORMATS.get(reading.format)  # none for a model that was trained from Python
@@ -77,10 +80,11 @@ def _write(message: Message, answer: Answer | None, rest: bytes = b"") -> None:
         output.write(piece)
 
 
-def _require_fitting(corpus: Sequence[str], options: Options) -> None:
+def _require_fitting(corpus: Sequence[str]) -> None:
     """Raise `UsageError` for what does not go with one message on standard input."""
     if corpus and tuple(corpus) != ("-",):
         raise UsageError("--mail-filter reads one message on standard input", hint="leave out CORPUS")
+    source_of = click.get_current_context().get_parameter_source
     for name in _FOR_RECORDS:
-        if options[name] not in (None, False):
+        if source_of(name) is ParameterSource.COMMANDLINE:  # a file of defaults may have them for other runs
             raise UsageError(f"--{name.replace('_', '-')} does not go with --mail-filter")
