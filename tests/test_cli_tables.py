@@ -5,6 +5,8 @@ Tests `corpus/columns.py` through the command; its decisions one by one are in `
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import subprocess
@@ -235,3 +237,26 @@ def test_tables_of_other_programs_are_named(tables: Path) -> None:
     (tables / "without").write_text(SWAPPED)
     succeeded(nbtext("train", "without", cwd=tables))
     assert classes(tables) == ["cats", "dogs"]
+
+
+def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
+    succeeded(nbtext("train", "headed.csv", cwd=tables))
+    corpus(tables, {"new.csv": 'id,text,date\n7,"it purrs, ""loudly""",2024\n8,"it\nbarks",2025\n9,short\n'})
+    kept = nbtext("classify", "new.csv", "--keep", "all", "--limit", "1", cwd=tables)
+    head, *rows = csv.reader(io.StringIO(kept.text))
+    assert head == ["id", "text", "date", "label", "probability"]
+    assert [row[:4] for row in rows[:2]] == [["7", 'it purrs, "loudly"', "2024", "cats"], ["8", "it\nbarks", "2025", "dogs"]]
+    assert (kept.status, rows[2]) == (1, ["", "", "", "", "expected 3 columns, found 2; check --delimiter"])
+    lines = nbtext("classify", "new.csv", "--keep", "date,id", "-o", "tsv", cwd=tables).rows
+    assert [row[:3] for row in lines[:3]] == [["date", "id", "label"], ["2024", "7", "cats"], ["2025", "8", "dogs"]]
+    record = json.loads(nbtext("classify", "new.csv", "--keep", "date", "-o", "jsonl", cwd=tables).text.splitlines()[0])
+    assert list(record) == ["date", "label", "probability"]
+    (tables / "new.jsonl").write_text('{"n": 1, "text": "it barks"}\n')
+    assert [row[:2] for row in succeeded(nbtext("classify", "new.jsonl", "--keep", "n", "-o", "tsv", cwd=tables)).rows] == [
+        ["n", "label"],
+        ["1", "dogs"],
+    ]
+    assert "name the columns" in error_line(nbtext("classify", "new.jsonl", "--keep", "all", cwd=tables), 2)
+    assert "no column is called 'x'" in nbtext("classify", "new.csv", "--keep", "x", cwd=tables).notes[0]
+    succeeded(nbtext("train", "plain.tsv", cwd=tables))
+    assert nbtext("classify", "plain.tsv", "--keep", "all", cwd=tables).text.startswith("1,2,label,probability\ncats,")

@@ -59,6 +59,11 @@ class _Classify(panels.Command):
     help="Copy one message from standard input to standard output with a header of its class. The header is X-Nbtext: LABEL; probability=P. If anything "
     "fails, the message is copied whole with reason=error in the header.",
 )  # fmt: skip
+@panels.option(
+    "--keep", group="output", metavar="COLUMNS",
+    help="Print these columns or keys of the input, names with commas between them, before label and probability, in place of the id; all: those of a table. "
+    "csv and tsv then begin with a header.",
+)  # fmt: skip
 @option.input_options
 @option.reading_options
 @option.jobs_option
@@ -75,12 +80,14 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext classify letter.txt inbox/
       nbtext classify --text "my bin is full"
       nbtext classify - < letter.txt
+      nbtext classify messages.csv --keep all > answered.csv
       nbtext classify messages.txt --format lines --output jsonl --drift drift.log
       tail -f log | nbtext classify --lines
       tail -f log.jsonl | nbtext classify --lines --format jsonl --id-column id
       nbtext classify --mail-filter < letter.txt
     """
-    from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of
+    from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
+    from nbtext.corpus.reading import column_names
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
     from nbtext.model.scoring import AnswerCounts, answers_to
@@ -100,13 +107,17 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         raise UsageError("--lines reads standard input", hint="for files use --format lines")
     paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
-    output = options["output"] or ("table" if sys.stdout.isatty() and at_once > 1 else "tsv")
+    output = options["output"] or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if options["keep"] else "tsv")
     form = answer_form(output, options["limit"], scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
     form = form._replace(excel_safe=option.require_csv(options, output))
     model = TextClassifier.load(model_path)
     reading = reading_of(model, paths, options, say)
     keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
-    documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=keeps_screen_clear)
+    if options["keep"] is not None:
+        reading = recognised(reading, paths, say, labelled=False)
+        kept = column_names(paths[0], reading) if options["keep"] == "all" else tuple(options["keep"].split(","))
+        form = form._replace(kept=kept)
+    documents = CommandCorpus(paths, reading, say, options, labelled=False, columns=form.kept, progress=keeps_screen_clear)
     rule, form = option.decision_rule(options, model.classes, say), form._replace(top_k=min(form.top_k, len(model.classes)))
     drift = None
     if options["drift"] is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
-from nbtext.corpus.columns import find_delimiter, is_table, recognise, split_rows, table_format
+from nbtext.corpus.columns import column_name, find_delimiter, is_table, names_a_column, recognise, split_rows, table_format
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
 from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.corpus.directory import LabelledFolder, read_listed
@@ -190,6 +190,18 @@ def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     except UsageError as problem:
         problem.where = path
         raise
+
+
+def column_names(path: str, reading: Reading) -> tuple[str, ...]:
+    """Return the columns of a table, for settings that are `resolved`: names, or numbers without a header; raise `UsageError` for no table."""
+    if reading.format not in ("csv", "tsv"):
+        raise UsageError(f"--keep all is for tables, not for {reading.format}", hint="name the columns")
+    start, quoted = beginning(path, _LOOKED_AT, of_pipe=0), reading.format == "csv"
+    rows = split_rows(start, reading.delimiter or (",", "\t")[not quoted], quoted=quoted, complete=len(start) < _LOOKED_AT)
+    first = rows[0] if rows else []
+    if not names_a_column(reading):
+        return tuple(str(place) for place in range(1, len(first) + 1))
+    return tuple(column_name(cell.encode("utf-8", "surrogateescape"), reading.encoding) for cell in first)
 
 
 def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = ()) -> Source:

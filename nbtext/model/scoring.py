@@ -57,6 +57,8 @@ class Answer(NamedTuple):
     expected_cost: float | None = None
     ranked: tuple[RankedClass, ...] = ()
     """The most probable classes, as many as were asked for."""
+    columns: tuple[str, ...] = ()
+    """Those of the document."""
 
 
 @dataclass
@@ -163,7 +165,7 @@ def answers_to(
                 yield Answer(document.id, None, None, problem=document.problem)
                 continue
             lacking = None if length else NO_KNOWN_TERMS if document.text.strip() else EMPTY
-            answer = Answer(document.id, None, None, expected_cost=cost if rule.costs is not None else None)
+            answer = Answer(document.id, None, None, expected_cost=cost if rule.costs is not None else None, columns=document.columns)
             if top_k:
                 answer = answer._replace(ranked=_ranked(classes, block.scores[row], block.log_posterior[row], top_k))
             if np.isnan(probability):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from nbtext.corpus.mail.message import MARK
 from nbtext.errors import PathError, UsageError, reason
-from nbtext.report.forms import excel_safe, finite, json_line, write_records
+from nbtext.report.forms import excel_safe, finite, json_line, tsv, write_records
 from nbtext.report.numbers import rounded, six_digits
 from nbtext.store.atomic import check_replaceable, replace_file
 
@@ -38,14 +39,17 @@ class AnswerForm(NamedTuple):
     scores: bool = False
     flush: bool = False
     excel_safe: bool = False
+    kept: tuple[str, ...] = ()
+    """Columns of the input that come first, in place of the id."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Heads of the columns: options add some to csv and table, and none to tsv."""
+        """Heads of the columns: options add some to csv and table, and none to tsv but those that are kept."""
+        own = (*self.kept, *COLUMNS[1:]) if self.kept else COLUMNS
         if self.output == "tsv":
-            return COLUMNS
+            return own
         others = [f"{name}_{place}" for place in range(2, self.top_k + 1) for name in ("label", "probability")]
-        return (*COLUMNS, *others, *(["expected_cost"] if self.costs else []))
+        return (*own, *others, *(["expected_cost"] if self.costs else []))
 
 
 def answer_form(output: str, top_k: int | None, *, scores: bool, costs: bool, flush: bool) -> AnswerForm:
@@ -59,7 +63,9 @@ def answer_form(output: str, top_k: int | None, *, scores: bool, costs: bool, fl
 
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     """Print a line for each answer."""
-    numeric = [place for place, name in enumerate(form.columns) if not name.startswith(("id", "label"))]
+    numeric = [place for place, name in enumerate(form.columns) if place >= len(form.kept) and not name.startswith(("id", "label"))]
+    if form.kept and form.output == "tsv":
+        sys.stdout.write(tsv(form.columns))
     to_fields, to_record = (lambda answer: fields(answer, form)), (lambda answer: answer_record(answer, form))
     write_records(stream, form.output, form.columns, to_fields, to_record, numeric=numeric, flush=form.flush)
 
@@ -68,7 +74,8 @@ def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
     """Return document, label and probability, or no label and the reason why; then the columns that the form adds, except in tsv."""
     why_not = answer.problem.line if answer.problem else str(answer.abstained)
     safe = excel_safe if form.excel_safe else str
-    first = (safe(answer.id), safe(answer.label or ""), why_not if answer.label is None else six_digits(answer.probability))
+    kept = (answer.columns or ("",) * len(form.kept)) if form.kept else (answer.id,)
+    first = (*map(safe, kept), safe(answer.label or ""), why_not if answer.label is None else six_digits(answer.probability))
     if form.output == "tsv":
         return first
     others = [text for ranked in answer.ranked[1:] for text in (safe(ranked.label), six_digits(ranked.probability))]
@@ -78,7 +85,8 @@ def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
 
 def answer_record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
     """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
-    found: dict[str, Any] = {"id": answer.id, "label": answer.label, "probability": rounded(answer.probability)}
+    kept = dict(zip(form.kept, answer.columns, strict=False)) if form.kept else {"id": answer.id}
+    found: dict[str, Any] = {**kept, "label": answer.label, "probability": rounded(answer.probability)}
     if form.costs:
         found["expected_cost"] = rounded(answer.expected_cost)
     if form.top_k and answer.problem is None:
