@@ -127,6 +127,11 @@ def columns(value: object) -> str:
     return ",".join(parts)
 
 
+def text_columns(value: object) -> str:
+    """Check for a column's name or number, or for several with commas between them."""
+    return columns(value) if isinstance(value, str) and "," in value else column(value)
+
+
 def codec(value: object) -> str:
     """Check for ``auto`` or a text encoding; return its canonical name."""
     import codecs
@@ -498,9 +503,9 @@ class Reading(Declared):
         common=True,
     )
     text_column: str | None = declared(
-        None, "COLUMN", column,
-        "Column of the text: a name, or a number from 1. In jsonl it is a key, a.b for b inside a. By default it is column 2, in jsonl the key text. "
-        "none: there is no text.",
+        None, "COLUMNS", text_columns,
+        "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they are keys, a.b for b inside a. By default it is column 2, in "
+        "jsonl the key text. none: there is no text.",
         common=True,
     )
     tag_fields: str | None = declared(

@@ -260,3 +260,17 @@ def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
     assert "no column is called 'x'" in nbtext("classify", "new.csv", "--keep", "x", cwd=tables).notes[0]
     succeeded(nbtext("train", "plain.tsv", cwd=tables))
     assert nbtext("classify", "plain.tsv", "--keep", "all", cwd=tables).text.startswith("1,2,label,probability\ncats,")
+
+
+def test_several_columns_are_joined_or_counted_as_fields(tables: Path) -> None:
+    corpus(tables, {
+        "news.csv": "label,title,text\ncats,purring,it sleeps\ndogs,barking,it sleeps\n",
+        "news.jsonl": '{"label": "cats", "title": "purring", "text": "it sleeps"}\n{"label": "dogs", "title": "barking", "text": "it sleeps"}\n',
+    })  # fmt: skip
+    for name in ("news.csv", "news.jsonl"):
+        succeeded(nbtext("train", name, "--label-column", "label", "--text-column", "title,text", cwd=tables))
+        assert [row[1] for row in succeeded(nbtext("classify", name, cwd=tables)).rows] == ["cats", "dogs"]
+        succeeded(nbtext("train", name, "--label-column", "label", "--text-column", "title,text", "--tag-fields", "title", cwd=tables))
+        assert [row[1] for row in succeeded(nbtext("classify", name, cwd=tables)).rows] == ["cats", "dogs"]
+        assert "title:bark" in succeeded(nbtext("select-features", cwd=tables)).text
+        assert succeeded(nbtext("classify", "--text", "it sleeps", cwd=tables)).rows[0][0] == "-"

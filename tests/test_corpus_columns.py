@@ -222,7 +222,7 @@ def test_without_labels_only_the_text_is_looked_for() -> None:
     ],
 )
 def test_in_doubt_nothing_is_guessed(lines: list[str]) -> None:
-    with pytest.raises(UsageError, match=r"it is not clear which column is the (class|text).*--(label|text)-column"):
+    with pytest.raises(UsageError, match=r"it is not clear which column is the (class|text).*give (--)?(label|text)[-_]column"):
         recognise(rows(*lines), Reading(format="csv"), labelled=True)
 
 

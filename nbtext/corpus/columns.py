@@ -115,7 +115,7 @@ def is_table(rows: Sequence[Sequence[str]], trained: Reading) -> bool:
     """Return whether rows are those of a table like the one of training, and not of a text in which there is a delimiter."""
     first = rows[0]
     if names_a_column(trained):
-        return trained.text_column in first or (len(first) > 1 and all(map(_NAME.fullmatch, first)))
+        return bool({*(trained.text_column or "").split(",")}.intersection(first)) or (len(first) > 1 and all(map(_NAME.fullmatch, first)))
     text = trained.text_column or "2"
     return len(first) >= int(text) and not all(cell.startswith(" ") for cell in first[1:]) if text.isdigit() else True
 
@@ -170,7 +170,7 @@ def columns_in_words(reading: Reading) -> str:
     "class in column 1, text in column 'body', the first line is a header"
     """
     columns = (("class", reading.label_column or "1"), ("text", reading.text_column or "2"))
-    parts = [f"{noun} in column {name if name.isdigit() else repr(name)}" for noun, name in columns if name != NO_TEXT]
+    parts = [f"{noun} in column {name if name.replace(',', '').isdigit() else repr(name)}" for noun, name in columns if name != NO_TEXT]
     parts.append("the first line is a header" if names_a_column(reading) else "no header")
     return ", ".join(parts + ([] if reading.delimiter is None else [f"delimiter {reading.delimiter!r}"]))
 
@@ -184,7 +184,8 @@ def names_a_column(reading: Reading, others: Sequence[str] = ()) -> bool:
     """Return whether the settings imply a header line: as set, else if any column is given by name, even if it is not needed now."""
     if reading.header is not None:
         return bool(reading.header)
-    given = (reading.label_column, reading.text_column, reading.id_column, reading.weight_column, *Attributes.of(reading).names, *others)
+    several = (name for names in (reading.text_column, reading.tag_fields) if names for name in names.split(","))
+    given = (reading.label_column, *several, reading.id_column, reading.weight_column, *Attributes.of(reading).names, *others)
     return any(column not in (None, NO_TEXT) and not column.isdigit() for column in given)
 
 
@@ -259,7 +260,8 @@ def _columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[_Colum
 
 def _text_and_label(columns: Sequence[_Column], reading: Reading, wanted: Sequence[str], *, known: bool) -> dict[str, int]:
     """Return the places of the wanted columns as far as their names, where they are known, or their values show them."""
-    given = (reading.text_column, reading.label_column, reading.id_column, reading.weight_column, *Attributes.of(reading).names)
+    several = (name for names in (reading.text_column, reading.tag_fields) if names for name in names.split(","))
+    given = (*several, reading.label_column, reading.id_column, reading.weight_column, *Attributes.of(reading).names)
     free = [column for column in columns if column.place not in {_place(name, columns) for name in given}]
     found: dict[str, int | None] = {}
     if "text_column" in wanted:

@@ -86,12 +86,20 @@ class Source:
     labelled: bool
     """Whether classes are wanted."""
     columns: tuple[str, ...] = ()
-    """Further columns to read: first the attributes, which may be missing, then the weight and the others."""
+    """Further columns to read: first the attributes and those that are fields, which may be missing, then the weight and the others."""
     attributes: Attributes = NO_ATTRIBUTES
+    tagged: tuple[str, ...] = ()
+    """The columns that are fields; they follow the attributes."""
     weight_column: str | None = None
-    """The column of weights, which follows the attributes, if they are to be read."""
+    """The column of weights, which follows these, if they are to be read."""
     part: FilePart | None = None
     """The part of a file of lines to read, if not all of it."""
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns that are joined to the text, without those that are fields; none by default."""
+        names = (self.reading.text_column or "").split(",")
+        return [name for name in names if name and name not in self.tagged]
 
     @cached_property
     def limit(self) -> int:

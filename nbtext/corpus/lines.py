@@ -127,8 +127,8 @@ def jsonl(path: str, source: Source) -> Iterator[Document]:
     """
     reading = source.reading
     label_key = reading.label_column or "label"
-    text_key = None if reading.text_column == NO_TEXT else reading.text_column or "text"
-    n_attributes = len(source.attributes.names)
+    text_keys = [] if reading.text_column == NO_TEXT else source.text_columns or (["text"] if reading.text_column is None else [])
+    n_attributes = len(source.attributes.names) + len(source.tagged)
     attributes, others = source.columns[:n_attributes], source.columns[n_attributes:]
 
     def document(name: str, line: bytes) -> Document | None:
@@ -144,7 +144,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document]:
             if source.labelled and label is None:
                 return Document(name, problem=DocumentError(f"no value at the key {label_key!r}", hint="see --label-column"))
             columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
-            return Document(name, label, b"" if text_key is None else _text_at(record, text_key), columns=columns)
+            return Document(name, label, b"\n".join([_text_at(record, key) for key in text_keys]), columns=columns)
         except DocumentError as problem:
             return Document(name, problem=problem)
 

@@ -21,7 +21,7 @@ from nbtext.corpus.directory import LabelledFolder, read_listed
 from nbtext.corpus.document import Document, FilePart, Notices, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import holds_maildirs, is_mbox, read_message
 from nbtext.corpus.streams import beginning
-from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, with_fields, with_weight, without_separators
+from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, Fields, field_name, with_fields, with_weight, without_separators
 from nbtext.errors import DocumentError, NbtextError, UsageError
 from nbtext.settings import FORMATS
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.corpus.directory import ListedFile
-    from nbtext.document_parts import Fields
     from nbtext.settings import Format, Reading
 
 _LOOKED_AT = 1 << 16
@@ -208,8 +207,9 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
     """Return what the readers are given, from settings that are `resolved` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
     weight_column = reading.weight_column if labelled and reading.weight_column != NO_TEXT else None
-    columns = (*attributes.names, *([] if weight_column is None else [weight_column]), *columns)
     file_format, layout = reading.format, FORMATS[reading.format]
+    tagged = tuple(reading.tag_fields.split(",")) if reading.tag_fields and layout.columns else ()
+    columns = (*attributes.names, *tagged, *([] if weight_column is None else [weight_column]), *columns)
     if not (layout.file_per_document or layout.mail or is_ascii_compatible(reading.encoding)):
         raise UsageError(f"lines and tables in {reading['encoding']} cannot be read", hint="make them UTF-8 first, as with iconv -t UTF-8")
     if columns and not layout.columns:
@@ -217,7 +217,7 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
         raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
     if labelled and not layout.labelled:
         raise UsageError(f"--format {file_format} has no classes", hint="use dir, csv or tsv")
-    return Source(reading, notices, labelled, columns, attributes, weight_column)
+    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column)
 
 
 def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool, Fields]]:
@@ -255,13 +255,16 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
     attributes, n_attributes, weight_column = source.attributes, len(source.attributes.names), source.weight_column
     layout, reading = FORMATS[source.reading.format], source.reading
     may_be_binary = reading.encoding == "auto" and reading.document != "mail" and not (layout.decoded or layout.file_per_document)
-    n_own = n_attributes + (weight_column is not None)
+    names = [field_name(name) for name in source.tagged]
+    n_beside = n_attributes + len(names)
+    n_own = n_beside + (weight_column is not None)
     for identity, label, body, found_problem, columns in documents:
         problem, text, units = found_problem, b"", WEIGHT_UNIT
         if problem is None:
             try:
                 _require_label_and_limit(label, body, source)
                 found, transcoded, fields = text_of(body)
+                fields = _fields(names, columns[n_attributes:n_beside]) if names else fields
                 text = without_separators(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)
@@ -270,7 +273,7 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
                 if n_attributes:
                     text = attributes.document(text, columns[:n_attributes])
                 if weight_column is not None:
-                    units = weight_in_units(weight_column, columns[n_attributes])
+                    units = weight_in_units(weight_column, columns[n_beside])
                     text = with_weight(text, units)
                 if transcoded:
                     source.notices.add_transcoded(body)
@@ -278,6 +281,10 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
                 problem, text = problem_of(raised), b""
         if units:
             yield Document(identity, label, text, problem, columns[n_own:])
+
+
+def _fields(names: Sequence[bytes], values: Sequence[str]) -> Fields:
+    return Fields([(name, value.encode()) for name, value in zip(names, values, strict=True) if value])
 
 
 def _require_label_and_limit(label: str | None, body: bytes, source: Source) -> None:

@@ -133,13 +133,17 @@ def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Itera
     header = None
     if names_a_column(reading, source.columns):
         header = [column_name(field, encoding) for field in next(first_rows or rows, (0, []))[1] or []]
-    text = None if reading.text_column == NO_TEXT else _position(reading.text_column or "2", header, path)
+    texts = (
+        []
+        if reading.text_column == NO_TEXT
+        else [_position(name, header, path) for name in source.text_columns or (["2"] if reading.text_column is None else [])]
+    )
     label = _position(reading.label_column or "1", header, path) if source.labelled else None
     identity = None if reading.id_column is None else _position(reading.id_column, header, path)
-    if label is not None and label == text:
+    if label is not None and label in texts:
         raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
     others = [_position(name, header, path) for name in source.columns]
-    places = [place for place in (text, label, identity, *others) if place is not None]
+    places = [place for place in (*texts, label, identity, *others) if place is not None]
     if not places:
         raise UsageError("--text-column none leaves no column to read", hint="name the column of the text, or columns beside it")
     last = max(places)
@@ -162,7 +166,9 @@ def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Itera
         try:
             named = None if label is None else label_of(fields[label], encoding)
             columns = tuple([to_utf8(fields[place], encoding)[0].decode() for place in others]) if others else ()
-            document = Document(name, named, b"" if text is None else fields[text], columns=columns)
+            document = Document(
+                name, named, fields[texts[0]] if len(texts) == 1 else b"\n".join([fields[place] for place in texts]), columns=columns
+            )
         except Exception as raised:  # noqa: BLE001 - one row never ends a run
             document = Document(name, problem=problem_of(raised))
         yield document
