@@ -157,3 +157,8 @@ def test_training_documents_that_cannot_be_read_are_named(planted: Path) -> None
     done = nbtext("evaluate", "test", "--training", "train", cwd=planted)
     assert done.status == 1
     assert done.notes[0] == "nbtext: train/a/99: binary, not text (control bytes, the first at 0)"
+
+
+def test_a_nightly_gate_is_silent_with_quiet_though_texts_come_again(planted: Path) -> None:
+    assert warnings(nbtext("evaluate", "test", "--training", "train", cwd=planted))
+    assert nbtext("evaluate", "test", "--training", "train", "--quiet", "--fail-under", "accuracy=0", cwd=planted).err == b""

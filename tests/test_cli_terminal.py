@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -82,3 +83,34 @@ def test_typing_a_document_is_invited(pets: Path) -> None:
     assert "nbtext: reading standard input; Ctrl-D ends it\n" in screen
     assert "cats" in screen
     assert "Ctrl-D" not in on_terminal("classify", "-", "-q", cwd=pets, typed=b"a cat\n\x04")[1]
+
+
+LONG = "a-folder-of-a-name-that-is-long-enough/and-another-one-below-it/with-a-file"
+
+
+def test_a_narrow_terminal_cuts_long_names_in_the_middle_and_folds_none(pets: Path) -> None:
+    names = [f"{LONG}/{number}" for number in range(3)]
+    corpus(pets, dict.fromkeys(names, "a cat purrs"))
+    _, screen = on_terminal("classify", *names, cwd=pets, env={"COLUMNS": "60", "NO_COLOR": "1"})
+    head, _, *rows = [line for line in re.sub(r"\x1b\[\d*m", "", screen).split("\n") if line]
+    assert head.split() == ["id", "label", "probability"]
+    assert [row.split()[0].partition("…")[2][-2:] for row in rows] == ["/0", "/1", "/2"]
+    assert max(map(len, rows)) <= 60
+    for output in ("tsv", "csv", "jsonl"):
+        _, plain = on_terminal("classify", *names, "--output", output, cwd=pets, env={"COLUMNS": "60"})
+        assert all(name in plain for name in names)
+
+
+def test_of_many_classes_evaluate_shows_the_worst_first_and_all_if_asked(pets: Path) -> None:
+    rows = [f"class-{number:02}\tword{min(9, number)} again\n" for number in range(14) for _ in range(3)]
+    corpus(pets, {"many.tsv": "".join(rows)})
+    assert on_terminal("train", "many.tsv", "-m", "many", "-q", cwd=pets) == (0, "")
+    _, screen = on_terminal("evaluate", "many.tsv", "-m", "many", "-q", cwd=pets, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    table = screen.partition("10 of 14 classes, those of least F1; --all shows all")[2].partition("most frequent confusions")[0]
+    shown = [line.split() for line in table.split("\n") if line.startswith(" class-")]
+    f1 = [float(row[3]) for row in shown]
+    assert len(shown) == 10
+    assert f1 == sorted(f1)
+    assert f1[0] == 0 < f1[-1]
+    _, screen = on_terminal("evaluate", "many.tsv", "-m", "many", "-q", "--all", cwd=pets, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert len(set(re.findall(r"(?m)^ (class-\d+)(?=(?:  +[\d.]+){6}$)", screen))) == 14

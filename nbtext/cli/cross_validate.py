@@ -40,6 +40,7 @@ USELESS_WITH = {
     help="Judge every document by the model of all others. Terms, smoothing and calibration are chosen once, from all documents.",
 )  # fmt: skip
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="json has all figures; rows are classes.")
+@option.all_option
 @option.decision_options
 @panels.option(
     "--predictions", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files,
@@ -102,6 +103,6 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
         output,
         lambda: {**json_values(result), "folds": folds or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
         lambda: class_rows(result),
-        lambda: print_evaluation(result, folds=folds),
+        lambda: print_evaluation(result, folds=folds, every_class=options["all"]),
     )
     return finish(failures(asked, result), say)

@@ -16,6 +16,7 @@ from nbtext.errors import UsageError, quantity
 @option.from_folder_option
 @option.model_option
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="json has all figures; rows are classes.")
+@option.all_option
 @panels.option(
     "--by", group="output", common=True, multiple=True, metavar="COLUMN",
     help="Add the figures for each value of a column. It can be given several times.",
@@ -110,6 +111,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         output,
         lambda: evaluation_record(result, leaked, threshold),
         lambda: class_rows(result),
-        lambda: print_evaluation(result, leaked, threshold=threshold),
+        lambda: print_evaluation(result, leaked, threshold=threshold, every_class=options["all"]),
     )
     return finish(failures(asked, result), say)

@@ -196,6 +196,11 @@ def output_option(*formats: str, default: str, more: str = "") -> Callable[[Comm
     )
 
 
+all_option = panels.option(
+    "--all", group="output", is_flag=True, help="Show every class in the table. Of more than ten, the ten of least F1 are shown otherwise."
+)
+
+
 def limit_option(
     help_text: str, default: int | None = None, least: int = 1, *, old_name: str | None = None
 ) -> Callable[[Command], Command]:

@@ -6,6 +6,7 @@ import sys
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
+from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.leakage import SampledLeakResult
     from nbtext.metrics.results import EvaluationResult, ReliabilityBin, SliceResult
 
-CONFUSIONS_SHOWN = 10
+CLASSES_SHOWN = CONFUSIONS_SHOWN = 10
 NO_ANSWER = "(no answer)"
 
 MOST_CLASSES = 20
@@ -64,8 +65,18 @@ def print_evaluation(
     *,
     folds: FoldsResult | None = None,
     threshold: AnswerThreshold | None = None,
+    every_class: bool = True,
 ) -> None:
-    """Print an evaluation, with the leaks found in the whole training corpus, and the folds of a cross-validation."""
+    """Print an evaluation, with the leaks found in the whole training corpus, and the folds of a cross-validation.
+
+    Of more than `CLASSES_SHOWN` classes the worst come first, by F1, and without ``every_class`` the others are left out.
+    """
+    per_class, title = list(result.per_class.items()), None
+    if len(per_class) > CLASSES_SHOWN:
+        per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
+        if not every_class:
+            title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
+            del per_class[CLASSES_SHOWN:]
     classes = (
         (
             label,
@@ -73,14 +84,14 @@ def print_evaluation(
             *(figure(value, "-") for value in (of_class.roc_auc, of_class.average_precision)),
             f"{of_class.support:,}",
         )
-        for label, of_class in result.per_class.items()
+        for label, of_class in per_class
     )
     mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
     confusions = [(truth, answer or NO_ANSWER, f"{n:,}") for truth, answer, n in mistakes]
     show(
         listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
         listing(_other_figures(result)),
-        grid(None, ("class", "precision", "recall", "F1", "AUC", "AP", "documents"), classes, numeric=range(1, 7)),
+        grid(title, ("class", "precision", "recall", "F1", "AUC", "AP", "documents"), classes, numeric=range(1, 7)),
         grid("most frequent confusions", ("true class", "answer", "documents"), confusions, numeric=[2]) if confusions else "",
         *(_slices(column, slices) for column, slices in (result.slices or {}).items()),
         *(_pictures(result) if sys.stdout.isatty() else ()),

@@ -32,6 +32,18 @@ def visible(text: str) -> str:
     return _UNSAFE.sub(_code, text)
 
 
+def shortened(text: str, most: int) -> str:
+    """Return the text, without its middle if it has more than ``most`` characters.
+
+    >>> shortened("a very long label", 9)
+    'a ve…abel'
+    """
+    if len(text) <= most:
+        return text
+    half = max(most - 1, 0) // 2
+    return f"{text[: max(most - 1, 0) - half]}…{text[len(text) - half :]}"
+
+
 def visible_on_terminal(text: str) -> str:
     """Return the text as `visible` does if standard output is a terminal, else unchanged."""
     return visible(text) if _is_terminal() else text
@@ -188,7 +200,7 @@ WIDE = 200
 """Columns of the screen where there is no terminal."""
 
 GAP = " " * 3
-"""Between two columns: the padding of rich, and the place of its line."""
+"""Between two columns: the padding of rich, and the place of its line. On a terminal that is too narrow it is one blank less."""
 
 
 def show(*blocks: str) -> None:
@@ -205,7 +217,8 @@ def listing(pairs: Mapping[str, object]) -> str:
 def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> str:
     """Return rows under column heads; the columns numbered in ``numeric`` are aligned right.
 
-    Only the heads are drawn by rich, which takes half a millisecond for a row. Cells that are too wide are wrapped.
+    Only the heads are drawn by rich, which takes half a millisecond for a row. Cells that are too wide are wrapped between words; a longer word, such as
+    a path, is cut in the middle on a terminal, else folded.
     """
     from rich import box
     from rich.table import Table
@@ -213,11 +226,17 @@ def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]
     right = set(numeric)
     cells = [[visible(cell) for cell in row] for row in rows]
     console = _console()
-    widths = _widths([max(map(_cells, column)) for column in zip(columns, *cells, strict=True)], console.width)
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for heads, gap in ((columns, GAP), (columns, GAP[1:]), ([max(name.split(), key=_cells, default="") for name in columns], GAP[1:])):
+        natural = [max(map(_cells, column)) for column in zip(heads, *cells, strict=True)]
+        if not _is_terminal() or sum(natural) + len(gap) * len(natural) <= console.width:
+            break
+    widths = _widths(natural, console.width, len(gap))
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, len(gap) - 2))
     for place, (name, width) in enumerate(zip(columns, widths, strict=True)):
-        table.add_column(name, justify="right" if place in right else "left", overflow="fold", width=width)
-    lines = [*_drawn(console, table), *(line for row in cells for line in _row(console, row, widths, right))]
+        table.add_column(
+            _cut(name, width) if _is_terminal() else name, justify="right" if place in right else "left", overflow="fold", width=width
+        )
+    lines = [*_drawn(console, table), *(line for row in cells for line in _row(console, row, widths, right, gap))]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -242,10 +261,12 @@ def _drawn(console: Any, drawing: Any) -> list[str]:  # noqa: ANN401 - of rich, 
     return "\n".join(line.rstrip() for line in printed.get().splitlines()).strip("\n").split("\n")
 
 
-def _row(console: Any, cells: Sequence[str], widths: Sequence[int], right: Container[int]) -> Iterator[str]:  # noqa: ANN401 - likewise
+def _row(console: Any, cells: Sequence[str], widths: Sequence[int], right: Container[int], gap: str) -> Iterator[str]:  # noqa: ANN401 - likewise
     """Yield the lines of a row; cells wider than their columns are wrapped."""
     from rich.text import Text
 
+    if _is_terminal():
+        cells = [_cut(cell, width) for cell, width in zip(cells, widths, strict=True)]
     wrapped = [
         [cell] if _cells(cell) <= width else [line.plain for line in Text(cell).wrap(console, width, overflow="fold")]
         for cell, width in zip(cells, widths, strict=True)
@@ -256,7 +277,14 @@ def _row(console: Any, cells: Sequence[str], widths: Sequence[int], right: Conta
             kept = part.rstrip()
             blank = " " * (width - _cells(kept))
             padded.append(blank + kept if place in right else kept + blank)
-        yield f" {GAP.join(padded)}".rstrip()
+        yield f" {gap.join(padded)}".rstrip()
+
+
+def _cut(cell: str, width: int) -> str:
+    """Return a cell whose words all fit into a column."""
+    if _cells(cell) <= width:
+        return cell
+    return " ".join(word if _cells(word) <= width else shortened(word, width * len(word) // _cells(word)) for word in cell.split(" "))
 
 
 def _cells(text: str) -> int:
@@ -268,9 +296,9 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-def _widths(natural: Sequence[int], screen: int) -> list[int]:
+def _widths(natural: Sequence[int], screen: int, gap: int) -> list[int]:
     """Return the widths of columns; if they do not fit, the widest are cut as rich cuts them, with a blank on each inner side."""
-    blanks = [(place > 0) + (place < len(natural) - 1) for place in range(len(natural))]
+    blanks = [(gap - 2) * (place > 0) + (place < len(natural) - 1) for place in range(len(natural))]
     available = screen - len(natural) - 1
     widths = [min(width + blank, available) for width, blank in zip(natural, blanks, strict=True)]
     while (excess := sum(widths) - available) > 0 and (widest := max(widths)) > 0:

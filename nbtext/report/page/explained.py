@@ -6,9 +6,10 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from nbtext.report.explanations import calibration_lines, causes, idle_words, level, pieces, signed, strongest, summands
+from nbtext.report.forms import shortened
 from nbtext.report.numbers import percent
 from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH, stretching
-from nbtext.report.page.markup import Markup, class_name, element, joined, note, scrolling, shortened, whole_page
+from nbtext.report.page.markup import Markup, class_name, element, joined, note, scrolling, whole_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 from typing import IO, TYPE_CHECKING
 
-from nbtext.report.forms import visible
+from nbtext.report.forms import shortened, visible
 from nbtext.store.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -78,18 +78,6 @@ def breakable(text: str) -> Markup:
     'a.<wbr>b_<wbr>c'
     """
     return joined(re.split(r"(?<=[._/:-])(?=[^._/:-])", text), element("wbr"))
-
-
-def shortened(text: str, most: int) -> str:
-    """Return the text, without its middle if it has more than ``most`` characters.
-
-    >>> shortened("a very long label", 9)
-    'a ve…abel'
-    """
-    if len(text) <= most:
-        return text
-    half = (most - 1) // 2
-    return f"{text[: most - 1 - half]}…{text[-half:]}"
 
 
 def section(name: str, heading: str, *content: object) -> Markup:
