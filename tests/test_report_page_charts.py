@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast
 from nbtext.metrics.results import ReliabilityBin
+from nbtext.report.forms import shortened
 from nbtext.report.page.charts import (
     bar,
+    chosen_classes,
+    confused_first,
     confusion_chart,
     density_strip,
     learning_curve_chart,
@@ -24,7 +27,7 @@ from nbtext.report.page.charts import (
     round_numbers,
     shade_class,
 )
-from nbtext.report.page.markup import Markup, breakable, element, escaped, shortened
+from nbtext.report.page.markup import Markup, breakable, element, escaped
 from tests.report_example import HOSTILE, Page, example, matrix
 from tests.test_report_forms_records import anything
 
@@ -172,6 +175,16 @@ def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
     assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 or character in "\u061c\u200f\u202e\u2066" for character in shown)
     shown.encode()
     assert escaped(escaped(text)) == escaped(text)
+
+
+def test_pairs_that_are_confused_stand_first_and_bars_begin_with_the_worst() -> None:
+    labels = [f"class {number}" for number in range(6)]
+    per_class = example(labels).evaluation.per_class
+    shown = confused_first(per_class, [("class 4", "class 1", 7), ("class 5", "class 4", 3), ("gone", "class 1", 2)])
+    assert list(shown) == ["class 4", "class 1", "class 5", "class 0", "class 2", "class 3"]
+    chosen = chosen_classes(per_class, 4)
+    assert [found.f1 for found in chosen.values()] == sorted(found.f1 for found in chosen.values())
+    assert len(chosen) == 4
 
 
 @given(anything, st.integers(3, 40))

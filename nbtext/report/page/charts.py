@@ -10,8 +10,9 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
+from nbtext.report.forms import shortened
 from nbtext.report.numbers import percent, percent_bounds
-from nbtext.report.page.markup import NOTHING, Markup, breakable, element, escaped, joined, shortened
+from nbtext.report.page.markup import NOTHING, Markup, breakable, element, escaped, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -231,11 +232,16 @@ LABEL = 28
 
 
 def chosen_classes(per_class: Mapping[str, ClassResult], most: int) -> dict[str, ClassResult]:
-    """Return the classes that occur, in order; if there are more than ``most``, those with most documents and answers."""
+    """Return the classes that occur, those of least F1 first; if there are more than ``most``, those with most documents and answers."""
     present = {label: of_class for label, of_class in per_class.items() if of_class.occurs}
     largest = sorted(present, key=lambda label: -present[label].support - present[label].answered)[:most]
-    kept = set(largest)
-    return {label: of_class for label, of_class in present.items() if label in kept}
+    return {label: present[label] for label in sorted(largest, key=lambda label: (present[label].f1, label))}
+
+
+def confused_first(shown: Mapping[str, ClassResult], mistakes: Iterable[tuple[str, str, int]]) -> dict[str, ClassResult]:
+    """Return the classes, pairs that are confused first and side by side, in the order of the mistakes."""
+    pairs = (label for truth, answer, _ in mistakes for label in (truth, answer))
+    return {label: shown[label] for label in dict.fromkeys((*pairs, *shown)) if label in shown}
 
 
 def confusion_chart(shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]) -> Markup:

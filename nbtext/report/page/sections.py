@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
+from nbtext.report.forms import shortened
 from nbtext.report.numbers import bounds, nats, percent, percent_bounds, share_in_words
 from nbtext.report.page.charts import (
     MOST_CLASSES,
     bar,
     chosen_classes,
+    confused_first,
     confusion_chart,
     density_strip,
     learning_curve_chart,
@@ -26,7 +28,6 @@ from nbtext.report.page.markup import (
     note,
     scrolling,
     section,
-    shortened,
     table,
     whole_page,
 )
@@ -60,6 +61,9 @@ ENOUGH = 10
 
 UNKNOWN_NAMED = 3
 LONGEST_TERM = 40
+
+WITHOUT_SCROLLING = 20
+"""Classes of a heat map that fit into the width of the page on a large screen."""
 
 MOST_DENSITIES, DENSITY_STEPS = 20, 100
 
@@ -225,21 +229,26 @@ def _loss(result: ProbabilityResult) -> str:
 
 
 def _confusion(result: EvaluationResult) -> Content:
-    """Return the heat map, and the most frequent mistakes as a table."""
-    shown, caption = chosen_classes(result.per_class, MOST_CLASSES), "Most frequent confusions"
+    """Return the most frequent mistakes as a table, and the heat map."""
+    caption, mistakes = "Most frequent confusions", wrong_answers(result)
+    shown = confused_first(chosen_classes(result.per_class, MOST_CLASSES), mistakes)
     heads: Heads = (("True class", None), ("Answer", None), ("Documents", "number"), ("Share of the class", "number wide"))
     rows = [
         (class_cell(truth), class_cell(answer), f"{n:,}", percent(n / result.per_class[truth].support))
-        for truth, answer, n in wrong_answers(result)[:CONFUSIONS_SHOWN]
+        for truth, answer, n in mistakes[:CONFUSIONS_SHOWN]
     ]
     map_of_classes = scrolling(confusion_chart(shown, result.confusion), "Confusion of classes")
     return (
+        scrolling(table(caption, heads, rows), caption) if rows else NOTHING,
         note(
-            "Each row is a true class, each column an answer. The share of its row makes a cell's shade: blue where right, orange where wrong."
+            "Each row is a true class, each column an answer; classes that are confused most come first. The share of its row makes a cell's shade: "
+            "blue where right, orange where wrong."
         ),
         _left_out(result, shown),
+        element(
+            "p", "Scroll the table sideways to see every answer →", class_=f"note hint{' many' if len(shown) > WITHOUT_SCROLLING else ''}"
+        ),
         element("figure", map_of_classes, element("figcaption", legend())),
-        scrolling(table(caption, heads, rows), caption) if rows else NOTHING,
     )
 
 
@@ -296,7 +305,7 @@ def _classes(result: EvaluationResult) -> Content:
     return (
         note(
             "Precision: the share of the documents given the class that are of it. Recall: the share of its documents that were given it. "
-            "F1 is their harmonic mean. Lines show 95\u00a0% intervals."
+            "F1 is their harmonic mean; the class of least F1 comes first. Lines show 95\u00a0% intervals."
         ),
         _left_out(result, shown),
         scrolling(drawn, "Each class"),
