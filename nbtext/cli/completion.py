@@ -9,7 +9,6 @@ import click
 from click.shell_completion import BashComplete, add_completion_class
 
 from nbtext.cli import panels
-from nbtext.cli.options import Choice, log_format_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -44,8 +43,8 @@ add_completion_class(Bash)
 
 
 @panels.command("completion")
-@click.argument("shell", type=Choice(SHELLS))
-@log_format_option
+@click.argument("shell", type=panels.Choice(SHELLS))
+@panels.log_format_option
 def command(shell: str, **options: Any) -> int:
     """Print a script that lets a shell complete nbtext's commands, options and their values.
 

@@ -26,7 +26,7 @@ from nbtext.errors import UsageError, quantity
     help="Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
 )  # fmt: skip
 @panels.option(
-    "--sweep", group="output", type=option.Choice(["prior"]),
+    "--sweep", group="output", type=panels.Choice(["prior"]),
     help="Instead, try prior strengths (pseudo-counts) from near 0 to large. All follow from the counts of the model, without calibration.",
 )  # fmt: skip
 @option.decision_options

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import panels
-from nbtext.cli.options import color_option, log_format_option
 from nbtext.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ def _suggest(context: click.Context, parameter: click.Parameter, incomplete: str
 
 @panels.command("help")
 @click.argument("topic", required=False, shell_complete=_suggest)
-@color_option
-@log_format_option
+@panels.color_option
+@panels.log_format_option
 def command(topic: str | None, **options: Any) -> int:
     """Print a text on a topic, or the help of a command. Without an argument, list the topics.
 

@@ -18,8 +18,7 @@ import click
 
 from nbtext import __version__
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
-from nbtext.cli.options import color_option, log_format_option
-from nbtext.cli.panels import painter
+from nbtext.cli.panels import color_option, log_format_option, painter
 from nbtext.errors import NbtextError, PathError, did_you_mean, reason
 
 if TYPE_CHECKING:

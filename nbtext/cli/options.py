@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nbtext.cli import panels
-from nbtext.cli.messages import LOG_FORMATS, Messages
+from nbtext.cli.messages import Messages
 from nbtext.cli.progress import ProgressBar, is_wanted
-from nbtext.errors import NbtextError, UsageError, did_you_mean
-from nbtext.report.forms import COLOURS, set_colours
+from nbtext.errors import NbtextError, UsageError
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING
 from nbtext.steps import watching
 
@@ -67,34 +66,16 @@ class Number(click.FloatRange):
         return found
 
 
-class Choice(click.Choice[str]):
-    """One of some names; asks about near misses."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name; raise click's error for wrong usage."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            choices = [str(choice) for choice in self.choices]
-            wanted = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
-            raise _wrong(wanted, f"{str(value)!r}{did_you_mean(str(value), choices)}", param, ctx) from None
-
-
 def _not_in_range(
     kind: str, within: click.IntRange | click.FloatRange, value: object, param: click.Parameter | None, ctx: click.Context | None
 ) -> click.UsageError:
     most = "" if within.max is None else f" to {within.max:,}"
-    return _wrong(f"{kind} from {within.min:,}{most}", repr(str(value)), param, ctx)
-
-
-def _wrong(wanted: str, given: str, param: click.Parameter | None, ctx: click.Context | None) -> click.UsageError:
-    option = max(param.opts, key=len) if param is not None else "it"
-    return click.UsageError(f"{option} must be {wanted}, not {given}", ctx)
+    return panels.wrong_value(f"{kind} from {within.min:,}{most}", repr(str(value)), param, ctx)
 
 
 cluster_options = several(
     panels.option(
-        "--backend", group="process", type=Choice(["local", "dask"]), default="local", show_default=True,
+        "--backend", group="process", type=panels.Choice(["local", "dask"]), default="local", show_default=True,
         help="Count documents here, or on a Dask cluster. Its workers read them from the same paths.",
     ),
     panels.option(
@@ -192,7 +173,13 @@ jobs_option = panels.option(
 def output_option(*formats: str, default: str, more: str = "") -> Callable[[Command], Command]:
     """Return the decorator that adds ``--output``, the form in which results are printed."""
     return panels.option(
-        "-o", "--output", group="output", common=True, type=Choice(formats), shown_default=default, help=f"Form of the output. {more}"
+        "-o",
+        "--output",
+        group="output",
+        common=True,
+        type=panels.Choice(formats),
+        shown_default=default,
+        help=f"Form of the output. {more}",
     )
 
 
@@ -262,31 +249,11 @@ def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> De
     return DecisionRule(costs, options["min_probability"])
 
 
-log_format_option = panels.option(
-    "--log-format", group="process", type=Choice(LOG_FORMATS), expose_value=False, shown_default="text",
-    help="Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
-)  # fmt: skip
-"""`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
-
-
-def _set_colours(context: click.Context, parameter: click.Parameter, when: str | None) -> None:
-    del parameter
-    if when is not None:
-        set_colours(when)
-        context.color = None if when == "auto" else when == "always"
-
-
-color_option = panels.option(
-    "--color", group="output", type=Choice(COLOURS), is_eager=True, expose_value=False, shown_default="auto",
-    callback=_set_colours,
-    help="Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
-)  # fmt: skip
-
 messages_options = several(
-    color_option,
+    panels.color_option,
     panels.option("-v", "--verbose", group="process", common=True, is_flag=True, help="Print notices even without a terminal."),
     panels.option("-q", "--quiet", group="process", common=True, is_flag=True, help="Print errors only."),
-    log_format_option,
+    panels.log_format_option,
 )
 """For `messages`."""
 

@@ -1,4 +1,7 @@
-"""How help is laid out: examples, then options in panels; those used most with ``--help``, all of them with ``--help-all``."""
+"""How help is laid out: examples, then options in panels; those used most with ``--help``, all of them with ``--help-all``.
+
+Also the options that nbtext itself has. This module imports no settings: `nbtext --help` does without.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nbtext.cli.messages import say, standard_error_is_terminal
-from nbtext.report.forms import has_colours
-from nbtext.settings import GROUPS
+from nbtext.cli.messages import LOG_FORMATS, say, standard_error_is_terminal
+from nbtext.errors import did_you_mean
+from nbtext.report.forms import COLOURS, has_colours, set_colours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -97,6 +100,8 @@ class Command(click.Command):
 
     def panels(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield each group that has options to be shown, with their names and texts."""
+        from nbtext.settings import GROUPS
+
         options = [each for each in self.params if isinstance(each, Option) and (each.common or EVERYTHING in ctx.meta)]
         for group in GROUPS:
             records = [record for each in options if each.group == group and (record := each.get_help_record(ctx)) is not None]
@@ -174,3 +179,43 @@ def first_sentence(text: str) -> str:
 def painter() -> Callable[..., str]:
     """Return `click.style` if standard output is a terminal with colours, else what leaves texts as they are."""
     return click.style if has_colours() else lambda text, **_: text
+
+
+class Choice(click.Choice[str]):
+    """One of some names; asks about near misses."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name; raise click's error for wrong usage."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            choices = [str(choice) for choice in self.choices]
+            wanted = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
+            raise wrong_value(wanted, f"{str(value)!r}{did_you_mean(str(value), choices)}", param, ctx) from None
+
+
+def wrong_value(wanted: str, given: str, param: click.Parameter | None, ctx: click.Context | None) -> click.UsageError:
+    """Return the error for a value of an option."""
+    option = max(param.opts, key=len) if param is not None else "it"
+    return click.UsageError(f"{option} must be {wanted}, not {given}", ctx)
+
+
+log_format_option = option(
+    "--log-format", group="process", type=Choice(LOG_FORMATS), expose_value=False, shown_default="text",
+    help="Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
+)  # fmt: skip
+"""`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
+
+
+def _set_colours(context: click.Context, parameter: click.Parameter, when: str | None) -> None:
+    del parameter
+    if when is not None:
+        set_colours(when)
+        context.color = None if when == "auto" else when == "always"
+
+
+color_option = option(
+    "--color", group="output", type=Choice(COLOURS), is_eager=True, expose_value=False, shown_default="auto",
+    callback=_set_colours,
+    help="Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
+)  # fmt: skip

@@ -8,7 +8,6 @@ from typing import Any
 from nbtext.cli import panels
 from nbtext.cli.options import (
     BY_TERMINAL,
-    Choice,
     excel_safe_option,
     limit_option,
     messages,
@@ -24,7 +23,7 @@ from nbtext.settings import CRITERIA
 @model_option
 @limit_option("Print N terms.", 100, old_name="--top")
 @panels.option(
-    "--by", group="answer", common=True, type=Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True,
+    "--by", group="answer", common=True, type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True,
     help="Measure of information.",
 )  # fmt: skip
 @output_option("table", "tsv", "csv", "jsonl", default=BY_TERMINAL, more="tsv has rank, term, score and class.")

@@ -40,12 +40,12 @@ GOES_WITH = {
     help="Try these values of an option of training. none stands for no value. Several --try try all combinations.",
 )  # fmt: skip
 @panels.option(
-    "--by", "criterion", group="answer", type=option.Choice(BY), default=BY[0], show_default=True,
+    "--by", "criterion", group="answer", type=panels.Choice(BY), default=BY[0], show_default=True,
     help="Method that judges settings. cross-validation and leave-one-out measure --for; log evidence, AIC and BIC compare settings over the same counts "
     "only.",
 )  # fmt: skip
 @panels.option(
-    "--for", "goal", group="answer", common=True, type=option.Choice(GOALS), shown_default=GOALS[0], help="Figure to be best in."
+    "--for", "goal", group="answer", common=True, type=panels.Choice(GOALS), shown_default=GOALS[0], help="Figure to be best in."
 )
 @panels.option("--updatable", group="model", is_flag=True, help="Try only models that update, forget and merge change exactly.")
 @panels.option(
