@@ -32,6 +32,9 @@ MAILS = 18_855
 
 WORDS = ("lunch", "invoice", "meeting", "offer", "holiday", "parcel", "password", "photo", "server", "ticket")
 
+FORMAT = ("--format", "dir")
+"""Each class is a Maildir, which bogofilter needs; it would always be read as mail."""
+
 MAIL = ("--document", "mail")
 MODELS = {
     "nbtext (default)": MAIL,
@@ -66,8 +69,8 @@ def tools(train: Path, test: Path, scratch: Path, only: str) -> list[Tool]:
     nbtext = [sys.executable, "-m", "nbtext"]
     for number, (name, arguments) in enumerate(MODELS.items()):
         model = str(scratch / f"{number}.joblib")
-        ask = [*nbtext, "classify", str(test), "-m", model, "-o", "jsonl", "--scores"]
-        found.append(Tool(name, [[*nbtext, "train", str(train), "-m", model, *arguments]], ask))
+        ask = [*nbtext, "classify", str(test), "-m", model, *FORMAT, "-o", "jsonl", "--scores"]
+        found.append(Tool(name, [[*nbtext, "train", str(train), "-m", model, *FORMAT, *arguments]], ask))
     return [tool for tool in found if only in tool.name]
 
 
