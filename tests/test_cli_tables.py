@@ -234,6 +234,14 @@ def test_tables_of_other_programs_are_named(tables: Path) -> None:
     for name, remedy in (("t.parquet", "make it jsonl first"), ("t.xlsx", "save the sheet as csv first")):
         (tables / name).write_bytes(b"PAR1")
         assert remedy in error_line(nbtext("train", name, cwd=tables), 2)
+    (tables / "list.json").write_text('[\n  {"label": "a", "text": "b"}\n]\n')
+    assert "jsonl first" in error_line(nbtext("train", "list.json", cwd=tables), 2)
+    (tables / "packed.zip").write_bytes(b"PK\3\4")
+    assert "unpack the archive first" in error_line(nbtext("train", "packed.zip", cwd=tables), 2)
+    (tables / "quoted.tsv").write_text('cats\t"it said ""purr"" twice"\ndogs\tit barks\n')
+    (said,) = nbtext("train", "quoted.tsv", cwd=tables).notes
+    assert "give --format csv --delimiter tab" in said
+    succeeded(nbtext("train", "quoted.tsv", "--format", "csv", "--delimiter", "tab", cwd=tables))
     (tables / "without").write_text(SWAPPED)
     succeeded(nbtext("train", "without", cwd=tables))
     assert classes(tables) == ["cats", "dogs"]

@@ -13,10 +13,10 @@ import click
 
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given
-from nbtext.corpus.columns import described
+from nbtext.corpus.columns import described, holds_quoted_cells
 from nbtext.corpus.directory import LabelledFolder
 from nbtext.corpus.reading import format_by_name, resolved
-from nbtext.corpus.streams import listed_paths, set_standard_input
+from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed, quantity
 from nbtext.model.corpus_flow import Corpus, CountedCorpus, count_each, no_documents, reading_like
 from nbtext.settings import FORMATS, INPUT, READING, TRAINING, Reading
@@ -121,6 +121,12 @@ def recognised(reading: Reading, paths: Sequence[str], say: Messages, *, labelle
     found = resolved(reading, paths, labelled=labelled)
     if (columns := described(reading, found)) is not None:
         say.notice(f"{paths[0]}: {columns}")
+    if (
+        (reading.format, found.format) == ("auto", "tsv")
+        and Path(paths[0]).is_file()
+        and holds_quoted_cells(beginning(paths[0], 1 << 16, of_pipe=0))
+    ):
+        say.warn(f"{paths[0]}: cells look quoted, and in tsv a quote is a character; if they are, give --format csv --delimiter tab")
     return found
 
 

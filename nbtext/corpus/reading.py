@@ -6,6 +6,7 @@ Formats are declared in `nbtext.settings.FORMATS`, each with its reader.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from codecs import BOM_UTF8
 from dataclasses import replace
@@ -46,6 +47,12 @@ CONVERTED = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as csv first"),
 }
 """What to do with files of tables that are not read, by suffix."""
+
+_CONVERTED_BY_CONTENT = {
+    re.compile(rb"\s*\[\s*\{"): "make the array of objects jsonl first, one object a line, as with jq -c '.[]'",
+    re.compile(rb"PK\x03\x04"): "unpack the archive first",
+}
+"""The same by the beginning of a file that is to be learnt."""
 
 
 class Shard(NamedTuple):
@@ -123,6 +130,9 @@ def format_by_name(path: str) -> str | None:
 def _format_by_content(path: str) -> str | None:
     """Return the format that the beginning of a file shows beyond doubt, if any."""
     start = beginning(path, _LOOKED_AT, of_pipe=_LOOKED_AT)
+    for signature, remedy in _CONVERTED_BY_CONTENT.items():
+        if signature.match(start):
+            raise UsageError(f"{path} cannot be read", hint=remedy)
     line = start.partition(b"\n")[0]
     text = line.removeprefix(BOM_UTF8)
     for name, layout in FORMATS.items():
