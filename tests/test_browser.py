@@ -87,8 +87,9 @@ def test_an_empty_page_would_be_noticed(reader: browser.Browser, tmp_path: Path)
 
 def test_wide_tables_scroll_in_frames_of_their_own(reader: browser.Browser, pages: dict[str, Path]) -> None:
     reader.open(pages["many"], width=NARROW)
-    frame = "document.querySelector('section.confusion .scroll')"
+    frame = "document.querySelector('section.confusion figure .scroll')"
     assert reader.value(f"{frame}.scrollWidth > {frame}.clientWidth")
+    assert reader.value("getComputedStyle(document.querySelector('.hint')).display") == "block"
     assert reader.value(f"{frame}.scrollLeft = 300; {frame}.querySelector('tbody th').getBoundingClientRect().left") < NARROW / 4
 
 
