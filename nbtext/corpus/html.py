@@ -77,7 +77,9 @@ class HtmlDocument(NamedTuple):
         texts: Iterable[str] = self.texts
         if not dropped.isdisjoint(tag.lower() for tag in set(self.tags) if tag is not None):
             texts = self._shown(dropped)
-        text = "".join([piece for pair in zip(texts, [*map(_GAPS.__getitem__, self.tags), ""], strict=True) for piece in pair])
+        pieces = [""] * (len(self.texts) + len(self.tags))
+        pieces[::2], pieces[1::2] = texts, map(_GAPS.__getitem__, self.tags)
+        text = "".join(pieces)
         if "&" not in text:
             return text
         return unescape(

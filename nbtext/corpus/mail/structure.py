@@ -146,10 +146,7 @@ _LONGEST_ITEM = 100
 def structure_items(message: Part, pages: Sequence[HtmlDocument], plain: bytes) -> bytes:
     """Return what a mail looks like as items, each once, given its parts, its HTML parts, and the text of the others."""
     parts = list(message.walk())
-    items = {f"type:{part.kind}" for part in parts}
-    items |= {f"charset:{part.charset.lower()}" for part in parts if part.charset}
-    items |= {f"encoding:{part.encoding}" for part in parts if part.encoding}
-    items |= {f"attachment:{part.name.rpartition('.')[2].lower()}" for part in parts if part.name}
+    items = {item for part in parts for item in _of_part(part.kind, part.charset, part.encoding, part.name[-_LONGEST_ITEM:])}
     items.add(f"parts:{_amount(len(parts))}")
     links = _LINK.findall(plain)
     for page in pages:
@@ -158,7 +155,13 @@ def structure_items(message: Part, pages: Sequence[HtmlDocument], plain: bytes) 
         items.update(_looks(page, attributes))
     items |= {item.decode() for link in set(links) for item in host_items(b"host", link.lower())}
     items.add(f"links:{_amount(len(links))}")
-    return " ".join([item.translate(_SPACE_OR_QUOTE)[:_LONGEST_ITEM] for item in sorted(items)]).encode("utf-8", "replace")
+    return " ".join(sorted(items)).encode("utf-8", "replace")
+
+
+@lru_cache(1 << 10)
+def _of_part(kind: str, charset: str | None, encoding: str, name: str) -> list[str]:
+    fields = {"type": kind, "charset": charset, "encoding": encoding, "attachment": name.rpartition(".")[2]}
+    return [f"{field}:{value.lower().translate(_SPACE_OR_QUOTE)[:_LONGEST_ITEM]}" for field, value in fields.items() if value]
 
 
 def _looks(page: HtmlDocument, attributes: str) -> Iterator[str]:
@@ -167,14 +170,14 @@ def _looks(page: HtmlDocument, attributes: str) -> Iterator[str]:
     for tag, number in Counter(page.tags).items():
         tags[(tag or "").lower()] += number
     comments = tags.pop("", 0)
-    yield from (f"tag:{tag}" for tag in tags if not tag.startswith("/") and tag not in _ON_EVERY_PAGE)
+    yield from (f"tag:{tag[:_LONGEST_ITEM]}" for tag in tags if not tag.startswith("/") and tag not in _ON_EVERY_PAGE)
     yield f"tags:{_amount(tags.total())}"
     yield f"images:{_amount(tags['img'])}"
     colours = set(_COLOUR.findall(attributes))
     yield from (f"colour:{colour}" for _, colour in colours)
     if any((before, colour) in colours for before in _OF_GROUND for kind, colour in colours if kind not in _OF_GROUND):
         yield "hidden:colour"
-    yield from (f"hidden:{style}" for style in set(_HIDDEN.findall(attributes)))
+    yield from (f"hidden:{style.translate(_SPACE_OR_QUOTE)}" for style in set(_HIDDEN.findall(attributes)))
     if comments:
         around = zip(page.tags, page.texts, page.texts[1:], strict=False)
         yield f"split-words:{_amount(sum(tag is None and before[-1:].isalpha() and after[:1].isalpha() for tag, before, after in around))}"
