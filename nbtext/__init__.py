@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbtext.model import TextClassifier
     from nbtext.settings import Reading, Settings
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 __all__ = [
     "DecisionRule",
     "Document",
