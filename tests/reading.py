@@ -33,4 +33,4 @@ def texts(*paths: str | Path, labelled: bool = True, **reading: Any) -> list[tup
 def problems(*paths: str | Path, labelled: bool = True, **reading: Any) -> dict[str, str]:
     """What is wrong with which document."""
     found = documents(*paths, labelled=labelled, **reading)
-    return {document.id: str(document.problem) for document in found if document.problem is not None}
+    return {document.id: document.problem.line for document in found if document.problem is not None}

@@ -53,7 +53,7 @@ def test_similarity_as_a_matrix_and_as_pairs(service_desk_model: Path, tmp_path:
     assert some["similarity"]["divergence"][0][1] == said["divergence"][1][4]
     lines = "".join(f"c{number:02d},word{number} {'shared ' * number}\n" for number in range(30))
     (tmp_path / "many.csv").write_text(lines)
-    succeeded(nbtext("train", "many.csv", cwd=tmp_path))
+    succeeded(nbtext("train", "--quiet", "many.csv", cwd=tmp_path))
     text = succeeded(nbtext("inspect", "--similarity", cwd=tmp_path)).text
     assert len(text.splitlines()) < 30
     assert "closest" in text

@@ -39,7 +39,7 @@ def values(path: Path, *columns: str, **reading: Any) -> list[tuple[str, ...]]:
 
 
 def problems(path: Path, *columns: str, **reading: Any) -> dict[str, str]:
-    return {document.id: str(document.problem) for document in read(path, *columns, **reading) if document.problem is not None}
+    return {document.id: document.problem.line for document in read(path, *columns, **reading) if document.problem is not None}
 
 
 TABLE = "topic,text,year,team\na,hello,1999,\nb,bye,2001,east\n"
@@ -67,7 +67,7 @@ def test_a_columns_name_implies_a_header_and_changes_nothing_else(tmp_path: Path
     ("column", "reading", "kind", "why"),
     [
         ("x", {}, PathError, r"no column is called 'x'; the header has topic, text, year, team"),
-        ("year", {"header": False}, UsageError, "no column is called 'year': the table has no header line; give its number, or --header"),
+        ("year", {"header": False}, UsageError, "no column is called 'year': the table has no header line; give its number, or header"),
         ("0", {}, UsageError, "there is no column 0; columns are numbered from 1"),
     ],
 )

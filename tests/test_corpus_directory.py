@@ -46,8 +46,8 @@ def test_what_is_no_corpus_is_told(tmp_path: Path) -> None:
     for path, kind, why in (
         (tmp_path / "none", PathError, "none: cannot read: no such file or directory"),
         (tmp_path / "flat", UsageError, "has no sub-directories; a corpus has one sub-directory per class"),
-        (tmp_path / "flat/1", UsageError, "for a table use --format csv or tsv"),
-        ("-", UsageError, "for a table use --format csv or tsv"),
+        (tmp_path / "flat/1", UsageError, "for a table use format csv or tsv"),
+        ("-", UsageError, "for a table use format csv or tsv"),
     ):
         with pytest.raises(kind, match=why):
             documents(path)
@@ -140,7 +140,7 @@ def test_without_labels_files_and_directories_are_taken_as_given(tmp_path: Path)
     found = documents(*paths, labelled=False)
     assert [Path(document.id).name for document in found] == ["x", "c", "b", "none", "x"]
     assert [document.text for document in found] == [b"3", b"2", b"1", b"", b"3"]
-    assert [str(document.problem) for document in found if document.problem] == ["cannot read: no such file or directory"]
+    assert [document.problem.line for document in found if document.problem] == ["cannot read: no such file or directory"]
 
 
 def test_files_that_say_they_are_empty_are_read(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_a_document_beyond_the_limit_is_a_problem_and_the_others_are_read(tmp_pa
         rows[1] = ("a", " ".join(f"word{number}" for number in range(5000)))
     found = documents(*written(name, tmp_path, rows), max_document_size="1K")
     assert sorted(document.problem is None for document in found) == [False, True, True]
-    assert {str(document.problem) for document in found if document.problem} == {"larger than 1 KiB; see --max-document-size"}
+    assert {document.problem.line for document in found if document.problem} == {"larger than 1 KiB; see --max-document-size"}
     again = tmp_path / "again"
     again.mkdir()
     assert len(texts(*written(name, again, rows), max_document_size="1M")) == 3
@@ -188,7 +188,7 @@ def test_a_named_encoding_is_strict(tmp_path: Path, name: str) -> None:
         path.write_bytes(path.read_bytes().replace("é".encode(), b"\xe9").replace(b"\\u00e9", b"\xe9").replace(b"utf-8", b"us-ascii"))
     assert sorted(bag(name, text)["café"] for _, text in texts(*paths, encoding="latin-1")) == [0, 1]
     assert sorted(bag(name, text)["café"] for _, text in texts(*paths)) == [0, 1]
-    assert [str(document.problem) for document in documents(*paths, encoding="utf-8") if document.problem]
+    assert [document.problem.line for document in documents(*paths, encoding="utf-8") if document.problem]
 
 
 @LABELLED

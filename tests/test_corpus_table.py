@@ -47,7 +47,7 @@ def test_without_labels_the_label_column_is_not_needed_but_its_name_tells_of_a_h
         (
             {"label_column": "id", "header": False},
             UsageError,
-            "no column is called 'id': the table has no header line; give its number, or --header",
+            "no column is called 'id': the table has no header line; give its number, or header",
         ),
         ({"label_column": "2", "text_column": "2"}, UsageError, "are the same column"),
         ({"label_column": "id", "text_column": "1"}, UsageError, "are the same column"),

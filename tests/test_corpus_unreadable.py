@@ -100,7 +100,7 @@ def test_whatever_a_decoder_raises_is_the_problem_of_its_document(file_format: s
         [("a", True), ("b", True)],
         [("a", True), ("a", False), ("b", True)],
     )
-    (problem,) = [str(document.problem) for document in found if document.problem is not None]
+    (problem,) = [document.problem.line for document in found if document.problem is not None]
     assert "Broken: division of the moon" in problem
     assert "report" in problem
 
@@ -215,6 +215,6 @@ def test_binary_files_are_named(tmp_path: Path) -> None:
         (tmp_path / f"{number}").write_bytes(content + b"with words inside" * 100)
     for kind in ("text", "html", "mail"):
         found = documents(tmp_path, labelled=False, format="dir", document=kind)
-        assert [str(document.problem).removeprefix("binary, not text (a").lstrip("n ") for document in found] == [
+        assert [document.problem.line.removeprefix("binary, not text (a").lstrip("n ") for document in found] == [
             f"{name})" for name in kinds
         ]

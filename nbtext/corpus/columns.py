@@ -177,7 +177,8 @@ def columns_in_words(reading: Reading) -> str:
 
 def is_column_name(label: str) -> bool:
     """Return whether a class is named as columns of a table mostly are, and so may come from a header that was read as a row."""
-    return len(label) > 1 and label.strip().casefold() in (*LABEL_NAMES, *TEXT_NAMES)
+    name = label.strip().casefold()
+    return len(name) > 1 and name in (*LABEL_NAMES, *TEXT_NAMES)
 
 
 def names_a_column(reading: Reading, others: Sequence[str] = ()) -> bool:
