@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Source
 
 Row = tuple[int, list[bytes] | None]
-"""Line number on which the row begins, and its fields as raw bytes, or None for a row beyond the limit."""
+"""The number of the row, and its fields as raw bytes, or None for a row beyond the limit."""
 
 
 class _RecordTooLarge(Exception):  # noqa: N818 - no failure: the reader begins again behind the record
@@ -84,24 +84,24 @@ def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, lines_before
 
 
 def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int) -> Generator[Row]:
-    """Yield the records of quoted fields, which may hold line ends.
+    """Yield the records of quoted fields, which may hold line ends, numbered as a spreadsheet numbers its rows.
 
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
     """
     csv.field_size_limit(max(limit, 1 << 17))
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
     lines = _RecordLines(text, limit)
-    begin = 1
+    begin = row = 1
     try:
         while True:
             try:
                 for record in csv.reader(lines, delimiter=delimiter, strict=True):
                     if record:
-                        yield begin, [field.encode("utf-8", "surrogateescape") for field in record]
-                    begin = lines.next_record()
+                        yield row, [field.encode("utf-8", "surrogateescape") for field in record]
+                    begin, row = lines.next_record(), row + 1
             except _RecordTooLarge:
-                yield begin, None
-                begin = lines.next_record()
+                yield row, None
+                begin, row = lines.next_record(), row + 1
             else:
                 return
     except csv.Error as problem:
@@ -111,7 +111,7 @@ def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int) -> Generator
 
 
 def delimited(path: str, source: Source) -> Iterator[Document]:
-    """Yield a document for each row, named by its id column or else ``path:line``."""
+    """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
     part, limit, delimiter = source.part, source.limit, source.reading.delimiter
     with open_stream(path, source.unpacked_limit, part) as stream:
         if source.reading.format == "csv":
