@@ -157,15 +157,15 @@ def test_what_names_no_members_is_refused(members: str) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"members": "multinomial+bernoulli:tfidf"}, "--classifier bernoulli does not take --weighting tfidf"),
+        ({"members": "multinomial+bernoulli:tfidf"}, "classifier bernoulli does not take weighting tfidf"),
         (
             {"members": "multinomial+complement", "class_prior": {"cats": 1, "dogs": 1, "fish": 2}},
-            "--classifier complement has no class prior",
+            "classifier complement has no class prior",
         ),
-        ({"smoothing": {"*": 1.0, "cat": 2.0}}, "--classifier average does not take pseudo-counts by term"),
-        ({"smoothing": "leave-one-out"}, "--smoothing leave-one-out is for"),
-        ({"estimate": "ml"}, "--classifier logistic needs smoothed counts"),
-        ({"weighting": "log"}, "--classifier average does not take --weighting log"),
+        ({"smoothing": {"*": 1.0, "cat": 2.0}}, "classifier average does not take pseudo-counts by term"),
+        ({"smoothing": "leave-one-out"}, "smoothing leave-one-out is for"),
+        ({"estimate": "ml"}, "classifier logistic needs smoothed counts"),
+        ({"weighting": "log"}, "classifier average does not take weighting log"),
         ({"members": "multinomial+dirichlet-multinomial", "class_weight": "balanced"}, "does not take weights of documents or classes"),
     ],
     ids=str,

@@ -110,7 +110,7 @@ def test_scikit_learn_says_the_same_class_by_class(
     vocabulary = sorted({term for _, terms in corpus for term in terms}, key=str.encode)
     reference.fit(dense([terms for _, terms in corpus], vocabulary), [label for label, _ in corpus])
     model = fitted(corpus, alpha, class_prior=weights if prior == "given" else prior)
-    assert list(model.training.statistics.classes) == reference.classes.tolist()
+    assert list(model.training.statistics.classes) == reference.classes_.tolist()
     np.testing.assert_allclose(np.log(model.probability(np.arange(len(vocabulary)))), reference.feature_log_prob_.T, rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(scores(model, documents), reference.predict_joint_log_proba(dense(documents, vocabulary)), rtol=1e-10)
 

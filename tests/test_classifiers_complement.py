@@ -63,7 +63,7 @@ def test_scikit_learn_says_the_same_class_by_class(
     reference.fit(dense(given_.documents.matrix, weighting, given_), [statistics.classes[k] for k in given_.documents.classes])
     weights = model.weights(np.arange(statistics.n_terms))
     constant = weights.sum(axis=0).mean() if normalised else 1.0
-    assert list(statistics.classes) == reference.classes.tolist()
+    assert list(statistics.classes) == reference.classes_.tolist()
     np.testing.assert_allclose(weights / constant, reference.feature_log_prob_.T, rtol=1e-5, atol=1e-7)
     matrix = matrix_of(documents, statistics.vocabulary)
     wanted = reference.predict_joint_log_proba(dense(matrix, weighting, given_))

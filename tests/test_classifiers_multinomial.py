@@ -72,12 +72,12 @@ def test_scikit_learn_says_the_same_class_by_class(
     model = fitted(corpus, alpha, prior=weights if prior == "given" else prior)
     table = dense(documents, vocabulary)
     joint = scores(model, documents)
-    assert list(model.language_models.statistics.classes) == reference.classes.tolist()
+    assert list(model.language_models.statistics.classes) == reference.classes_.tolist()
     np.testing.assert_allclose(joint, reference.predict_joint_log_proba(table), rtol=1e-11)
     posterior = log_posterior(joint)
     np.testing.assert_allclose(posterior, reference.predict_log_proba(table), rtol=1e-9, atol=1e-11)
     best = posterior.max(axis=1)
-    answers = reference.classes[minimum_error(posterior)]
+    answers = reference.classes_[minimum_error(posterior)]
     unequal = (best[:, np.newaxis] - posterior > 1e-9).sum(axis=1) == len(classes) - 1
     assert answers[unequal].tolist() == reference.predict(table).tolist()[unequal].tolist()
 
