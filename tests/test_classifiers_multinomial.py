@@ -79,7 +79,7 @@ def test_scikit_learn_says_the_same_class_by_class(
     best = posterior.max(axis=1)
     answers = reference.classes_[minimum_error(posterior)]
     unequal = (best[:, np.newaxis] - posterior > 1e-9).sum(axis=1) == len(classes) - 1
-    assert answers[unequal].tolist() == reference.predict(table).tolist()[unequal].tolist()
+    assert answers[unequal].tolist() == reference.predict(table)[unequal].tolist()
 
 
 def dense(documents: list[list[str]], vocabulary: list[str]) -> Floats:
