@@ -54,6 +54,9 @@ _TO_ADDRESSES = bytes(32 if byte <= 32 or byte in b'<>,;:"()[]' else byte for by
 _TO_HOSTS = bytes(byte if re.match(rb"[\w.-]", bytes((byte,))) else 32 for byte in range(256)).lower()
 """Tables that leave addresses, or hosts and words, with spaces between them, in lower case."""
 
+_DOMAIN = re.compile(rb"@[\w.-]+")
+"""The domain of an address, which is an item and not words."""
+
 _LONGEST_ITEM = 100
 """Bytes of an address or host that are kept, from the end."""
 
@@ -121,7 +124,7 @@ def chosen_fields(headers: Headers, names: Collection[bytes], encoding: str) -> 
 def all_fields(headers: Headers, encoding: str) -> Fields:
     """Return the fields of all headers but those that are never read.
 
-    Items are the names of the headers, addresses and their domains, and hosts and networks (/8, /16, /24) of Received, each once.
+    Items are the names of the headers, addresses, their domains and the ends of these, and hosts and networks (/8, /16, /24) of Received, each once.
     """
     words: list[tuple[bytes, bytes]] = []
     items: dict[bytes, None] = {}
@@ -137,12 +140,14 @@ def all_fields(headers: Headers, encoding: str) -> Fields:
         if name == _ROUTE:
             route.append(text)
             continue
-        words.append((field, text))
         if name in _ADDRESSES and b"@" in text:
             for address in text.translate(_TO_ADDRESSES).split():
                 if b"@" in address:
                     whole = address[-_LONGEST_ITEM:]
-                    items[b"%b:%b" % (field, whole)] = items[b"%b:%b" % (field, whole.rpartition(b"@")[2])] = None
+                    items[b"%b:%b" % (field, whole)] = None
+                    items.update(host_items(field, whole.rpartition(b"@")[2]))
+            text = _DOMAIN.sub(b" ", text)
+        words.append((field, text))
     for host in dict.fromkeys(b" ".join(route).translate(_TO_HOSTS).split()):
         if b"." in host:
             items.update(host_items(_ROUTE, host[-_LONGEST_ITEM:]))
