@@ -5,7 +5,6 @@ A table without a recognisable header has its label in column 1 and its text in 
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections import Counter
@@ -80,6 +79,8 @@ def split_rows(start: bytes, delimiter: str, *, quoted: bool, complete: bool) ->
         lines = (line.removesuffix("\r") for line in text.split("\n")[: MOST_ROWS + 1])
         rows = [line.split(delimiter) for line in lines if line]
     else:
+        import csv
+
         rows = []
         with suppress(csv.Error):  # reading the table reports it
             rows += (row for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), MOST_ROWS + 1) if row)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -171,6 +170,8 @@ def read_file(path: str, limit: int) -> bytes:
 
 
 def _read_pipe(descriptor: int, limit: int) -> bytes:
+    import select
+
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     poll.poll()  # until there is a writer: before, a pipe seems to be at its end

@@ -8,7 +8,6 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.corpus.mail.message import MARK
 from nbtext.errors import PathError, UsageError, reason
 from nbtext.report.forms import excel_safe, finite, json_line, tsv, write_records
 from nbtext.report.numbers import rounded, six_digits
@@ -117,6 +116,8 @@ def mail_header(answer: Answer | None) -> str:
     The reason is ``error`` for None and for a message that could not be read; then there is no label. Labels that a header cannot hold are
     encoded words (RFC 2047).
     """
+    from nbtext.corpus.mail.message import MARK
+
     if answer is None or answer.problem is not None:
         return "; reason=error"
     label = answer.label or ""
