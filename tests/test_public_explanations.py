@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")]
 
+MAIL: dict[str, Any] = {"document": "mail", "headers": "subject"}
+"""Documents without fields, which `TextClassifier.fit` takes as texts."""
+
 Corpus = tuple[list["Document"], list["Document"]]
 
 
@@ -28,7 +31,7 @@ def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     """All training documents, and a thousand of the test documents."""
     folder = unpacked("20news-bydate.tar.xz", tmp_path_factory.mktemp("newsgroups"))
     train, test = (next(path for path in sorted(folder.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
-    return documents(train, document="mail"), Random(0).sample(documents(test, document="mail"), 1000)
+    return documents(train, **MAIL), Random(0).sample(documents(test, **MAIL), 1000)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"classifier": "complement", "weighting": "tfidf"}, {"classifier": "bernoulli"}], ids=str)
