@@ -195,3 +195,7 @@ def test_class_names_of_any_kind(tmp_path: Path) -> None:
     assert len(rows) == 9
     assert {row[1] for row in rows} == {"=cmd()", "new\\nline", "tab\\there", "\x1b[31m", " ", "a..", "語", "<script>", "café"}
     assert b"\x1b" not in succeeded(nbtext("inspect", cwd=tmp_path)).out
+
+
+def test_fields_are_refused_where_documents_have_none(pets: Path) -> None:
+    assert "--tag-fields names columns" in error_line(nbtext("train", "pets", "--tag-fields", "title", "-m", "new", cwd=pets), 2)

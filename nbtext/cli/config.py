@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.errors import PathError, UsageError, did_you_mean, reason
 from nbtext.settings import INPUT, READING, TRAINING
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _read(path: Path) -> ConfigFile | None:
     try:
         content = path.read_bytes()
     except OSError as problem:
-        raise PathError(reason(problem), where=str(path)) from None
+        raise PathError(f"cannot read: {reason(problem)}", where=str(path)) from None
     shared = path.name == SHARED_FILE
     if shared and b"nbtext" not in content:
         return None
@@ -151,11 +151,11 @@ def _commands(context: click.Context) -> Iterator[click.Command]:
 
 
 def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
-    from difflib import get_close_matches
-
-    near = [each.replace("_", "-") for each in get_close_matches(name, known, 1)]
-    hint = f"did you mean {near[0]!r}?" if near else "names are those of options, without the two hyphens"
-    return UsageError(f"there is no option or command {name.replace('_', '-')!r}", where=source, hint=hint)
+    given = name.replace("_", "-")
+    near = did_you_mean(given, sorted({each.replace("_", "-") for each in known})).strip(" ()")
+    return UsageError(
+        f"there is no option or command {given!r}", where=source, hint=near or "names are those of options, without the two hyphens"
+    )
 
 
 def _checked(option: click.Option, default: Default, context: click.Context) -> Default:

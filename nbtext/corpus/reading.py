@@ -225,6 +225,8 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
     if columns and not layout.columns:
         *others, last = (name for name, other in FORMATS.items() if other.columns)
         raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
+    if labelled and reading.tag_fields and not layout.columns and reading.document != "mail":
+        raise UsageError("--tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
     if labelled and not layout.labelled:
         raise UsageError(f"--format {file_format} has no classes", hint="use dir, csv or tsv")
     return Source(reading, notices, labelled, columns, attributes, tagged, weight_column)
