@@ -80,12 +80,16 @@ PLAIN = re.compile(r"nbtext [\w ./:=,+-]+")
 """Commands that are the same without a shell."""
 
 
+NO_OUTER_MAKE = {"MAKEFLAGS": "", "MAKELEVEL": "0"}
+"""A reader calls make from a shell; from `make test` it would tell of the jobs of the outer one."""
+
+
 def said(command: str, desk: Path) -> list[str]:
     path = f"{desk / BIN}:{Path(sys.executable).parent}:/usr/bin:/bin"
     if PLAIN.fullmatch(command):
         done = nbtext(*command.split()[1:], cwd=desk, env={"PATH": path})
     else:
-        done = run(["bash", "-e", "-o", "pipefail", "-c", command], cwd=desk, env={**HOUSE, "PATH": path})
+        done = run(["bash", "-e", "-o", "pipefail", "-c", command], cwd=desk, env={**HOUSE, **NO_OUTER_MAKE, "PATH": path})
     assert done.status == 0, (command, done)
     return (done.out + done.err).decode().splitlines()
 
