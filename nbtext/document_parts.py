@@ -25,7 +25,8 @@ _AS_LINES = bytes.maketrans(b"\x1d\x1c", b"\n:")
 
 _BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
 
-_BEFORE_WEIGHT = b"\xff"
+BEFORE_WEIGHT = b"\xff"
+"""A byte that valid UTF-8 never has."""
 
 _SEPARATORS = b"\0\x1c\x1d\x1e\x1f"
 _SPACES = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
@@ -125,10 +126,10 @@ def split_values(document: bytes) -> tuple[bytes, list[str]]:
 
 def with_weight(document: bytes, units: int) -> bytes:
     """Join a document, with its fields and values if it has any, and its weight."""
-    return document if units == WEIGHT_UNIT else b"%b%b%d" % (document, _BEFORE_WEIGHT, units)
+    return document if units == WEIGHT_UNIT else b"%b%b%d" % (document, BEFORE_WEIGHT, units)
 
 
 def split_weight(document: bytes) -> tuple[bytes, int]:
     """Split a document into what `with_weight` joined; the weight of most documents is 1."""
-    text, mark, units = document.rpartition(_BEFORE_WEIGHT)
+    text, mark, units = document.rpartition(BEFORE_WEIGHT)
     return (text, int(units)) if mark and units.isdigit() else (document, WEIGHT_UNIT)

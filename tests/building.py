@@ -43,7 +43,9 @@ def statistics_of(documents: Sequence[Labelled], order: int = 1, block: int = 10
     builder = StatisticsBuilder()
     for begin in range(0, len(documents), block):
         part = documents[begin : begin + block]
-        builder.add(postings_of([terms for _, terms in part], builder.vocabulary, order), [label for label, _ in part])
+        builder.add(
+            postings_of([terms for _, terms in part], builder.vocabulary, order), builder.class_numbers([label for label, _ in part])
+        )
     return builder.freeze().statistics
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
-    ("errors", "ragged", "document_parts", "steps"),
+    ("errors", "ragged", "document_parts", "text_block", "steps"),
     ("settings",),
     ("attributes",),
     ("corpus", "parallel"),

@@ -21,16 +21,17 @@ from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, category_term, stop_word_term
-from nbtext.document_parts import WEIGHT_UNIT, split_values, split_weight
+from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, TRAINING, Settings
-from nbtext.text.analyzer import Analyzer, TermSequence, blocks, text_pieces
+from nbtext.text.analyzer import BLOCK_BYTES, BLOCK_DOCUMENTS, Analyzer, TermSequence, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.fields import split_block
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
 from nbtext.text.surfaces import SEPARATORS
+from nbtext.text_block import LabelledBlock, TextBlock, recut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -289,8 +290,12 @@ def _sequences(
         carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
 
 
-def count_corpus(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> CorpusCounts:
-    """Count a stream of (label, document), documents as `document_counter` takes them; return statistics and sample.
+Labelled = LabelledBlock | tuple[str, bytes]
+"""Documents with their labels, as `document_counter` takes them: many in a block, or one."""
+
+
+def count_corpus(labelled: Iterable[Labelled], analysis: Analysis) -> CorpusCounts:
+    """Count a stream of documents with their labels; return statistics and sample.
 
     Raises `UsageError` if there is not one document.
     """
@@ -301,10 +306,10 @@ def count_corpus(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> C
     return counts
 
 
-def count_documents(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:
+def count_documents(labelled: Iterable[Labelled], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:
     """Count as `count_corpus` does; return all documents, in their order, in place of a sample."""
     collector = DocumentCollector(None)
-    counted = _count(_blocks(labelled), analysis, collector, None)
+    counted = _count(labelled_blocks(labelled), analysis, collector, None)
     if counted is None:
         raise UsageError("the corpus has no documents that can be read")
     return counted.statistics, collector.documents(counted.numbers)
@@ -315,13 +320,31 @@ def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
 
 
-def _blocks(labelled: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
-    return blocks(labelled, lambda document: len(document[1]))
+def labelled_blocks(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
+    """Yield all documents in order, in blocks for the kernel; their bounds do not depend on what was a block before."""
+    return recut(_packed(labelled), BLOCK_BYTES, BLOCK_DOCUMENTS)
 
 
-def _stretches(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> Iterator[CorpusCounts]:
+def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
+    single: list[tuple[str, bytes]] = []
+    size = 0
+    for item in labelled:
+        if isinstance(item, LabelledBlock):
+            yield LabelledBlock.of(single)
+            yield item
+            single, size = [], 0
+            continue
+        single.append(item)
+        size += len(item[1])
+        if size >= BLOCK_BYTES or len(single) >= BLOCK_DOCUMENTS:
+            yield LabelledBlock.of(single)
+            single, size = [], 0
+    yield LabelledBlock.of(single)
+
+
+def _stretches(labelled: Iterable[Labelled], analysis: Analysis) -> Iterator[CorpusCounts]:
     """Yield the counts of the corpus, or of one stretch after the other: a stretch ends with the block that brings it above --max-terms."""
-    remaining = _blocks(labelled)
+    remaining = labelled_blocks(labelled)
     while True:
         collector = DocumentCollector(analysis.settings.sample)
         counted = _count(remaining, analysis, collector, analysis.settings.max_terms)
@@ -331,7 +354,7 @@ def _stretches(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> Ite
 
 
 def _count(
-    remaining: Iterator[list[tuple[str, bytes]]], analysis: Analysis, collector: DocumentCollector, most: int | None
+    remaining: Iterator[LabelledBlock], analysis: Analysis, collector: DocumentCollector, most: int | None
 ) -> CountedStatistics | None:
     """Count the blocks that remain, or as many as bring more than ``most`` terms; return None if none remains."""
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
@@ -340,12 +363,12 @@ def _count(
     empty = True
     for block in remaining:
         empty = False
-        labels, given = zip(*block, strict=True)
-        texts, weights = split_weights(given)
-        for label in set(labels):
+        texts, weights = split_weights(block.texts)
+        for label in block.labels:
             check_label(label)
         postings = counter.count(texts)
-        classes = builder.add(postings, labels, weights)
+        classes = builder.class_numbers(block.labels)[block.classes]
+        builder.add(postings, classes, weights)
         collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
         if inflected is not None:
             readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
@@ -358,11 +381,13 @@ def _count(
     return builder.freeze()
 
 
-def split_weights(documents: Sequence[bytes]) -> tuple[Sequence[bytes], NDArray[np.int64] | None]:
+def split_weights(documents: TextBlock) -> tuple[TextBlock, NDArray[np.int64] | None]:
     """Return documents without their weights, and these, shape (n_docs,), in units of 1 / `WEIGHT_UNIT`; None if all are 1."""
+    if BEFORE_WEIGHT not in documents.joined:
+        return documents, None
     parts = [split_weight(document) for document in documents]
     weights = np.array([units for _, units in parts], np.int64)
-    return (documents, None) if np.all(weights == WEIGHT_UNIT) else ([document for document, _ in parts], weights)
+    return TextBlock.of([document for document, _ in parts]), weights
 
 
 def _inflected(analysis: Analysis, vocabulary: TermIds) -> Analyzer:

@@ -359,8 +359,14 @@ class StatisticsBuilder:
         """Label of each class number so far."""
         return list(self._classes)
 
-    def add(self, postings: Postings, labels: Sequence[str], weights: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Count documents and return their class numbers; term ids are those of this builder's vocabulary.
+    def class_numbers(self, labels: Sequence[str]) -> NDArray[np.int64]:
+        """Return the class number of each label, a new one for a new label, shape (n_labels,)."""
+        numbers = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
+        self._class_documents = _grown(self._class_documents, len(self._classes))
+        return numbers
+
+    def add(self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> None:
+        """Count documents, given their class numbers; term ids are those of this builder's vocabulary.
 
         ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1.
         """
@@ -369,8 +375,6 @@ class StatisticsBuilder:
             for counts in (self._class_documents, self._counts, self._documents, self._logs):
                 if counts is not None:
                     np.multiply(counts, WEIGHT_UNIT, out=counts)
-        classes = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
-        self._class_documents = _grown(self._class_documents, len(self._classes))
         np.add.at(self._class_documents, classes, self._weighed(weights))
         begins, cells = self.add_cells(postings, classes, weights)
         if self._logs is not None:
@@ -385,7 +389,6 @@ class StatisticsBuilder:
             self.add_cells(Postings(terms, holding, postings.encoded_lines[holding], postings.unknown), classes, weights)
         if self._moments is not None and postings.values is not None:
             self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
-        return classes
 
     def _weighed(self, weights: NDArray[np.int64] | None) -> NDArray[np.int64] | int:
         return self._unit if weights is None else weights

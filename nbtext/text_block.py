@@ -1,0 +1,146 @@
+"""Texts of many documents in one buffer, with their bounds as arrays: no object for each document until somebody asks for its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+BETWEEN = b"\0"
+"""What stands between two texts of a block."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TextBlock(Sequence[bytes]):
+    """Texts one after the other: text i is ``buffer[starts[i]:ends[i]]``, and one NUL byte stands between two texts."""
+
+    buffer: bytes
+    """May begin before the first text and go on after the last: slices share it."""
+    starts: NDArray[np.int64]
+    """Shape (n_texts,), ascending."""
+    ends: NDArray[np.int64]
+    """Shape (n_texts,); ``starts[i + 1] == ends[i] + 1``."""
+
+    @classmethod
+    def of(cls, texts: Sequence[bytes]) -> TextBlock:
+        """Return the block of some texts: itself if it is one already.
+
+        >>> list(TextBlock.of([b"win", b"", b"a prize"])[1:])
+        [b'', b'a prize']
+        """
+        if isinstance(texts, TextBlock):
+            return texts
+        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+        ends = np.cumsum(sizes + 1) - 1
+        return cls(BETWEEN.join(texts), ends - sizes, ends)
+
+    @classmethod
+    def chained(cls, blocks: Sequence[TextBlock]) -> TextBlock:
+        """Return the texts of all blocks in order."""
+        if len(blocks) == 1:
+            return blocks[0]
+        blocks = [block for block in blocks if len(block)]
+        parts = [block.joined for block in blocks]
+        begins = np.cumsum([0, *(len(part) + 1 for part in parts)])[:-1] - np.array([block.starts[0] for block in blocks], np.int64)
+        starts, ends = (
+            [getattr(block, name) + begin for block, begin in zip(blocks, begins, strict=True)] or [np.empty(0, np.int64)]
+            for name in ("starts", "ends")
+        )
+        return cls(BETWEEN.join(parts), np.concatenate(starts), np.concatenate(ends))
+
+    def __len__(self) -> int:
+        return self.starts.size
+
+    @overload
+    def __getitem__(self, place: int, /) -> bytes: ...
+
+    @overload
+    def __getitem__(self, place: slice, /) -> TextBlock: ...
+
+    def __getitem__(self, place: int | slice, /) -> bytes | TextBlock:
+        """Return one text, or a block of consecutive texts that shares the buffer."""
+        if isinstance(place, slice):
+            begin, end, step = place.indices(len(self))
+            if step != 1:
+                raise ValueError("the texts of a block are consecutive")
+            return TextBlock(self.buffer, self.starts[begin:end], self.ends[begin:end])
+        return self.buffer[self.starts[place] : self.ends[place]]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return map(self.buffer.__getitem__, map(slice, self.starts.tolist(), self.ends.tolist()))
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Bytes of each text, shape (n_texts,)."""
+        return self.ends - self.starts
+
+    @property
+    def joined(self) -> bytes:
+        """The texts with one NUL byte between two: the buffer, without copying it, if all of its texts are in the block."""
+        return self.buffer[self.starts[0] : self.ends[-1]] if len(self) else b""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LabelledBlock:
+    """Texts with their labels."""
+
+    texts: TextBlock
+    labels: Sequence[str]
+    """Distinct labels."""
+    classes: NDArray[np.int64]
+    """The place in ``labels`` of each text's label, shape (n_texts,)."""
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[str, bytes]]) -> LabelledBlock:
+        """Return the block of pairs of a label and a text."""
+        number: dict[Any, int] = {}
+        classes = [number.setdefault(label, len(number)) for label, _ in pairs]
+        return cls(TextBlock.of([text for _, text in pairs]), list(number), np.array(classes, np.int64))
+
+    @classmethod
+    def chained(cls, blocks: Sequence[LabelledBlock]) -> LabelledBlock:
+        """Return the texts of all blocks in order."""
+        if len(blocks) == 1:
+            return blocks[0]
+        number: dict[str, int] = {}
+        classes = [np.array([number.setdefault(label, len(number)) for label in block.labels], np.int64)[block.classes] for block in blocks]
+        return cls(TextBlock.chained([block.texts for block in blocks]), list(number), np.concatenate(classes))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def part(self, begin: int, end: int) -> LabelledBlock:
+        """Return the texts from ``begin`` to ``end``, with the labels that they have."""
+        present, classes = np.unique(self.classes[begin:end], return_inverse=True)
+        return LabelledBlock(self.texts[begin:end], [self.labels[number] for number in present.tolist()], classes)
+
+
+def recut(blocks: Iterable[LabelledBlock], n_bytes: int, n_texts: int) -> Iterator[LabelledBlock]:
+    """Yield the same texts in blocks of other sizes: each ends when its texts reach so many bytes, or so many texts. None is empty."""
+    pending: list[LabelledBlock] = []
+    size = number = 0
+    for block in blocks:
+        pending.append(block)
+        size, number = size + int(block.texts.sizes.sum()), number + len(block)
+        if size < n_bytes and number < n_texts:
+            continue
+        whole = LabelledBlock.chained(pending)
+        begin, running = 0, np.cumsum(whole.texts.sizes)
+        while True:
+            reached = (int(running[begin - 1]) if begin else 0) + n_bytes
+            end = min(int(np.searchsorted(running, reached)) + 1, begin + n_texts)
+            if end > len(whole):
+                break
+            yield whole.part(begin, end)
+            begin = end
+        pending = [whole.part(begin, len(whole))]
+        size, number = int(pending[0].texts.sizes.sum()), len(pending[0])
+    if number:
+        yield LabelledBlock.chained(pending)
