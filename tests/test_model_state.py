@@ -15,6 +15,7 @@ from nbtext import TextClassifier
 from nbtext.attributes import LARGEST, SMALLEST, Attributes
 from nbtext.counts.moments import Moments
 from nbtext.errors import ModelError, UsageError
+from nbtext.model.left_out import LEFT_OUT_ARRAYS
 from nbtext.model.state import (
     ARRAYS,
     LOGS,
@@ -196,7 +197,7 @@ def test_ngrams_refer_to_what_stands_before_them(tmp_path: Path, left: list[int]
         from_plain(settings, {**arrays, "ngrams": pair(np.array(left), np.array(last))})
 
 
-@pytest.mark.parametrize("name", sorted(ARRAYS - VALUES - {LOGS, "curve_places", "curve_shares", "typicality"}))
+@pytest.mark.parametrize("name", sorted(ARRAYS - VALUES - LEFT_OUT_ARRAYS - {LOGS, "curve_places", "curve_shares", "typicality"}))
 def test_counts_and_text_are_whole_numbers(tmp_path: Path, name: str) -> None:
     settings, arrays = plain(tmp_path, top=4)
     arrays[name] = arrays.get(name, np.zeros(1)).astype(np.float64)

@@ -27,6 +27,7 @@ from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.choosing import NO_CHOICES, Choices, PairedTest
 from nbtext.model.given_texts import LABEL_KINDS
+from nbtext.model.left_out import LEFT_OUT_ARRAYS, LeftOutPosteriors
 from nbtext.model.training import (
     Judgement,
     Learnt,
@@ -111,7 +112,7 @@ WEIGHTS = "sample_weights"
 LEFT_OUT = frozenset({"class_weight", "weight_column"})
 """Settings that stand in a model file only if they differ from the default."""
 
-ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | {LOGS, "stop_words", WEIGHTS}
+ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | LEFT_OUT_ARRAYS | {LOGS, "stop_words", WEIGHTS}
 """The arrays of a model file; an empty one is left out."""
 
 
@@ -323,6 +324,7 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, object], dict[str, Array]
         **{FITTED + name: array for name, array in learnt.fitted.items()},
         "typicality": np.empty(0) if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
         "answers": np.empty(0, np.uint8) if learnt.profile is None else narrow(learnt.profile.answers),
+        **({} if learnt.left_out is None else learnt.left_out.arrays()),
     }
     return settings, arrays
 
@@ -342,7 +344,8 @@ def learnt_from_plain(plain: Plain, part: Arrays, settings: Settings, n_terms: i
     calibration, quantiles = _calibration(plain["temperature"], part), _typicality(part["typicality"])
     profile = _profile(plain["profile"], part["answers"], n_classes)
     choices = _choices(plain[CHOICES]) if CHOICES in plain else NO_CHOICES
-    return Learnt(selected, smoothing, calibration, judgement, quantiles, profile, fitted, choices=choices)
+    left_out = LeftOutPosteriors.of_arrays(part, n_classes)
+    return Learnt(selected, smoothing, calibration, judgement, quantiles, profile, fitted, choices=choices, left_out=left_out)
 
 
 def _choices(plain: object) -> Choices:

@@ -22,7 +22,16 @@ from nbtext.model.description import describe, warnings
 from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
 from nbtext.model.scoring import ScoredTexts, answers_to
 from nbtext.model.state import State, from_plain, to_plain, versions
-from nbtext.model.training import classifier, language_models, learn, looked_up, needs_documents, require_additive, weighed_statistics
+from nbtext.model.training import (
+    classifier,
+    language_models,
+    learn,
+    left_out_posteriors,
+    looked_up,
+    needs_documents,
+    require_additive,
+    weighed_statistics,
+)
 from nbtext.settings import COUNTING, Reading, Settings
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
@@ -42,6 +51,7 @@ if TYPE_CHECKING:
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.corpus_flow import Corpus, Progress
     from nbtext.model.given_texts import Label, Paths, Text
+    from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import Answer
     from nbtext.model.training import Learnt
 
@@ -386,6 +396,10 @@ class TextClassifier:
                 "and without values beside the text",
             )
         return self.learnt.typicality.share_below(*per_token)
+
+    def left_out_posteriors(self) -> LeftOutPosteriors:
+        """Return what models of other documents say of the documents of the sample; raise `UsageError` if the model cannot leave them out."""
+        return left_out_posteriors(self.counts, self.learnt, looked_up(self.analysis))
 
     def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
         """Return the accuracy on texts of known classes, or the share of their weights."""

@@ -24,6 +24,7 @@ from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
 from nbtext.model.choosing import NO_CHOICES, Choices, choose, has_choice, stop_terms
+from nbtext.model.left_out import LeftOutPosteriors
 from nbtext.settings import ALL_OTHERS, AVERAGE, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
@@ -158,6 +159,8 @@ class Learnt:
     own: OwnPseudoCounts = NO_OWN
     """The pseudo-counts of terms that were given their own instead of ``smoothing``."""
     choices: Choices = NO_CHOICES
+    left_out: LeftOutPosteriors | None = None
+    """Of a calibrated classifier that needs all documents; for the others `left_out_posteriors` computes them."""
 
 
 def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None, choices: Choices | None = None) -> Learnt:
@@ -179,7 +182,7 @@ def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments 
     fitted = class_for(counts.statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays())
     method = calibration_method(settings)
-    sample = sample.rows(np.arange(min(len(sample), max(MOST_SCORES // counts.statistics.n_classes, 1))))
+    sample = _scored_sample(sample, counts.statistics)
     if method == "none" or not len(sample):
         return learnt
     unseen = fitted.unseen(training, sample)
@@ -187,6 +190,39 @@ def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments 
     if select is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
         by_its_terms = fitted.unseen(replace(training, choose=None), sample)  # likelihoods over other terms cannot be compared
     return _calibrated(_with_profile(learnt, fitted, by_its_terms), method, fitted, unseen)
+
+
+def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings) -> LeftOutPosteriors:
+    """Return the posteriors of the sample by models without its documents: each left out of the counts, or where that is not exact by folds.
+
+    Smoothing and calibration are those of all documents, as are terms unless labels choose them. Counts and settings are those of the model.
+    Raise `UsageError` if the model keeps no documents, or needs all and kept no posteriors of them.
+    """
+    if learnt.left_out is not None:
+        return learnt.left_out
+    if needs_documents(settings):
+        hint = "train it again, with calibration and a --sample above 0"
+        raise UsageError(
+            f"a model of {_kind(settings)} promises nothing unless training kept what it says of documents left out", hint=hint
+        )
+    counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
+    sample = _scored_sample(_without_dropped(counts, learnt, settings), counts.statistics)
+    if not len(sample):
+        raise UsageError("the model keeps no documents to leave out", hint="train with a --sample above 0")
+    select = _selector(counts.statistics, learnt, settings)
+    training = Training(counts.statistics, learnt.selected, learnt.smoothing, settings, sample=sample, own=learnt.own, choose=select)
+    fitted = class_for(counts.statistics, settings).restored(training, learnt.fitted)
+    return _posteriors(fitted, learnt.calibration, fitted.unseen(training, sample))
+
+
+def _posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> LeftOutPosteriors:
+    log_posterior = calibration.log_posterior(fitted.log_scale(unseen.scores, unseen.lengths), unseen.lengths)
+    return LeftOutPosteriors.of(log_posterior, unseen.classes, unseen.weights)
+
+
+def _scored_sample(sample: CountedDocuments, statistics: ClassStatistics) -> CountedDocuments:
+    """Return as many documents as there may be scores of."""
+    return sample.rows(np.arange(min(len(sample), max(MOST_SCORES // statistics.n_classes, 1))))
 
 
 def loss_after_calibration(unseen: Unseen) -> float:
@@ -231,7 +267,8 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
     judgement: Judgement = {"documents": len(truth), "before": figures(UNCALIBRATED, scores), "after": after}
-    return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays())
+    left_out = _posteriors(chosen, calibration, unseen) if chosen.needs_documents(chosen.training.settings) else None
+    return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays(), left_out=left_out)
 
 
 def require_supported(settings: Settings) -> None:

@@ -1,0 +1,62 @@
+"""Calibrated posteriors of training documents by models that were estimated without them, from which promises about new documents follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+LEFT_OUT_ARRAYS = frozenset({"left_out_nats", "left_out_classes", "left_out_weights"})
+"""The arrays in the model file, of models that cannot leave documents out again once they are trained."""
+
+
+class LeftOutPosteriors(NamedTuple):
+    """What models of other documents say of documents of the sample, and their true classes."""
+
+    log_posterior: NDArray[np.float64]
+    """log p(C_k | d), calibrated, in nats, shape (n_docs, n_classes); −inf for the class of an only document, which the others do not know."""
+    classes: NDArray[np.int64]
+    """The true classes, shape (n_docs,)."""
+    weights: NDArray[np.float64]
+    """The weights of the documents, shape (n_docs,); 1 if they have none."""
+
+    @classmethod
+    def of(cls, log_posterior: NDArray[np.float64], classes: NDArray[np.int64], weights: NDArray[np.float64]) -> LeftOutPosteriors:
+        """Return the documents for which any class is possible."""
+        possible = ~np.isnan(log_posterior[:, 0])
+        return cls(log_posterior[possible], classes[possible], weights[possible])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the model file: −log p in single precision, the classes, and the weights unless all are 1."""
+        weights = np.empty(0) if np.all(self.weights == 1) else self.weights
+        nats = np.maximum(-self.log_posterior, 0).astype(np.float32).ravel()
+        classes = self.classes.astype(np.min_scalar_type(int(self.classes.max(initial=0))))
+        return {"left_out_classes": classes, "left_out_nats": nats, "left_out_weights": weights}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_classes: int) -> LeftOutPosteriors | None:
+        """Return the posteriors that had these `arrays`, None if they are empty; raise `ModelError` if none can have had them."""
+        classes, nats, weights = (arrays[name] for name in sorted(LEFT_OUT_ARRAYS))
+        if not (classes.size or nats.size or weights.size):
+            return None
+        if (
+            classes.dtype.kind != "u"
+            or classes.max(initial=0) >= n_classes
+            or nats.dtype != np.float32
+            or nats.size != classes.size * n_classes
+        ):
+            raise ModelError("the model is malformed: its documents left out do not fit its classes")
+        if not nats.min(initial=0) >= 0:
+            raise ModelError("the model is malformed: the probabilities of its documents left out are none")
+        weights = weights if weights.size else np.ones(classes.size)
+        if weights.dtype.kind != "f" or weights.size != classes.size or not np.all((weights > 0) & (weights < np.inf)):
+            raise ModelError("the model is malformed: the weights of its documents left out are none")
+        return cls(-nats.astype(np.float64).reshape(-1, n_classes), classes.astype(np.int64), weights.astype(np.float64))

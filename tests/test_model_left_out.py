@@ -1,0 +1,133 @@
+"""Posteriors of left-out documents against models that are trained again without the document, and those that a model file keeps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.decision import log_posterior
+from nbtext.errors import ModelError, UsageError
+from nbtext.model.left_out import LeftOutPosteriors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = {"a": ["sofa", "cat", "purr"], "b": ["dog", "bark", "bone"], "c": ["sun", "rain", "wind"]}
+
+
+def corpus(n: int = 60, seed: int = 0) -> tuple[list[str], list[str]]:
+    draw, everything = np.random.default_rng(seed), [word for words in WORDS.values() for word in words]
+    labels = ["abc"[number % 3] for number in range(n)]
+    return [" ".join(draw.choice(WORDS[label] * 2 + everything, 2 + number % 5)) for number, label in enumerate(labels)], labels
+
+
+def model(**parameters: Any) -> TextClassifier:
+    return TextClassifier(stop_words="none", stemmer="none", **parameters).fit(*corpus())
+
+
+def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
+    texts, labels = corpus()
+    whole = TextClassifier(stop_words="none", stemmer="none", smoothing=1.0).fit(texts, labels)
+    found, calibration = whole.left_out_posteriors(), whole.learnt.calibration
+    twins = []
+    for place, text in enumerate(texts):
+        others = TextClassifier(stop_words="none", stemmer="none", smoothing=1.0, calibration="none")
+        others.fit(texts[:place] + texts[place + 1 :], labels[:place] + labels[place + 1 :])
+        scored = others.score_block([text.encode()])
+        twins.append((labels[place], *calibration.log_posterior(scored.scores, scored.lengths)[0].tolist()))
+    mine = [("abc"[label], *row) for label, row in zip(found.classes.tolist(), found.log_posterior.tolist(), strict=True)]
+    assert np.array([row[1:] for row in sorted(mine)]) == pytest.approx(np.array([row[1:] for row in sorted(twins)]), abs=1e-9)
+    assert np.all(found.weights == 1)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"classifier": "bernoulli"},
+        {"classifier": "complement"},
+        {"classifier": "dirichlet-multinomial"},
+        {"classifier": "average", "members": "multinomial:log+bernoulli"},
+        {"classifier": "multinomial", "calibration": "isotonic"},
+        {"classifier": "multinomial", "calibration": "none"},
+        {"classifier": "multinomial", "top": 6},
+        {"classifier": "multinomial", "class_weight": "balanced"},
+    ],
+)
+def test_models_of_counts_leave_documents_out_also_from_their_files(parameters: dict[str, Any], tmp_path: Path) -> None:
+    whole = model(**parameters)
+    assert whole.learnt.left_out is None
+    found = whole.left_out_posteriors()
+    assert len(found.classes) == len(found.weights) == 60
+    assert np.exp(found.log_posterior).sum(axis=1) == pytest.approx(1)
+    assert found.log_posterior.argmax(axis=1).tolist() != found.classes.tolist()
+    whole.save(str(tmp_path / "m"))
+    again = TextClassifier.load(str(tmp_path / "m")).left_out_posteriors()
+    for first, second in zip(found, again, strict=True):
+        assert first == pytest.approx(second)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"classifier": "logistic"}, {"classifier": "gaussian", "latent": 3}, {"classifier": "average"}, {"weighting": "tfidf"}],
+)
+def test_models_of_all_documents_keep_what_they_say_of_those_left_out(parameters: dict[str, Any], tmp_path: Path) -> None:
+    whole = model(**parameters)
+    found = whole.left_out_posteriors()
+    whole.save(str(tmp_path / "m"))
+    again = TextClassifier.load(str(tmp_path / "m")).left_out_posteriors()
+    assert again.log_posterior == pytest.approx(found.log_posterior, rel=1e-6)
+    assert again.classes.tolist() == found.classes.tolist()
+
+
+def test_a_model_that_kept_nothing_says_so() -> None:
+    with pytest.raises(UsageError, match="train it again"):
+        model(classifier="logistic", calibration="none").left_out_posteriors()
+    with pytest.raises(UsageError, match="keeps no documents"):
+        model(sample=0).left_out_posteriors()
+
+
+def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
+    texts, labels = corpus()
+    found = TextClassifier(stop_words="none", stemmer="none").fit([*texts, "moon"], [*labels, "d"]).left_out_posteriors()
+    assert found.log_posterior[found.classes == 3, 3].tolist() == [-np.inf]
+    assert LeftOutPosteriors.of(log_posterior(np.full((1, 2), -np.inf)), np.zeros(1, np.int64), np.ones(1)).classes.size == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"left_out_classes": np.array([9, 0], np.uint8)},
+        {"left_out_classes": np.array([0], np.uint8)},
+        {"left_out_classes": np.empty(0, np.uint8)},
+        {"left_out_nats": np.array([0.5, np.nan, 1, 1], np.float32)},
+        {"left_out_nats": np.array([0.5, -1, 1, 1], np.float32)},
+        {"left_out_nats": np.array([0.5, 1, 1, 1])},
+        {"left_out_weights": np.array([0.0, 1.0])},
+        {"left_out_weights": np.array([1.0])},
+    ],
+)
+def test_impossible_arrays_are_refused(change: dict[str, Any]) -> None:
+    posteriors = LeftOutPosteriors(np.log([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 0]), np.array([1.0, 2.0]))
+    arrays = posteriors.arrays()
+    kept = LeftOutPosteriors.of_arrays(arrays, 2)
+    assert kept is not None
+    assert kept.log_posterior == pytest.approx(posteriors.log_posterior)
+    assert kept.weights.tolist() == [1, 2]
+    assert LeftOutPosteriors.of_arrays(replace_all(arrays, np.empty(0, np.uint8)), 2) is None
+    with pytest.raises(ModelError):
+        LeftOutPosteriors.of_arrays({**arrays, **change}, 2)
+
+
+def replace_all(arrays: dict[str, Any], value: object) -> dict[str, Any]:
+    return dict.fromkeys(arrays, value)
+
+
+def test_learnt_without_posteriors_loads_as_files_of_old() -> None:
+    whole = model(classifier="logistic")
+    whole._learnt = replace(whole.learnt, left_out=None)
+    with pytest.raises(UsageError, match="train it again"):
+        whole.left_out_posteriors()
