@@ -46,7 +46,7 @@ if __name__ == "__main__":
     size_given, *changes = sys.argv.pop(1).split(":")
     size_of_shards = int(size_given)
     corpus_flow.shards = small_shards  # type: ignore[attr-defined]
-    corpus_flow.WORTH_A_PROCESS = 1
+    corpus_flow.WORTH_COUNTING = corpus_flow.WORTH_SCORING = 1
     if "spawn" in changes:
         processes.forks = lambda: False
     if "stall" in changes:

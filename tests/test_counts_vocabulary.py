@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
+from nbtext.counts.vocabulary import COMPARED, GrowingVocabulary, Vocabulary
 from nbtext.text.analyzer import UNKNOWN
 from tests import oracle, strategies
 from tests.building import statistics_of
@@ -68,6 +68,18 @@ def test_a_union_holds_both_and_tells_where_each_term_went(order: int, mine: lis
     assert union == vocabulary_of([*mine, *theirs], order)
     assert [union.term(number) for number in of_left.tolist()] == names(left)
     assert [union.term(number) for number in of_right.tolist()] == names(right)
+
+
+long_terms = st.lists(st.tuples(st.sampled_from(["", "x" * (COMPARED - 1), "x" * COMPARED]), st.text("ab\0", max_size=3)).map("".join))
+
+
+@given(long_terms, long_terms)
+def test_a_union_tells_terms_with_a_long_beginning_in_common_apart(mine: list[str], theirs: list[str]) -> None:
+    left, right = (Vocabulary.of(sorted({*side, "z"})) for side in (mine, theirs))
+    union, of_left, of_right = left.union(right)
+    assert union.single_terms() == sorted({*mine, *theirs, "z"})
+    assert [union.term(number) for number in of_left.tolist()] == left.single_terms()
+    assert [union.term(number) for number in of_right.tolist()] == right.single_terms()
 
 
 @pytest.mark.parametrize("order", range(1, 5))

@@ -1,6 +1,6 @@
 """Workers: what they give back, and how they end.
 
-Also tests `parallel/processes.py`, `parallel/processes.py`, `parallel/processes.py` and `parallel/processes.py`.
+Also tests `parallel/processes.py`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from collections import Counter
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ import pytest
 
 from nbtext.errors import WorkerError
 from nbtext.parallel import processes
-from nbtext.parallel.processes import MOST_TICKETS, Pace, Share, Shares, Tally, Tickets, in_order, side_by_side
+from nbtext.parallel.processes import LARGE, MOST_TICKETS, Pace, Share, Shares, Tally, Tickets, in_order, side_by_side, workers
 from tests.budget import some
 
 if TYPE_CHECKING:
@@ -69,6 +70,25 @@ def test_each_task_is_done_once(method: str, n: int, jobs: int) -> None:
     assert Counter(name for _, names in results for name in names) == Counter(f"a{number}" for number in range(n))
     if method == "fork":
         assert heard[-1] <= (n, 10 * n)
+
+
+def arrays(n: int, task: int) -> dict[str, Any]:
+    return {"task": task, "first": np.full(n, task), "name": "x" * n, "none": np.empty(0), "last": np.arange(n, dtype=np.uint8)[::2]}
+
+
+@pytest.mark.parametrize("n", [1, LARGE // 8 + 1])
+def test_answers_hold_arrays_of_any_size(method: str, n: int) -> None:
+    files = len(list(Path("/proc/self/fd").iterdir()))
+    with workers(2, partial(arrays, n)) as others:
+        futures = [others.submit(task) for task in range(3)]
+        answers = [others.result(future) for future in futures]
+    for task, answer in enumerate(answers):
+        expected = arrays(n, task)
+        assert {name: getattr(value, "tolist", lambda value=value: value)() for name, value in answer.items()} == {
+            name: getattr(value, "tolist", lambda value=value: value)() for name, value in expected.items()
+        }
+        answer["first"][0] = 0  # they can be written to
+    assert len(list(Path("/proc/self/fd").iterdir())) == files
 
 
 @pytest.mark.parametrize("n", [0, 1, MOST_TICKETS - 1, MOST_TICKETS, MOST_TICKETS + 1, 5 * MOST_TICKETS + 3])

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from itertools import count, pairwise, repeat
+from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from nbtext.document_parts import BETWEEN_VALUES
 from nbtext.ragged import find_sorted, flat_indices, offsets
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 TERMS_AT_ONCE = 1 << 16
 """Terms copied at once: indexing takes 8 bytes of memory for each byte of text."""
+
+COMPARED = 16
+"""Bytes of a term that are compared as an array; few terms have more."""
 
 WORTH_A_TABLE = 16
 """Bisecting for one term in so many costs as much as making a table of all."""
@@ -206,22 +210,13 @@ class Vocabulary:
         return Vocabulary(single.text, single.bounds, np.concatenate([single.pairs, *merged])), ids[0], ids[1]
 
     def _union_of_single_terms(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
-        """Return the union of single terms, as `union`: terms of the smaller vocabulary are looked up in the larger one, and new ones inserted."""
-        if other.n_single > self.n_single:
-            vocabulary, theirs, mine = other._union_of_single_terms(self)
-            return vocabulary, mine, theirs
-        known = {term: number for number, term in enumerate(self._all_bytes())}
-        terms, of_self = other._all_bytes(), list(known)
-        found = np.fromiter(map(known.get, terms, repeat(UNKNOWN)), np.int64, len(terms))
-        new = np.flatnonzero(found == UNKNOWN)
-        places = np.array([bisect_left(of_self, terms[number]) for number in new.tolist()], np.int64)
-        ids = np.arange(len(of_self)) + np.searchsorted(places, np.arange(len(of_self)), side="right")
-        of_other = np.append(ids, 0)[found]
-        of_other[new] = places + np.arange(new.size)
-        order = np.empty(len(of_self) + new.size, np.int64)
-        order[ids], order[of_other[new]] = np.arange(len(of_self)), len(of_self) + new
-        text, bounds = _rows(self.text + other.text, np.append(self.bounds, len(self.text) + other.bounds[1:]), order)
-        return Vocabulary(text, bounds, np.empty(0, np.uint64)), ids, of_other
+        """Return the union of single terms, as `union`."""
+        text, bounds = self.text + other.text, np.append(self.bounds, len(self.text) + other.bounds[1:])
+        order, is_repeated = _merged_order(text, bounds)
+        ids = np.empty(order.size, np.int64)
+        ids[order] = np.cumsum(~is_repeated) - 1
+        single = Vocabulary(*_rows(text, bounds, order[~is_repeated]), np.empty(0, np.uint64))
+        return single, ids[: self.n_single], ids[self.n_single :]
 
     def restrict(self, kept: NDArray[np.bool_]) -> Vocabulary:
         """Return the terms with ``kept`` (shape (n_terms,)) true, in the same order. ``kept`` must include the parts of the n-grams in it."""
@@ -231,10 +226,6 @@ class Vocabulary:
         new = np.cumsum(kept) - 1
         left, last = unpair(self.pairs[kept[self.n_single :]])
         return Vocabulary(text, bounds, pair(new[left], new[last]))
-
-    def _all_bytes(self) -> list[bytes]:
-        text = self.text
-        return [text[start:end] for start, end in pairwise(self.bounds.tolist())]
 
     def _bytes(self, number: int) -> bytes:
         return self.text[int(self.bounds[number]) : int(self.bounds[number + 1])]
@@ -296,6 +287,28 @@ def _joined(terms: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
         begins_character = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
         bounds = np.append(np.flatnonzero(begins_character), len(encoded))[bounds]
     return encoded, bounds
+
+
+def _merged_order(text: bytes, bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the order of terms given in few sorted runs, and a mask of those, in that order, that equal the term before; shapes (n_terms,).
+
+    A stable sort merges the runs by the first `COMPARED` bytes of the terms. Only terms that these do not tell apart become objects.
+    """
+    sizes = np.diff(bounds)
+    windows = sliding_window_view(np.frombuffer(text + bytes(COMPARED), np.uint8), COMPARED)[bounds[:-1]]
+    windows *= np.arange(COMPARED) < sizes[:, np.newaxis]
+    begins = windows.view(f"S{COMPARED}").ravel()
+    order = np.argsort(begins, kind="stable")
+    begins, sizes = begins.take(order), sizes.take(order)
+    is_alike = np.append(False, begins[1:] == begins[:-1])[: order.size]
+    unsure = np.flatnonzero(is_alike & ((sizes != np.roll(sizes, 1)) | (sizes > COMPARED)))
+    run_of_each = np.cumsum(~is_alike)
+    first, last = (np.searchsorted(run_of_each, np.unique(run_of_each[unsure]), side=side).tolist() for side in ("left", "right"))
+    for begin, end in zip(first, last, strict=True):
+        terms = sorted((text[bounds[number] : bounds[number + 1]], number) for number in order[begin:end].tolist())
+        order[begin:end] = [number for _, number in terms]
+        is_alike[begin + 1 : end] = [left == right for (left, _), (right, _) in pairwise(terms)]
+    return order, is_alike
 
 
 def _rows(text: bytes, bounds: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from nbtext.model.scoring import ScoredBlock, ScoringModel
     from nbtext.model.sharding import Outcome, PartialCounts
 
-WORTH_A_PROCESS = 3
+WORTH_COUNTING, WORTH_SCORING = 12, 3
 """Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
 
-BYTES_SCORED = BYTES >> 2
-"""About what a shard to be scored holds: scores take more memory than counts."""
+BYTES_HERE = BYTES >> 2
+"""About what a shard for a process of this machine holds: scores take more memory than counts, and processes end together."""
 
 SCORES = 1 << 28
 """Bytes of text times classes of such a shard at most, so that many classes do not fill the memory."""
@@ -252,9 +252,9 @@ def count_each(analysis: Analysis, corpus: Corpus, jobs: int = 1, note: Callable
 def _count_in_shards(analysis: Analysis, corpus: Corpus, jobs: int, note: Callable[[Document], Any] | None) -> list[PartialCounts]:
     from nbtext.parallel.processes import cores, side_by_side
 
-    of_corpus, reader = corpus.in_shards()
+    of_corpus, reader = corpus.in_shards(BYTES_HERE)
     counting = Counting(list(of_corpus), reader, analysis, note)
-    worthwhile = 1 if any(map(can_be_read_here_only, corpus.paths)) else len(counting.shards) // WORTH_A_PROCESS
+    worthwhile = 1 if any(map(can_be_read_here_only, corpus.paths)) else len(counting.shards) // WORTH_COUNTING
     processes = min(jobs or cores(), worthwhile) if worthwhile > 1 else 1
     with corpus.watched() as heard:
         return side_by_side(count_shards, counting, len(counting.shards), processes, heard)
@@ -284,9 +284,9 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
     if any(map(can_be_read_here_only, corpus.paths)) or len(model.classes) > MOST_CLASSES:
         yield from scored(model, corpus.readable() if corpus.labelled else corpus, at_once)
         return
-    of_corpus, reader = corpus.in_shards(min(BYTES_SCORED, SCORES // len(model.classes)))
-    beginning = list(islice(of_corpus, 2 * WORTH_A_PROCESS))
-    processes = jobs if len(beginning) == 2 * WORTH_A_PROCESS else 1
+    of_corpus, reader = corpus.in_shards(min(BYTES_HERE, SCORES // len(model.classes)))
+    beginning = list(islice(of_corpus, 2 * WORTH_SCORING))
+    processes = jobs if len(beginning) == 2 * WORTH_SCORING else 1
     if not processes:
         from nbtext.parallel.processes import cores
 

@@ -1,1 +1,1 @@
-"""Work in several processes. `pool` is the only module that knows which library starts them."""
+"""Work in several processes, here and on a cluster; it knows nothing of texts."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import pickle
 import signal
 import struct
 import sys
@@ -17,8 +18,9 @@ from array import array
 from collections import deque
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import accumulate
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nbtext.errors import WorkerError
 
@@ -48,6 +50,9 @@ WAIT = 0.2
 
 REPORTED = 0.05
 """Seconds between two reports."""
+
+LARGE = 1 << 20
+"""Bytes of arrays from which on an answer travels in memory that two processes share: a pipe takes 2 to 8 ms a megabyte."""
 
 
 class Pace:
@@ -194,7 +199,49 @@ def serve(connection: Connection, function: Callable[[Any], Any], parent: int) -
                 answer = True, function(*task)
             except Exception as problem:  # noqa: BLE001 - raised where the result is asked for
                 answer = False, problem
-            connection.send(answer)
+            send(connection, answer)
+
+
+def send(connection: Connection, answer: object) -> None:
+    """Send an answer; large arrays in it travel in a file in memory, where the system has such, whose descriptor is sent."""
+    arrays: list[pickle.PickleBuffer] = []
+    rest = pickle.dumps(answer, 5, buffer_callback=arrays.append)
+    views = [array.raw() for array in arrays]
+    if sum(view.nbytes for view in views) < LARGE or not hasattr(os, "memfd_create"):
+        connection.send(answer)
+        return
+    from multiprocessing.reduction import send_handle
+
+    with os.fdopen(os.memfd_create("nbtext"), "wb") as file:
+        for view in views:
+            file.write(view)
+        file.flush()
+        connection.send(SharedAnswer(rest, [view.nbytes for view in views]))
+        send_handle(connection, file.fileno(), None)
+
+
+class SharedAnswer(NamedTuple):
+    """An answer without its large arrays, which are in a file, and the bytes of each of them."""
+
+    rest: bytes
+    sizes: list[int]
+
+
+def receive(connection: Connection) -> Any:  # noqa: ANN401 - whatever was sent
+    """Return what `send` sent."""
+    answer = connection.recv()
+    if not isinstance(answer, SharedAnswer):
+        return answer
+    from multiprocessing.reduction import recv_handle
+
+    arrays = memoryview(mmap.mmap(-1, sum(answer.sizes)))
+    with os.fdopen(recv_handle(connection), "rb", buffering=0) as file:
+        file.seek(0)
+        done = 0
+        while read := file.readinto(arrays[done:]):
+            done += read
+    ends = accumulate(answer.sizes)
+    return pickle.loads(answer.rest, buffers=[arrays[end - size : end] for size, end in zip(answer.sizes, ends, strict=True)])  # noqa: S301 - from a worker
 
 
 def _end_with(parent: int) -> None:
@@ -380,7 +427,7 @@ class Workers:
         pipe = self._idle.get()
         try:
             pipe.send((task,))
-            is_result, answer = pipe.recv()
+            is_result, answer = receive(pipe)
         except (EOFError, OSError):
             raise _worker_ended() from None
         finally:
