@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.matrix import run_starts, stable_order
+from nbtext.counts.matrix import Postings, run_starts, stable_order
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.ragged import flat_indices, offsets
+from nbtext.text.analyzer import TermSequence
 from tests import oracle, strategies
 from tests.building import matrix_of, postings_of, statistics_of
 
@@ -65,6 +66,18 @@ def test_postings_stand_by_term_and_then_by_document_and_those_of_some_documents
     chosen = data.draw(st.lists(st.booleans(), min_size=len(asked), max_size=len(asked)))
     some = postings.of_documents(np.array(chosen, np.bool_)).matrix()
     assert rows(some, vocabulary) == [Counter(row) for row, wanted in zip(asked, chosen, strict=True) if wanted]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.one_of(st.integers(-1, 9), st.integers(2**29 - 2, 2**29 + 2), st.integers(2**32, 2**33)))))
+def test_postings_of_a_sequence_are_its_pairs_counted_however_large_the_ids(tokens: list[tuple[int, int]]) -> None:
+    pairs = np.array(tokens, np.int64).reshape(-1, 2)
+    postings = Postings.of(TermSequence(pairs[:, 0], pairs[:, 1]), 6)
+    found = list(zip(postings.terms.tolist(), postings.documents.tolist(), postings.counts.tolist(), strict=True))
+    assert found == sorted((term, number, count) for (number, term), count in Counter(tokens).items() if term >= 0)
+    assert postings.unknown.tolist() == [sum(term < 0 for number, term in tokens if number == each) for each in range(6)]
+    twice = Postings.sum([postings, postings, postings])
+    assert [column.tolist() for column in twice[:2]] == [column.tolist() for column in postings[:2]]
+    assert twice.counts.tolist() == (3 * postings.counts).tolist()
 
 
 @given(st.lists(st.one_of(st.integers(0, 9), st.integers(0, 2**32 - 1), st.integers(0, 2**16).map(lambda n: n << 8))))

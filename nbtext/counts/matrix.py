@@ -108,7 +108,7 @@ def stack(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
 class Postings(NamedTuple):
     """Counts n_jd of term j in document d that are not zero; postings of a term stand together, by document.
 
-    So neighbouring documents of a class add to a cell together, and sorting is by ids, which takes two radix sorts.
+    So neighbouring documents of a class add to a cell together, and a block takes one sort of numbers, term above document.
     """
 
     terms: NDArray[np.int64]
@@ -131,10 +131,10 @@ class Postings(NamedTuple):
         unknown = np.bincount(documents.compress(terms < 0), minlength=n_documents)
         if unknown.any():
             documents, terms = documents.compress(terms >= 0), terms.compress(terms >= 0)
-        order = stable_order(terms)
-        documents, terms = documents.take(order), terms.take(order)
-        begins = run_starts(terms, documents)
-        return cls(terms.take(begins), documents.take(begins), np.diff(begins, append=terms.size), unknown)
+        keys = _packed(terms, documents, n_documents)
+        keys.sort()
+        begins = run_starts(keys)
+        return cls(*_unpacked(keys.take(begins), n_documents), np.diff(begins, append=keys.size), unknown)
 
     @classmethod
     def sum(cls, parts: Iterable[Postings]) -> Postings:
@@ -153,12 +153,12 @@ class Postings(NamedTuple):
     @classmethod
     def _added(cls, parts: Sequence[Postings]) -> Postings:
         terms, documents, counts = (np.concatenate(columns) for columns in zip(*(part[:3] for part in parts), strict=True))
-        order = stable_order(documents)
-        order = order.take(stable_order(terms.take(order)))
-        terms, documents = terms.take(order), documents.take(order)
-        begins = run_starts(terms, documents)
+        keys = _packed(terms, documents, parts[0].unknown.size)
+        order = np.argsort(keys)
+        keys = keys.take(order)
+        begins = run_starts(keys)
         unknown = np.sum([part.unknown for part in parts], axis=0)
-        return cls(terms.take(begins), documents.take(begins), np.add.reduceat(counts.take(order), begins), unknown)
+        return cls(*_unpacked(keys.take(begins), unknown.size), np.add.reduceat(counts.take(order), begins), unknown)
 
     def beside(self, other: Postings) -> Postings:
         """Return the postings of both; they are of the same documents and have no term in common. All else is that of these."""
@@ -179,11 +179,31 @@ class Postings(NamedTuple):
         return DocumentTermMatrix(offsets(sizes), self.terms.take(order), self.counts.take(order), self.unknown, self.values)
 
 
-def run_starts(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the starts of runs of equal pairs; ``left`` and ``right`` have shape (n,)."""
-    differs = np.ones(left.size, np.bool_)
-    np.not_equal(left[1:], left[:-1], out=differs[1:])
-    differs[1:] |= right[1:] != right[:-1]
+def _packed(terms: NDArray[np.integer[Any]], documents: NDArray[np.integer[Any]], n_documents: int) -> NDArray[np.uint32 | np.uint64]:
+    """Return numbers that are ordered as the pairs (term, document), shape (n,); of 32 bits where these are enough: numpy sorts them faster.
+
+    Sorting numbers takes 2 to 4 nanoseconds each where numpy has vector instructions for it (AVX2, AVX-512, NEON), a radix sort of places 7.
+    """
+    shift = n_documents.bit_length()
+    narrow = int(terms.max(initial=0)) < 1 << (32 - shift)
+    keys: NDArray[np.uint32 | np.uint64] = terms.astype(np.uint32 if narrow else np.uint64)
+    keys <<= keys.dtype.type(shift)
+    keys |= documents.astype(keys.dtype)
+    return keys
+
+
+def _unpacked(keys: NDArray[np.uint32 | np.uint64], n_documents: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the terms and documents of packed keys, shapes (n,)."""
+    shift = n_documents.bit_length()
+    return (keys >> keys.dtype.type(shift)).astype(np.int64), (keys & keys.dtype.type((1 << shift) - 1)).astype(np.int64)
+
+
+def run_starts(*columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the starts of runs of equal rows; the columns have shape (n,)."""
+    differs = np.ones(columns[0].size, np.bool_)
+    np.not_equal(columns[0][1:], columns[0][:-1], out=differs[1:])
+    for column in columns[1:]:
+        differs[1:] |= column[1:] != column[:-1]
     return np.flatnonzero(differs)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -46,10 +46,12 @@ BlockItem = TypeVar("BlockItem")
 
 
 class TermSequence(NamedTuple):
-    """The terms of a block of documents in order, without stop words: numbers of documents and term ids or `UNKNOWN`, shapes (n_tokens,)."""
+    """The terms of a block of documents in order, without stop words; arrays of whole numbers, shape (n_tokens,)."""
 
-    documents: NDArray[np.int64]
-    terms: NDArray[np.int64]
+    documents: NDArray[Any]
+    """Numbers of documents."""
+    terms: NDArray[Any]
+    """Term ids or `UNKNOWN`."""
 
 
 class _FieldNumbers(dict[bytes, int]):
@@ -140,13 +142,15 @@ class Analyzer:
         self._several.append(ids[flat_indices((end - size)[several], size[several])], size[several])
         return meaning
 
-    def _without_dropped(self, documents: NDArray[np.int64], meaning: NDArray[np.int32]) -> TermSequence:
+    def _without_dropped(self, documents: NDArray[np.int32], meaning: NDArray[np.int32]) -> TermSequence:
+        if meaning.min(initial=UNKNOWN) >= UNKNOWN:
+            return TermSequence(documents, meaning)
         kept = np.flatnonzero(meaning != _DROPPED)
-        documents, terms = documents.take(kept), meaning.take(kept).astype(np.int64)
+        documents, terms = documents.take(kept), meaning.take(kept)
         several = np.flatnonzero(terms <= _SEVERAL)
         if not several.size:
             return TermSequence(documents, terms)
-        rows = _SEVERAL - terms[several]
+        rows = _SEVERAL - terms[several].astype(np.int64)
         sizes = np.ones(terms.size, np.int64)
         sizes[several] = self._several.sizes(rows)
         expanded = np.repeat(terms, sizes)

@@ -52,7 +52,7 @@ class Surfaces(NamedTuple):
     text: bytes
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
-    documents: NDArray[np.int64]
+    documents: NDArray[np.int32]
 
     def forms(self, positions: NDArray[np.int64]) -> list[str]:
         """Return the forms at some positions."""
@@ -81,7 +81,7 @@ def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
         starts, ends = starts.take(order), ends.take(order)
     ends_of_documents = np.cumsum([len(text) + 1 for text in texts])
     firsts = np.searchsorted(starts, ends_of_documents)
-    documents = np.repeat(np.arange(len(texts)), np.diff(firsts, prepend=0))
+    documents = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(firsts, prepend=0))
     return Surfaces(folded, starts, ends - starts, documents)
 
 
