@@ -1,6 +1,6 @@
 """Cross-validation is training on each part and answering the rest; leave-one-out is that for every document; chance stays chance.
 
-Also tests `evaluation/cross_validation.py` and `evaluation/cross_validation.py`.
+Also tests `evaluation/cross_validation.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
+from nbtext.evaluation import cross_validation
 from nbtext.evaluation.cross_validation import (
     Folds,
     cross_validate,
@@ -199,6 +200,19 @@ def test_the_only_document_of_a_class_has_an_unknown_label() -> None:
         assert (result.known.accuracy or 0) * len(DESK) == pytest.approx((result.accuracy or 0) * len(documents))
 
 
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_processes_judge_folds_as_one_does(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cross_validation, "WORTH_PROCESSES", 0)
+    statistics, rows, parameters = counted(DESK, top=50)
+    subsets, divisions = Subsets(statistics, rows), [stratified_folds(rows.classes, 3, np.random.default_rng(seed)) for seed in range(2)]
+    alone, together = (cross_validate(subsets, parameters, divisions, jobs=n) for n in (1, jobs))
+    assert together.summary(Bootstrap(20)) == alone.summary(Bootstrap(20))
+    for mine, theirs in zip(together.repeats, alone.repeats, strict=True):
+        assert mine.predictions() == theirs.predictions()
+    with pytest.raises(UsageError, match="is left"):
+        cross_validate(*few_terms(), [Folds(np.array([0, 1, 0]), 2)], jobs=jobs)
+
+
 def test_what_no_class_can_say_has_no_answer() -> None:
     documents = [("a", b"ant"), ("a", b"ant ape"), ("b", b"bee"), ("b", b"bee bat")]
     statistics, rows, parameters = counted(documents, estimate="ml", stemmer="none")
@@ -208,7 +222,11 @@ def test_what_no_class_can_say_has_no_answer() -> None:
     assert evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0)).coverage == 1
 
 
-def test_parameters_that_leave_no_term_are_told() -> None:
+def few_terms() -> tuple[Subsets, Settings]:
     statistics, rows, parameters = counted([("a", b"ant"), ("b", b"bee"), ("a", b"cow")], min_df=2)
+    return Subsets(statistics, rows), parameters
+
+
+def test_parameters_that_leave_no_term_are_told() -> None:
     with pytest.raises(UsageError, match="none of the 3 terms is left"):
-        cross_validate(Subsets(statistics, rows), parameters, [Folds(np.array([0, 1, 0]), 2)])
+        cross_validate(*few_terms(), [Folds(np.array([0, 1, 0]), 2)])

@@ -89,7 +89,7 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     method = "time" if options["time_column"] else "grouped" if column else "leave-one-out" if options["leave_one_out"] else "stratified"
     if method == "stratified" and n_folds <= statistics.n_documents:
         warn_of_small_classes(statistics, n_folds, say)
-    validation = validate_corpus(counted.corpus, counted.settings, rule, method, n_folds, seed, options["repeats"] or 1)
+    validation = validate_corpus(counted.corpus, counted.settings, rule, method, n_folds, seed, options["repeats"] or 1, options["jobs"])
     result = validation.result()
     folds = validation.folds_result(method, column, None if method == "time" else seed) if validation.folds else None
     if predictions is not None:

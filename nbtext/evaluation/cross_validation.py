@@ -29,11 +29,12 @@ from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
 from nbtext.model.training import choices_of, classifier, learn, needs_documents, needs_sample, weighed_documents
+from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +52,12 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
+WORTH_PROCESSES = 1 << 22
+"""Entries of the document-term matrix times folds; with fewer, folds take less time than the start of processes saves."""
+
+MOST_SENT = 1 << 23
+"""Probabilities of a fold's documents that are sent by another process, 64 MiB; with more, this process judges all folds."""
+
 NEVER_TESTED = -1
 """In place of a fold's number: documents before the first fold, which only train models."""
 
@@ -65,9 +72,12 @@ class Folds:
     """A fold is tested on models of the folds before it only, not of all others."""
 
     def __iter__(self) -> Iterator[tuple[Mask, Mask]]:
-        """Yield for each fold its training documents and its test documents, masks of shape (n_docs,)."""
-        for fold in range(self.n_folds):
-            yield (self.numbers < fold if self.ordered else self.numbers != fold), self.numbers == fold
+        """Yield the `masks` of each fold."""
+        return map(self.masks, range(self.n_folds))
+
+    def masks(self, fold: int) -> tuple[Mask, Mask]:
+        """Return the training documents and the test documents of a fold, masks of shape (n_docs,)."""
+        return (self.numbers < fold if self.ordered else self.numbers != fold), self.numbers == fold
 
 
 def shuffled_by_class(classes: Whole, generator: np.random.Generator) -> Whole:
@@ -356,32 +366,83 @@ class CrossValidation:
         return FoldsResult(method, column, seed, n_repeats, len(self.folds) // n_repeats, *spread, each)
 
 
+class FoldTask(NamedTuple):
+    """One fold of one repeat, both numbered from 0."""
+
+    repeat: int
+    fold: int
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTraining:
+    """All that judging any fold takes; other processes get it with their first task."""
+
+    subsets: Subsets
+    parameters: Settings
+    folds_of_repeats: Sequence[Folds]
+    choices: Choices
+
+    def masks(self, task: FoldTask) -> tuple[Mask, Mask]:
+        """Return the training documents and the test documents, shape (n_docs,)."""
+        return self.folds_of_repeats[task.repeat].masks(task.fold)
+
+    def judge(self, task: FoldTask) -> JudgedFold:
+        """Learn from the training documents of a fold, and score its test documents."""
+        learnt, blocks = train_and_score(self.subsets, self.parameters, *self.masks(task), self.choices)
+        return JudgedFold(int(np.count_nonzero(learnt.selected)), learnt.smoothing, blocks)
+
+    @property
+    def is_worth_processes(self) -> bool:
+        """Whether folds are judged faster by several processes."""
+        n_folds, matrix = sum(folds.n_folds for folds in self.folds_of_repeats), self.subsets.documents.matrix
+        largest = max(int(np.bincount(folds.numbers - NEVER_TESTED).max()) for folds in self.folds_of_repeats)
+        return matrix.terms.size * n_folds >= WORTH_PROCESSES and largest * self.subsets.statistics.n_classes <= MOST_SENT
+
+
+class JudgedFold(NamedTuple):
+    """What comes of a fold."""
+
+    n_terms: int
+    """Selected terms of the model."""
+    smoothing: float
+    blocks: Iterable[HeldOutBlock]
+    """The test documents."""
+
+
+def judge_elsewhere(training: FoldTraining, task: FoldTask) -> JudgedFold:
+    """Judge a fold for another process."""
+    judged = training.judge(task)
+    return judged._replace(blocks=list(judged.blocks))
+
+
 def cross_validate(
     subsets: Subsets,
     parameters: Settings,
     folds_of_repeats: Sequence[Folds],
     rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+    jobs: int = 1,
 ) -> CrossValidation:
-    """Judge the documents of each fold by the model learnt from its training documents, for each repeat.
+    """Judge the documents of each fold by the model learnt from its training documents, for each repeat, by ``jobs`` processes.
 
     Raise `UsageError` if the parameters leave no term, or no class possible, in a fold.
     """
     repeats = [HeldOutEvaluation(subsets.statistics, rule) for _ in folds_of_repeats]
     pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(subsets.statistics, rule)
-    choices = choices_of_corpus(subsets, parameters)
+    work = FoldTraining(subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters))
+    tasks = [FoldTask(repeat, fold) for repeat, folds in enumerate(folds_of_repeats) for fold in range(folds.n_folds)]
+    done = in_order(judge_elsewhere, work, tasks, jobs if work.is_worth_processes else 1)
     figures = []
-    numbered = ((repeat, fold, masks) for repeat, folds in enumerate(folds_of_repeats, 1) for fold, masks in enumerate(folds, 1))
-    for repeat, fold, (training, test) in stepped(numbered, "fold", sum(folds.n_folds for folds in folds_of_repeats)):
-        judged_here = repeats[repeat - 1]
+    for task, found in stepped(done, "fold", len(tasks)):
+        judged_here = repeats[task.repeat]
         before = judged_here.evaluation.n
-        learnt, blocks = train_and_score(subsets, parameters, training, test, choices)
-        for block in blocks:
+        fold = found or work.judge(task)
+        for block in fold.blocks:
             for pool in {judged_here, pooled}:
                 pool.add(block)
         judged = judged_here.evaluation.judged
         rates = accuracy_and_macro_f1(confusion_cells(judged.of(np.arange(before, judged.n))), subsets.statistics.n_classes)
-        n_training, n_test, n_terms = (int(np.count_nonzero(mask)) for mask in (training, test, learnt.selected))
-        figures.append(FoldFigures(repeat, fold, n_training, n_test, n_terms, learnt.smoothing, *rates))
+        n_training, n_test = (int(np.count_nonzero(mask)) for mask in work.masks(task))
+        figures.append(FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, fold.smoothing, *rates))
     return CrossValidation(pooled, repeats, figures)
 
 
@@ -416,7 +477,7 @@ def divided(method: str, n_folds: int, seed: int, repeats: int, classes: Whole, 
 
 
 def validate_corpus(
-    corpus: CountedCorpus, settings: Settings, rule: DecisionRule, method: str, n_folds: int, seed: int, repeats: int
+    corpus: CountedCorpus, settings: Settings, rule: DecisionRule, method: str, n_folds: int, seed: int, repeats: int, jobs: int = 1
 ) -> CrossValidation:
     """Judge every document of a corpus by a model of others: in folds as `divided` makes them, by the first further column, or ``leave-one-out``.
 
@@ -428,4 +489,4 @@ def validate_corpus(
         return CrossValidation(held_out, [held_out], [])
     values = [columns[0] for columns in notes if columns]
     folds = divided(method, n_folds, seed, repeats, documents.classes, values, names)
-    return cross_validate(Subsets(statistics, documents), settings, folds, rule)
+    return cross_validate(Subsets(statistics, documents), settings, folds, rule, jobs)

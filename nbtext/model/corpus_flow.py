@@ -287,10 +287,6 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
     of_corpus, reader = corpus.in_shards(min(BYTES_HERE, SCORES // len(model.classes)))
     beginning = list(islice(of_corpus, 2 * WORTH_SCORING))
     processes = jobs if len(beginning) == 2 * WORTH_SCORING else 1
-    if not processes:
-        from nbtext.parallel.processes import cores
-
-        processes = cores()
     begun = False
     try:
         with corpus.watched() as heard:

@@ -269,8 +269,7 @@ def score_shards(
     ``report`` is called with the outcome of each block before that is yielded. Raises what ended the reading, after the documents before it.
     """
     documents = read = 0
-    elsewhere = in_order(_score_shard, scoring, shards, jobs, is_ours=_may_be_large) if jobs > 1 else ((shard, None) for shard in shards)
-    for shard, done in elsewhere:
+    for shard, done in in_order(_score_shard, scoring, shards, jobs, is_ours=_may_be_large):
         for block, outcome in _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done:
             documents, read = documents + outcome.documents, read + outcome.read
             if heard is not None:

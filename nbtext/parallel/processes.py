@@ -285,14 +285,25 @@ def side_by_side(
         tasks.close()
 
 
+def never(task: object) -> bool:
+    """Return False."""
+    del task
+    return False
+
+
 def in_order(
-    function: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterable[Task], jobs: int, is_ours: Callable[[Task], bool]
+    function: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterable[Task], jobs: int, is_ours: Callable[[Task], bool] = never
 ) -> Iterator[tuple[Task, Result | None]]:
     """Yield each task in order, with ``function(shared, task)`` from another process, few tasks at a time.
 
-    ``jobs`` is the number of the other processes. The result is None for a task that this process is to do: one that ``is_ours``, and all
-    if no other can be started. Raises what the function raises, and `WorkerError` for a process that ended before its work.
+    ``jobs`` is the number of the other processes, 0 for as many as there are processors. The result is None for a task that this process is to
+    do: one that ``is_ours``, and all if there is one job or no other process can be started. Raises what the function raises, and
+    `WorkerError` for a process that ended before its work.
     """
+    jobs = jobs or cores()
+    if jobs < 2:
+        yield from ((task, None) for task in tasks)
+        return
     pending: deque[tuple[Task, Future[Any] | None]] = deque()
     can_start = True
     with workers(jobs, partial(function, shared)) as others:
