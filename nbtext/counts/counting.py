@@ -98,7 +98,12 @@ class Analysis:
         if not self.settings.counts_stop_words:
             return stem
         apart = {word: stop_word_term(word) for word in self.stop_list}
-        return lambda words: [apart.get(word, term) for word, term in zip(words, stem(words), strict=True)]
+
+        def terms(words: list[str]) -> list[str]:
+            stems = stem(words)
+            return stems if apart.keys().isdisjoint(words) else list(map(apart.get, words, stems))
+
+        return terms
 
     def without_encoded_lines(self, texts: Sequence[bytes]) -> tuple[Sequence[bytes], NDArray[np.int64] | None]:
         """Return texts in which words are looked for, and the number of lines dropped from each; None if all lines are kept."""

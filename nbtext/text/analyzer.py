@@ -115,9 +115,8 @@ class Analyzer:
         kept: list[str] = []
         sizes = [1] * len(forms)
         done = 0
-        for place, form in enumerate(forms):
-            if form.isascii() and form.isalnum() and form not in stop_words and len(form) <= MAX_BYTES:
-                continue  # lower-case ASCII letters and digits are a word already
+        for place in np.flatnonzero(~self._are_words(forms)).tolist():
+            form = forms[place]
             if unspaced and _NORMAL.fullmatch(form) and form not in stop_words:
                 continue
             found = [word for word in words(form, unspaced=unspaced) if word not in stop_words]
@@ -126,6 +125,18 @@ class Analyzer:
             sizes[place] = len(found)
             done = place + 1
         return kept + forms[done:], sizes
+
+    def _are_words(self, forms: list[str]) -> NDArray[np.bool_]:
+        """Return a mask of the forms that are a word already, lower-case ASCII letters and digits; without a Python instruction for each."""
+        n_forms = len(forms)
+        found = np.fromiter(map(str.isalnum, forms), np.bool_, n_forms)
+        if not "".join(forms).isascii():
+            found &= np.fromiter(map(str.isascii, forms), np.bool_, n_forms)
+        if max(map(len, forms), default=0) > MAX_BYTES:
+            found &= np.fromiter(map(len, forms), np.int64, n_forms) <= MAX_BYTES
+        if not self._stop_words.isdisjoint(forms):
+            found &= ~np.fromiter(map(self._stop_words.__contains__, forms), np.bool_, n_forms)
+        return found
 
     def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64], fields: NDArray[np.int64] | None) -> NDArray[np.int32]:
         terms, sizes = self.terms(surfaces.forms(positions))

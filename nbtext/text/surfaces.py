@@ -14,6 +14,7 @@ import numpy as np
 
 from nbtext.text.hashing import KeyTable, pair
 from nbtext.text.unspaced import unspaced_runs
+from nbtext.text_block import BETWEEN, TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,7 @@ SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
 SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]")
 """Matches where a text can be cut: a byte that is not part of a surface form, or a comma or full stop of Chinese and Japanese, which ends a word."""
 _SEPARATOR = 0
+_BETWEEN = b" "
 
 PAIRS, RUNS, WORDS = "pairs", "runs", "words"
 """What becomes of a run of a script without spaces: a form for each pair of characters, one form, or nothing but a part of a form."""
@@ -58,12 +60,14 @@ class Surfaces(NamedTuple):
         """Return the forms at some positions."""
         starts = self.starts.take(positions)
         ends = starts + self.lengths.take(positions)
-        return [self.text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        joined = _BETWEEN.join(map(self.text.__getitem__, map(slice, starts.tolist(), ends.tolist())))
+        return joined.decode().split(_BETWEEN.decode()) if positions.size else []
 
 
 def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
     """Return the surface forms of documents, with their bounds and the number of each one's document; ``unspaced`` as `PAIRS`, `RUNS` or `WORDS`."""
-    folded = b"\0".join((b"", *texts, _PADDING)).translate(_FOLD)
+    block = TextBlock.of(texts)
+    folded = b"".join((BETWEEN, block.joined, _PADDING)).translate(_FOLD)
     inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
     runs = None if unspaced == WORDS else unspaced_runs(folded)
     if runs is not None:
@@ -79,9 +83,8 @@ def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
         starts, ends = np.concatenate((starts, begins)), np.concatenate((ends, their_ends))
         order = np.argsort(starts, kind="stable")
         starts, ends = starts.take(order), ends.take(order)
-    ends_of_documents = np.cumsum([len(text) + 1 for text in texts])
-    firsts = np.searchsorted(starts, ends_of_documents)
-    documents = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(firsts, prepend=0))
+    firsts = np.searchsorted(starts, block.ends - block.starts[:1] + 1)
+    documents = np.repeat(np.arange(len(block), dtype=np.int32), np.diff(firsts, prepend=0))
     return Surfaces(folded, starts, ends - starts, documents)
 
 
