@@ -50,6 +50,8 @@ class DocumentTermMatrix(NamedTuple):
     @property
     def sums(self) -> NDArray[np.float64]:
         """Sum of the counts, which may be weights, of each document, shape (n_docs,)."""
+        if self.counts.dtype.kind == "i":
+            return self.lengths.astype(np.float64)
         return np.bincount(self.entry_documents, self.counts, self.n_documents).astype(np.float64)
 
     @property
@@ -83,8 +85,10 @@ class DocumentTermMatrix(NamedTuple):
 
     def of_entries(self, kept: NDArray[np.bool_]) -> DocumentTermMatrix:
         """Return the matrix with some of its entries; ``kept`` is a mask of shape (n_entries,)."""
-        sizes = np.bincount(self.entry_documents[kept], minlength=self.n_documents)
-        return self._replace(offsets=offsets(sizes), terms=self.terms[kept], counts=self.counts[kept])
+        if kept.all():
+            return self
+        places = np.flatnonzero(kept)
+        return self._replace(offsets=np.searchsorted(places, self.offsets), terms=self.terms.take(places), counts=self.counts.take(places))
 
     def of_terms(self, chosen: NDArray[np.bool_]) -> DocumentTermMatrix:
         """Return the matrix with the entries of some terms; ``chosen`` is a mask of shape (n_terms,)."""
@@ -263,7 +267,7 @@ def _add_products(
     step = max(PRODUCTS_AT_ONCE // scores.shape[1], 1)
     for begin in range(0, documents.size, step):
         part = slice(begin, begin + step)
-        products = weights[terms[part]]
+        products = weights.take(terms[part], axis=0)
         products *= counts[part, np.newaxis]
         rows = documents[part]
         starts = np.flatnonzero(np.diff(rows, prepend=-1))

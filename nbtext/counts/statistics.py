@@ -151,10 +151,8 @@ class ClassStatistics:
 
     def tokens_of(self, selected: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
-        cells = slice(None) if selected.all() else selected[self.cell_terms]
-        tokens = np.zeros(self.n_classes, self.cell_counts.dtype)
-        np.add.at(tokens, self.cell_classes[cells], self.cell_counts[cells])
-        return tokens
+        counts = self.cell_counts if selected.all() else np.where(selected[self.cell_terms], self.cell_counts, 0)
+        return np.bincount(self.cell_classes, counts, self.n_classes).astype(counts.dtype)  # exact, since all sums are below 2**53
 
     def counts_of(self, terms: NDArray[np.int64]) -> NDArray[Any]:
         """Return m_jk of some terms, dense, shape (n, n_classes)."""
