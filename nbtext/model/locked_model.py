@@ -31,7 +31,7 @@ from nbtext.store.ledger import LEDGER_SUFFIX as LEDGER
 from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger, write_ledger
 from nbtext.store.lock import LOCK_SUFFIX as LOCK
 from nbtext.store.lock import locked
-from nbtext.store.model_file import embedded_digest, import_joblib, model_digest, read_model_bytes, write_model_bytes
+from nbtext.store.model_file import embedded_digest, model_digest, read_model_bytes, write_model_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,7 +119,6 @@ def import_what_changing_needs() -> None:
 def locked_model(path: str, *, lock_timeout: float, backup: bool = False) -> Iterator[LockedModelFile]:
     """Hold the lock of a model file; raises `LockedError` if another process does for ``lock_timeout`` seconds."""
     import_what_changing_needs()
-    import_joblib()
     with locked(path, lock_timeout):
         yield LockedModelFile(path, backup=backup)
 

@@ -11,7 +11,7 @@ Its bytes::
         SHA-256               32 bytes, of all other bytes of the file
         index                 JSON: settings, and type, shape and offset of every array; padded with spaces
     30                        pickle: pop them
-    payload                   output of joblib.dump, aligned to 64 bytes
+    payload                   what joblib.dump writes, aligned to 64 bytes
 
 `joblib.load` returns the plain dict of settings and arrays, for those who trust the file. `read_model_file` checks header and index, and takes
 the arrays from the bytes with numpy: no code is executed, and no more memory is taken than the file has bytes. The digest detects damage; it
@@ -25,19 +25,17 @@ import json
 import os
 import stat
 import struct
-import warnings
-from importlib import import_module
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from nbtext.errors import ModelError, UsageError, reason
 from nbtext.store.atomic import replace_file
+from nbtext.store.joblib_stream import dump
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import ModuleType
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -93,7 +91,6 @@ def write_model_file(
 
 def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Write the content of a model file; return its digest."""
-    joblib = import_joblib()
     canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
     largest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
     room = len(encode_index(canonical, largest))
@@ -102,12 +99,11 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
     room += -(_HEAD + room + len(_POP)) % ALIGNMENT
     begin = _HEAD + room + len(_POP)
     file.write(_head(b" " * room, 0) + b" " * room + _POP)
-    joblib.dump({"format": FORMAT, "settings": canonical, **arrays}, file, protocol=4)
+    offsets = dump({"format": FORMAT, "settings": canonical, **arrays}, file)
     length = file.tell() - begin
-    file.flush()
-    mapped = joblib.load(_path_by_descriptor(file), mmap_mode="r")  # just written, so safe to unpickle: gives the offset of each array
-    places = {name: ArrayPlace(array.dtype.str, array.size, mapped[name].offset - begin) for name, array in arrays.items()}
-    del mapped
+    places = {
+        name: ArrayPlace(array.dtype.str, array.size, offset - begin) for (name, array), offset in zip(arrays.items(), offsets, strict=True)
+    }
     index = encode_index(canonical, places).ljust(room)
     file.seek(0)
     file.write(_head(index, length) + index)
@@ -116,21 +112,6 @@ def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, ND
     file.seek(_DIGEST.start)
     file.write(digest)
     return digest
-
-
-def import_joblib() -> ModuleType:
-    """Return joblib, which writes model files. A process that writes one imports it before it locks the model."""
-    with warnings.catch_warnings(action="ignore"):  # where there is no /dev/shm: no semaphores, which are not needed
-        return import_module("joblib")
-
-
-def _path_by_descriptor(file: IO[bytes]) -> str:
-    """Return a path of an open file that always leads to this file, since what is loaded from it is unpickled.
-
-    Where the system has no such paths, return the name of the file.
-    """
-    path = f"/proc/self/fd/{file.fileno()}"
-    return path if Path(path).exists() else file.name
 
 
 def _head(index: bytes, payload_length: int) -> bytes:
