@@ -65,9 +65,12 @@ def without_separators(text: bytes) -> bytes:
 
     So no text passes for a field, for values or for a category, whatever the pattern of words.
     """
-    if b"\0" in text or b"\x1c" in text or b"\x1d" in text or b"\x1e" in text or b"\x1f" in text:
-        return text.translate(_SPACES)
-    return text
+    return text.translate(_SPACES) if holds_separators(text) else text
+
+
+def holds_separators(text: bytes) -> bool:
+    """Return whether there are separators or NUL bytes in a text."""
+    return b"\0" in text or b"\x1c" in text or b"\x1d" in text or b"\x1e" in text or b"\x1f" in text
 
 
 def with_fields(text: bytes, fields: Fields) -> bytes:

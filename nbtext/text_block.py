@@ -98,11 +98,10 @@ class LabelledBlock:
     """The place in ``labels`` of each text's label, shape (n_texts,)."""
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[str, bytes]]) -> LabelledBlock:
-        """Return the block of pairs of a label and a text."""
-        number: dict[Any, int] = {}
-        classes = [number.setdefault(label, len(number)) for label, _ in pairs]
-        return cls(TextBlock.of([text for _, text in pairs]), list(number), np.array(classes, np.int64))
+    def of(cls, labels: Sequence[Any], texts: Sequence[bytes]) -> LabelledBlock:
+        """Return the block of some texts, given the label of each."""
+        number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+        return cls(TextBlock.of(texts), list(number), np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)))
 
     @classmethod
     def chained(cls, blocks: Sequence[LabelledBlock]) -> LabelledBlock:

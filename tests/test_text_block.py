@@ -16,6 +16,10 @@ TEXTS = st.lists(st.binary(max_size=5), max_size=8)
 PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.binary(max_size=5)), max_size=8)
 
 
+def packed(pairs: list[tuple[str, bytes]]) -> LabelledBlock:
+    return LabelledBlock.of([label for label, _ in pairs], [text for _, text in pairs])
+
+
 def pairs_of(block: LabelledBlock) -> list[tuple[str, bytes]]:
     return [(block.labels[number], text) for number, text in zip(block.classes.tolist(), block.texts, strict=True)]
 
@@ -48,7 +52,7 @@ def test_blocks_are_chained_in_order(parts: list[tuple[list[bytes], int]]) -> No
 
 @given(st.lists(PAIRS, max_size=4), st.integers(1, 12), st.integers(1, 5))
 def test_cut_anew_each_block_ends_when_it_is_full(blocks: list[list[tuple[str, bytes]]], n_bytes: int, n_texts: int) -> None:
-    found = [pairs_of(block) for block in recut(map(LabelledBlock.of, blocks), n_bytes, n_texts)]
+    found = [pairs_of(block) for block in recut(map(packed, blocks), n_bytes, n_texts)]
     expected: list[list[tuple[str, bytes]]] = [[]]
     for pair in (pair for block in blocks for pair in block):
         if sum(len(text) for _, text in expected[-1]) >= n_bytes or len(expected[-1]) == n_texts:
@@ -58,8 +62,8 @@ def test_cut_anew_each_block_ends_when_it_is_full(blocks: list[list[tuple[str, b
 
 
 @given(st.lists(PAIRS, max_size=4), st.lists(st.booleans(), min_size=4, max_size=4))
-def test_single_documents_and_blocks_are_counted_in_the_same_blocks(blocks: list[list[tuple[str, bytes]]], packed: list[bool]) -> None:
-    items = [item for block, whole in zip(blocks, packed, strict=False) for item in ([LabelledBlock.of(block)] if whole else block)]
+def test_single_documents_and_blocks_are_counted_in_the_same_blocks(blocks: list[list[tuple[str, bytes]]], whole: list[bool]) -> None:
+    items = [item for block, is_packed in zip(blocks, whole, strict=False) for item in ([packed(block)] if is_packed else block)]
     found = list(labelled_blocks(items))
     assert [pair for block in found for pair in pairs_of(block)] == [pair for block in blocks for pair in block]
     assert all(

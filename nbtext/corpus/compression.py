@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
 
+_ANY_SUFFIX = tuple(_SUFFIXES)
+
 _BEGINNINGS = {
     b"\x1f\x8b\x08": "gzip",
     b"\xfd7zXZ\0": "xz",
@@ -25,6 +27,7 @@ _BEGINNINGS = {
 }
 
 _ANY_BEGINNING = tuple(_BEGINNINGS)
+_FIRST_BYTES = {beginning[:1] for beginning in _BEGINNINGS}
 
 LONGEST_BEGINNING = 10
 """Bytes of a file that `compression` looks at."""
@@ -71,10 +74,12 @@ def _unpacker(kind: str) -> _Gzip | BZ2Decompressor | LZMADecompressor:
 
 def compression(path: str, start: bytes) -> str | None:
     """Return how a file is compressed, by its first bytes, else by its name; None if it is not compressed, or is empty."""
-    if start.startswith(_ANY_BEGINNING):
+    if start[:1] in _FIRST_BYTES and start.startswith(_ANY_BEGINNING):
         return next(kind for beginning, kind in _BEGINNINGS.items() if start.startswith(beginning))
-    name = path.lower()
-    return next((kind for suffix, kind in _SUFFIXES.items() if start and name.endswith(suffix)), None)
+    name = path[-4:].lower()
+    if not start or not name.endswith(_ANY_SUFFIX):
+        return None
+    return next(kind for suffix, kind in _SUFFIXES.items() if name.endswith(suffix))
 
 
 def uncompressed_name(name: str) -> str:

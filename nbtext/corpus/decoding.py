@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 
+from nbtext.document_parts import holds_separators
 from nbtext.errors import DocumentError, UsageError
 
 _MARKS = (
@@ -70,6 +71,23 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     if encoding != "auto":
         return _strict(body, encoding), False
     return (body, False) if _is_utf8(body) else (body.decode("cp1252", "replace").encode(), True)
+
+
+def is_plain(body: bytes) -> bool:
+    """Return whether bytes are valid UTF-8 without the separators of documents, so that no document in them needs a closer look."""
+    return _is_utf8(body) and not holds_separators(body)
+
+
+def plain_lines(content: bytes) -> bytes | None:
+    r"""Return whole lines with only LF between them, as they are read; None if they are not plain.
+
+    >>> plain_lines(b"one\r\ntwo\n")
+    b'one\ntwo'
+    """
+    if not is_plain(content):
+        return None
+    content = content.removesuffix(b"\n")
+    return content.replace(b"\r\n", b"\n").removesuffix(b"\r") if b"\r" in content else content
 
 
 def _is_utf8(body: bytes) -> bool:

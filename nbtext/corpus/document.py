@@ -94,12 +94,20 @@ class Source:
     """The column of weights, which follows these, if they are to be read."""
     part: FilePart | None = None
     """The part of a file of lines to read, if not all of it."""
+    blocks: bool = False
+    """Whether the caller takes labelled texts without names, many in a block."""
 
     @property
     def text_columns(self) -> list[str]:
         """The columns that are joined to the text, without those that are fields; none by default."""
         names = (self.reading.text_column or "").split(",")
         return [name for name in names if name and name not in self.tagged]
+
+    @cached_property
+    def in_blocks(self) -> bool:
+        """Whether there may be blocks in place of documents: wanted, and documents are nothing but labels and texts in UTF-8."""
+        reading = self.reading
+        return self.blocks and self.labelled and not self.columns and reading.document == "text" and reading.encoding in ("auto", "utf-8")
 
     @cached_property
     def limit(self) -> int:

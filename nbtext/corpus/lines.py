@@ -8,15 +8,17 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
 from nbtext.attributes import NO_TEXT
-from nbtext.corpus.decoding import decoded_name, to_utf8
+from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
-from nbtext.corpus.streams import numbered_lines, open_stream
-from nbtext.document_parts import without_separators
+from nbtext.corpus.streams import line_blocks, numbered_lines, open_stream
+from nbtext.document_parts import holds_separators, without_separators
 from nbtext.errors import DocumentError
 from nbtext.settings import FORMATS
+from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from io import BufferedReader
 
     from nbtext.corpus.document import Source
 
@@ -29,32 +31,53 @@ _ITEM = re.compile(rb"\S+")
 _COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
 
 
-def each_line(path: str, source: Source, document: Callable[[str, bytes], Document | None]) -> Iterator[Document]:
+def each_line(
+    path: str,
+    source: Source,
+    document: Callable[[str, bytes], Document | None],
+    block_of: Callable[[bytes], LabelledBlock | None] | None = None,
+) -> Iterator[Document | LabelledBlock]:
     """Yield the document made of each line and its name ``path:line``, if any; report what making it raises as the document's problem.
 
-    Lines end at LF alone.
+    Lines end at LF alone. Where blocks may be yielded, ``block_of`` makes one of lines that are plain (`plain_lines`), or returns None if one of them
+    needs a closer look.
     """
-    limit = source.limit
     with open_stream(path, source.unpacked_limit, source.part) as stream:
-        for number, line in numbered_lines(stream, limit, source.lines_before):
-            name = f"{path}:{number}"
-            if line is None:
-                yield Document(name, problem=too_large(limit))
-                continue
-            try:
-                found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
-            except Exception as raised:  # noqa: BLE001 - one line never ends a run
-                found = Document(name, problem=problem_of(raised))
-            if found is not None:
-                yield found
+        if block_of is None or not source.in_blocks:
+            yield from _one_by_one(path, source, document, stream, source.lines_before)
+            return
+        for lines_before, content, again in line_blocks(stream, source.limit, source.lines_before):
+            plain = None if content is None or len(content) > source.limit else plain_lines(content)
+            block = None if plain is None else block_of(plain)
+            if block is None:
+                yield from _one_by_one(path, source, document, again, lines_before)
+            else:
+                yield block
 
 
-def lines(path: str, source: Source) -> Iterator[Document]:
+def _one_by_one(
+    path: str, source: Source, document: Callable[[str, bytes], Document | None], stream: BufferedReader, lines_before: int
+) -> Iterator[Document]:
+    limit = source.limit
+    for number, line in numbered_lines(stream, limit, lines_before):
+        name = f"{path}:{number}"
+        if line is None:
+            yield Document(name, problem=too_large(limit))
+            continue
+        try:
+            found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
+        except Exception as raised:  # noqa: BLE001 - one line never ends a run
+            found = Document(name, problem=problem_of(raised))
+        if found is not None:
+            yield found
+
+
+def lines(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line, also for an empty one."""
     return each_line(path, source, lambda name, line: Document(name, None, line))
 
 
-def fasttext(path: str, source: Source) -> Iterator[Document]:
+def fasttext(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of ``__label__x text``; labels are not part of the text.
 
     If labels are wanted, skip empty lines, and report lines with several labels.
@@ -74,7 +97,20 @@ def fasttext(path: str, source: Source) -> Iterator[Document]:
             raise DocumentError(f"several labels ({', '.join(decoded[:10])}); a document has one class")
         return Document(name, decoded[0], text)
 
-    return each_line(path, source, document)
+    return each_line(path, source, document, _block_of_fasttext)
+
+
+def _block_of_fasttext(content: bytes) -> LabelledBlock | None:
+    """Return the documents of plain lines if each has one label, at its beginning."""
+    parts = [line.partition(b" ") for line in content.split(b"\n")]
+    labels = [label for label, _, _ in parts]
+    distinct = dict.fromkeys(labels)
+    if content.count(PREFIX) != len(parts) or not all(
+        label.startswith(PREFIX) and b"\t" not in label and label != PREFIX for label in distinct
+    ):
+        return None
+    names = {label: label[len(PREFIX) :].decode() for label in distinct}
+    return LabelledBlock.of([names[label] for label in labels], [text for _, _, text in parts])
 
 
 def split_labels(line: bytes) -> tuple[list[bytes], bytes]:
@@ -93,7 +129,7 @@ def split_labels(line: bytes) -> tuple[list[bytes], bytes]:
     return labels, b" ".join(token for token in tokens if not token.startswith(PREFIX))
 
 
-def svmlight(path: str, source: Source) -> Iterator[Document]:
+def svmlight(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of ``label name:count name:count # comment``; its text is ``name:count name:count``.
 
     Skip lines that are empty or only a comment. A name is the text before the last colon. If labels are not wanted, drop a first item that
@@ -120,7 +156,7 @@ def svmlight(path: str, source: Source) -> Iterator[Document]:
     return each_line(path, source, document)
 
 
-def jsonl(path: str, source: Source) -> Iterator[Document]:
+def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of one JSON object, named by its id or else ``path:line``; skip empty lines.
 
     Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a.
@@ -148,7 +184,27 @@ def jsonl(path: str, source: Source) -> Iterator[Document]:
         except DocumentError as problem:
             return Document(name, problem=problem)
 
-    return each_line(path, source, document)
+    def block(content: bytes) -> LabelledBlock | None:
+        return _block_of_records(content, label_key, text_keys[0]) if len(text_keys) == 1 else None
+
+    return each_line(path, source, document, block)
+
+
+def _block_of_records(content: bytes, label_key: str, text_key: str) -> LabelledBlock | None:
+    """Return the documents of plain lines if each is an object with a label and a text."""
+    labels, texts = [], []
+    try:
+        for line in content.decode().split("\n"):
+            record, end = _DECODER.raw_decode(line)
+            label, text = record[label_key], record[text_key]
+            if end != len(line) or not label or type(label) is not str:
+                return None
+            labels.append(label)
+            texts.append(text.encode())
+        "".join(set(labels)).encode()
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return None  # no such record, or one with a surrogate
+    return None if holds_separators(b" ".join(texts)) else LabelledBlock.of(labels, texts)
 
 
 def _column(record: dict[str, object], key: str) -> str:

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
 from nbtext.corpus.columns import column_name, find_delimiter, is_table, names_a_column, recognise, split_rows, table_format
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
-from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
+from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_plain, is_wide, refuse_binary, to_utf8
 from nbtext.corpus.directory import LabelledFolder, read_listed
 from nbtext.corpus.document import Document, FilePart, Notices, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import holds_maildirs, is_mbox, read_message
-from nbtext.corpus.streams import beginning
+from nbtext.corpus.streams import LINES_AT_ONCE, beginning
 from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, Fields, field_name, with_fields, with_weight, without_separators
 from nbtext.errors import DocumentError, NbtextError, UsageError
 from nbtext.settings import FORMATS
+from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -88,13 +89,80 @@ def read_corpus(
         yield from read_shard(Shard(path), source)
 
 
+def read_labelled(paths: Sequence[str], reading: Reading, notices: Notices) -> Iterator[LabelledBlock | Document]:
+    """Yield the documents of the paths in order as `read_corpus` does, but without names where many are in a block."""
+    source = source_of(resolved(reading, paths, labelled=True), notices, labelled=True, blocks=True)
+    for path in paths:
+        yield from read_blocks(Shard(path), source)
+
+
 def read_shard(shard: Shard, source: Source) -> Iterator[Document]:
     """Yield the documents of a shard as `read_corpus` does."""
+    return _decoded(_undecoded(shard, source), source)
+
+
+def read_blocks(shard: Shard, source: Source) -> Iterator[LabelledBlock | Document]:
+    """Yield the documents of a shard as `read_labelled` does."""
+    if not source.in_blocks:
+        yield from read_shard(shard, source)
+        return
+    for item in _packed(_undecoded(shard, source), source.limit):
+        if isinstance(item, LabelledBlock):
+            yield item
+        else:
+            yield from _decoded(item, source)
+
+
+def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
+    """Return the documents of a shard as its reader yields them, or blocks of them if the source allows."""
     layout = FORMATS[source.reading.format]
     if layout.file_per_document:
         read = read_message if layout.mail else read_listed
-        return _decoded((read(file, source) for file in shard.files or reader(layout)(shard.path, source)), source)
-    return _decoded(reader(layout)(shard.path, replace(source, part=shard.part)), source)
+        return (read(file, source) for file in shard.files or reader(layout)(shard.path, source))
+    return reader(layout)(shard.path, replace(source, part=shard.part))
+
+
+def _packed(items: Iterable[LabelledBlock | Document], limit: int) -> Iterator[LabelledBlock | list[Document]]:
+    """Yield blocks of documents that are text as they stand, and lists of the others, in stretches of about `LINES_AT_ONCE` bytes.
+
+    Raise what reading raises after the documents before it.
+    """
+    waiting: list[Document] = []
+    size = 0
+    failure = None
+    try:
+        for item in items:
+            if isinstance(item, LabelledBlock):
+                yield item
+                continue
+            waiting.append(item)
+            size += len(item.text) + 1
+            if size >= LINES_AT_ONCE:
+                yield from _sorted_out(waiting, limit)
+                waiting, size = [], 0
+    except Exception as raised:  # noqa: BLE001 - raised again below
+        failure = raised
+    yield from _sorted_out(waiting, limit)
+    if failure is not None:
+        raise failure
+
+
+def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledBlock | list[Document]]:
+    """Yield those documents that have a problem, or that are to be decoded, and the others as a block."""
+    joined = b"\n".join([document.text for document in documents])
+    all_plain = is_plain(joined) and BOM_UTF8 not in joined
+    odd, labels, texts = [], [], []
+    for document in documents:
+        _, label, text, problem, _ = document
+        if problem is None and label and len(text) <= limit and (all_plain or (is_plain(text) and not text.startswith(BOM_UTF8))):
+            labels.append(label)
+            texts.append(text)
+        else:
+            odd.append(document)
+    if odd:
+        yield odd
+    if labels:
+        yield LabelledBlock.of(labels, texts)
 
 
 def read_bytes(identity: str, body: bytes, reading: Reading) -> Document:
@@ -213,7 +281,7 @@ def column_names(path: str, reading: Reading) -> tuple[str, ...]:
     return tuple(column_name(cell.encode("utf-8", "surrogateescape"), reading.encoding) for cell in first)
 
 
-def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = ()) -> Source:
+def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = (), blocks: bool = False) -> Source:
     """Return what the readers are given, from settings that are `resolved` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
     weight_column = reading.weight_column if labelled and reading.weight_column != NO_TEXT else None
@@ -229,7 +297,7 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
         raise UsageError("--tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
     if labelled and not layout.labelled:
         raise UsageError(f"--format {file_format} has no classes", hint="use dir, csv or tsv")
-    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column)
+    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, blocks=blocks)
 
 
 def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool, Fields]]:

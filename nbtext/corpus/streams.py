@@ -8,7 +8,7 @@ import stat
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from nbtext.corpus.compression import LONGEST_BEGINNING, Unpacked, compression
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _BUFFER = 1 << 18
 
 _NO_LIMIT = 1 << 62
+
+LINES_AT_ONCE = 1 << 20
+"""Bytes of lines that are looked at as a whole."""
 
 LARGEST_NUMBER = 1e12
 """The largest value of the training parameters that a file of `read_named_numbers` can replace."""
@@ -60,6 +63,11 @@ class _Rejoined(io.RawIOBase):
         if not self._is_standard_input:
             self._rest.close()
         super().close()
+
+
+def rejoined(start: bytes, rest: BufferedReader) -> BufferedReader:
+    """Return a stream of what has been read of another one and of its rest. Closing it does not close the other."""
+    return cast("BufferedReader", io.BufferedReader(_Rejoined(start, rest, is_standard_input=True), _BUFFER))
 
 
 _begun: dict[str, tuple[bytes, BufferedReader]] = {}
@@ -222,6 +230,49 @@ def numbered_lines(stream: BufferedReader, limit: int, lines_before: int = 0) ->
             continue
         text = line.removesuffix(b"\n").removesuffix(b"\r")
         yield number, text if len(text) <= limit else None
+
+
+class LineBlock(NamedTuple):
+    """Consecutive lines of a file."""
+
+    lines_before: int
+    content: bytes | None
+    """All of them, in bytes, the last perhaps without its end; None if they are to be read one by one, because one is beyond the limit."""
+    stream: BufferedReader
+    """The same for `numbered_lines`."""
+
+
+def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> Iterator[LineBlock]:
+    """Yield the lines of a stream in blocks of about `LINES_AT_ONCE` bytes; the first line, which may be a header, is a block of its own.
+
+    Raise what reading raises after the whole lines before it.
+    """
+    failure: Exception | None = None
+    wanted, is_last = 0, False
+    while not is_last:
+        pieces, size = [b""], 0
+        try:
+            while size < wanted and (piece := stream.read1(min(wanted - size, _BUFFER))):
+                pieces.append(piece)
+                size += len(piece)
+            is_last = size < wanted
+            if not is_last:
+                pieces.append(stream.readline(limit + 3))
+        except (OSError, PathError) as raised:
+            failure, is_last = raised, True
+        content = b"".join(pieces)
+        if failure is not None:
+            content = content[: content.rfind(b"\n") + 1]
+        elif len(pieces[-1]) == limit + 3 and not content.endswith(b"\n"):
+            yield LineBlock(lines_before, None, rejoined(content, stream))
+            return
+        if content:
+            yield LineBlock(lines_before, content, cast("BufferedReader", io.BytesIO(content)))
+        lines_before += content.count(b"\n")
+        is_last = is_last or not content
+        wanted = LINES_AT_ONCE
+    if failure is not None:
+        raise failure
 
 
 def listed_paths(path: str, *, null: bool) -> list[str]:

@@ -6,18 +6,22 @@ import csv
 import io
 from codecs import BOM_UTF8
 from contextlib import closing
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from nbtext.attributes import NO_TEXT
 from nbtext.corpus.columns import column_name, names_a_column
-from nbtext.corpus.decoding import decoded_name, to_utf8
+from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
-from nbtext.corpus.streams import numbered_lines, open_stream
+from nbtext.corpus.streams import LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
 from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
+from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from io import BufferedReader, TextIOWrapper
 
     from nbtext.corpus.document import Source
@@ -83,21 +87,21 @@ def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, lines_before
             yield number, (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator)
 
 
-def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int) -> Generator[Row]:
+def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
     """Yield the records of quoted fields, which may hold line ends, numbered as a spreadsheet numbers its rows.
 
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
     """
     csv.field_size_limit(max(limit, 1 << 17))
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    text = io.TextIOWrapper(stream, encoding=_encoding_of_csv(rows_before), errors="surrogateescape", newline="")
     lines = _RecordLines(text, limit)
-    begin = row = 1
+    begin, row = 1, rows_before + 1
     try:
         while True:
             try:
                 for record in csv.reader(lines, delimiter=delimiter, strict=True):
                     if record:
-                        yield row, [field.encode("utf-8", "surrogateescape") for field in record]
+                        yield row, _cells(record)
                     begin, row = lines.next_record(), row + 1
             except _RecordTooLarge:
                 yield row, None
@@ -105,73 +109,217 @@ def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int) -> Generator
             else:
                 return
     except csv.Error as problem:
-        raise PathError(f"line {begin}: not valid csv ({problem})", hint="if quotes are only characters, use --format tsv") from None
+        where = f"line {lines_before + begin}"
+        raise PathError(f"{where}: not valid csv ({problem})", hint="if quotes are only characters, use --format tsv") from None
     finally:
         text.detach()
 
 
-def delimited(path: str, source: Source) -> Iterator[Document]:
+def _encoding_of_csv(rows_before: int) -> str:
+    return "utf-8" if rows_before else "utf-8-sig"
+
+
+def _cells(record: list[str]) -> list[bytes]:
+    return [field.encode("utf-8", "surrogateescape") for field in record]
+
+
+class _RowBlock(NamedTuple):
+    """Consecutive rows of a table."""
+
+    rows: Iterator[Row]
+    columns: Callable[[int, Sequence[int]], list[list[bytes]] | None] | None = None
+    """Returns the cells of some columns, given the number of columns; None if one of the rows needs a closer look."""
+
+
+def _blocks_of_tsv(stream: BufferedReader, delimiter: str, limit: int, lines_before: int) -> Iterator[_RowBlock]:
+    for before, content, one_by_one in line_blocks(stream, limit, lines_before):
+        columns = None if content is None or len(content) > limit else partial(_columns_of_lines, content, delimiter)
+        yield _RowBlock(rows_of_tsv(one_by_one, delimiter, limit, before), columns)
+
+
+def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int) -> Generator[_RowBlock]:
+    """Yield blocks that end where a record ends; from where no such end is found, or csv is not valid, the rest as one block."""
+    csv.field_size_limit(max(limit, 1 << 17))
+    rest, rows_before, lines_before = b"", 0, 0
+    for _, content, one_by_one in line_blocks(stream, limit):
+        whole, later, records, size = rest, one_by_one, None, 0
+        if content is not None:
+            whole, later = rest + content, stream
+            size = _size_of_records(whole)
+            if not size and len(whole) < LINES_AT_ONCE:
+                rest = whole
+                continue
+            if 0 < size <= limit:
+                records = _records(whole[:size], delimiter, rows_before)
+        if records is None:
+            yield from _rest_of_csv(rejoined(whole, later), delimiter, limit, rows_before, lines_before)
+            return
+        numbered = ((number, _cells(record)) for number, record in enumerate(records, rows_before + 1) if record)
+        if any(records):  # the header is the first row of the first block
+            yield _RowBlock(numbered, partial(_columns_of_records, whole[:size], records))
+        rest, lines_before = whole[size:], lines_before + _n_lines(whole[:size])
+        rows_before += len(records)
+    if rest:
+        yield from _rest_of_csv(rejoined(rest, stream), delimiter, limit, rows_before, lines_before)
+
+
+def _rest_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[_RowBlock]:
+    with closing(rows_of_csv(stream, delimiter, limit, rows_before, lines_before)) as rows:
+        yield _RowBlock(rows)
+
+
+def _size_of_records(content: bytes) -> int:
+    """Return where the last line ends that is followed by an even number of quotes from the beginning on, as the last record does."""
+    quotes, end = content.count(b'"'), len(content)
+    while quotes % 2:
+        last = content.rfind(b"\n", 0, content.rfind(b'"', 0, end)) + 1
+        quotes -= content.count(b'"', last, end)
+        end = last
+    return end
+
+
+def _n_lines(content: bytes) -> int:
+    """Return the number of lines that end at LF, CR or both."""
+    return content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
+
+
+def _records(content: bytes, delimiter: str, rows_before: int) -> list[list[str]] | None:
+    """Return the records, empty for empty lines; None for csv that is not valid."""
+    text = io.StringIO(content.decode(_encoding_of_csv(rows_before), "surrogateescape"), newline="")
+    try:
+        return list(csv.reader(text, delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+
+
+def _columns_of_records(content: bytes, records: list[list[str]], width: int, wanted: Sequence[int]) -> list[list[bytes]] | None:
+    records = [record for record in records if record]
+    if not records or any(len(record) != width for record in records) or not is_plain(content):
+        return None
+    return [[record[place].encode() for record in records] for place in wanted]
+
+
+def _columns_of_lines(content: bytes, delimiter: str, width: int, wanted: Sequence[int]) -> list[list[bytes]] | None:
+    separator, plain = delimiter.encode("utf-8", "surrogateescape"), plain_lines(content)
+    if plain is None or len(separator) != 1 or separator in b"\r\n":
+        return None
+    text = np.frombuffer(plain + b"\n", np.uint8)
+    bounds = np.flatnonzero((text == separator[0]) | (text == ord("\n")))
+    if bounds.size % width or not np.array_equal(text[bounds] == ord("\n"), np.arange(1, bounds.size + 1) % width == 0):
+        return None
+    begins = np.append(0, bounds[:-1] + 1)
+    of_columns = (zip(begins[place::width].tolist(), bounds[place::width].tolist(), strict=True) for place in wanted)
+    return [[plain[begin:end] for begin, end in column] for column in of_columns]
+
+
+def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
     part, limit, delimiter = source.part, source.limit, source.reading.delimiter
     with open_stream(path, source.unpacked_limit, part) as stream:
         if source.reading.format == "csv":
-            with closing(rows_of_csv(stream, delimiter or ",", limit)) as rows:
-                yield from _documents(path, rows, source)
+            with closing((_blocks_of_csv if source.in_blocks else _rest_of_csv)(stream, delimiter or ",", limit)) as records:
+                yield from _documents(path, records, source)
             return
         delimiter = delimiter or "\t"
-        later_rows = rows_of_tsv(stream, delimiter, limit, source.lines_before)
+        blocks = (
+            _blocks_of_tsv(stream, delimiter, limit, source.lines_before)
+            if source.in_blocks
+            else iter([_RowBlock(rows_of_tsv(stream, delimiter, limit, source.lines_before))])
+        )
         if part is None or not part.start:
-            yield from _documents(path, later_rows, source)
+            yield from _documents(path, blocks, source)
             return
         with open_stream(path) as whole:
-            yield from _documents(path, later_rows, source, rows_of_tsv(whole, delimiter, limit))
+            yield from _documents(path, blocks, source, rows_of_tsv(whole, delimiter, limit))
 
 
-def _documents(path: str, rows: Iterator[Row], source: Source, first_rows: Iterator[Row] | None = None) -> Iterator[Document]:
-    """Yield the documents of rows; ``first_rows`` are those at the beginning of the table, if ``rows`` are of a later part."""
-    reading, encoding = source.reading, source.reading.encoding
+class _Places(NamedTuple):
+    """Which columns are read, by their numbers from 0."""
+
+    texts: list[int]
+    label: int | None
+    identity: int | None
+    others: list[int]
+
+    @classmethod
+    def of(cls, source: Source, header: Sequence[str] | None, path: str) -> _Places:
+        """Find the columns that the settings name; raise `UsageError` or `PathError` if they do not fit."""
+        reading = source.reading
+        names = [] if reading.text_column == NO_TEXT else source.text_columns or (["2"] if reading.text_column is None else [])
+        texts = [_position(name, header, path) for name in names]
+        label = _position(reading.label_column or "1", header, path) if source.labelled else None
+        identity = None if reading.id_column is None else _position(reading.id_column, header, path)
+        if label is not None and label in texts:
+            raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
+        found = cls(texts, label, identity, [_position(name, header, path) for name in source.columns])
+        if not found.all():
+            raise UsageError("--text-column none leaves no column to read", hint="name the column of the text, or columns beside it")
+        return found
+
+    def all(self) -> list[int]:
+        """Return all columns that are needed."""
+        return [place for place in (*self.texts, self.label, self.identity, *self.others) if place is not None]
+
+    def text(self, fields: Sequence[bytes]) -> bytes:
+        """Return the text of a row."""
+        return fields[self.texts[0]] if len(self.texts) == 1 else b"\n".join([fields[place] for place in self.texts])
+
+    def block(self, rows: _RowBlock, width: int) -> LabelledBlock | None:
+        """Return the documents of rows, given the number of columns; None if one of them needs a closer look."""
+        if rows.columns is None or not self.texts or self.label is None or width <= max(self.all()):
+            return None
+        columns = rows.columns(width, (self.label, *self.texts))
+        if columns is None or b"" in columns[0]:
+            return None
+        labels, *texts = columns
+        names = {label: label.decode() for label in dict.fromkeys(labels)}
+        joined = texts[0] if len(texts) == 1 else list(map(b"\n".join, zip(*texts, strict=True)))
+        return LabelledBlock.of([names[label] for label in labels], joined)
+
+
+def _documents(
+    path: str, blocks: Iterator[_RowBlock], source: Source, first_rows: Iterator[Row] | None = None
+) -> Iterator[Document | LabelledBlock]:
+    """Yield the documents of rows; ``first_rows`` are those at the beginning of the table, if the blocks are of a later part."""
     header = None
-    if names_a_column(reading, source.columns):
-        header = [column_name(field, encoding) for field in next(first_rows or rows, (0, []))[1] or []]
-    texts = (
-        []
-        if reading.text_column == NO_TEXT
-        else [_position(name, header, path) for name in source.text_columns or (["2"] if reading.text_column is None else [])]
-    )
-    label = _position(reading.label_column or "1", header, path) if source.labelled else None
-    identity = None if reading.id_column is None else _position(reading.id_column, header, path)
-    if label is not None and label in texts:
-        raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
-    others = [_position(name, header, path) for name in source.columns]
-    places = [place for place in (*texts, label, identity, *others) if place is not None]
-    if not places:
-        raise UsageError("--text-column none leaves no column to read", hint="name the column of the text, or columns beside it")
-    last = max(places)
+    first = next(blocks, _RowBlock(iter(())))
+    if names_a_column(source.reading, source.columns):
+        header = [column_name(field, source.reading.encoding) for field in next(first_rows or first.rows, (0, []))[1] or []]
+        first = _RowBlock(first.rows)
+    places = _Places.of(source, header, path)
+    last = max(places.all())
     first_widths = (len(fields) for _, fields in first_rows or () if fields is not None and not (fields == [b""] and last))
     width = len(header or ()) or next(first_widths, 0)
     label_of = lru_cache(1 << 10)(decoded_name)
-    for number, fields in rows:
-        name = f"{path}:{number}"
-        if fields is None:
-            yield Document(name, problem=too_large(source.limit))
+    for rows in chain([first], blocks):
+        block = places.block(rows, width)
+        if block is not None:
+            yield block
             continue
-        if fields == [b""] and last:
-            continue  # an empty line between rows, or at the end
-        width = width or len(fields)
-        if len(fields) <= last or len(fields) != width > last:
-            yield Document(name, problem=_wrong_width(len(fields), width, last))
-            continue
-        if identity is not None:
-            name = fields[identity].decode("utf-8", "surrogateescape") or name
-        try:
-            named = None if label is None else label_of(fields[label], encoding)
-            columns = tuple([to_utf8(fields[place], encoding)[0].decode() for place in others]) if others else ()
-            document = Document(
-                name, named, fields[texts[0]] if len(texts) == 1 else b"\n".join([fields[place] for place in texts]), columns=columns
-            )
-        except Exception as raised:  # noqa: BLE001 - one row never ends a run
-            document = Document(name, problem=problem_of(raised))
-        yield document
+        for number, fields in rows.rows:
+            if fields == [b""] and last:
+                continue  # an empty line between rows, or at the end
+            width = width or len(fields or ())
+            yield _document(f"{path}:{number}", fields, width, places, source, label_of)
+
+
+def _document(
+    name: str, fields: list[bytes] | None, width: int, places: _Places, source: Source, label_of: Callable[[bytes, str], str]
+) -> Document:
+    """Return the document of a row."""
+    encoding, last = source.reading.encoding, max(places.all())
+    if fields is None:
+        return Document(name, problem=too_large(source.limit))
+    if len(fields) <= last or len(fields) != width > last:
+        return Document(name, problem=_wrong_width(len(fields), width, last))
+    if places.identity is not None:
+        name = fields[places.identity].decode("utf-8", "surrogateescape") or name
+    try:
+        label = None if places.label is None else label_of(fields[places.label], encoding)
+        columns = tuple([to_utf8(fields[place], encoding)[0].decode() for place in places.others]) if places.others else ()
+        return Document(name, label, places.text(fields), columns=columns)
+    except Exception as raised:  # noqa: BLE001 - one row never ends a run
+        return Document(name, problem=problem_of(raised))
 
 
 def _wrong_width(found: int, width: int, last: int) -> DocumentError:

@@ -331,20 +331,22 @@ def labelled_blocks(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
 
 
 def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
-    single: list[tuple[str, bytes]] = []
+    labels: list[str] = []
+    texts: list[bytes] = []
     size = 0
     for item in labelled:
+        is_block = isinstance(item, LabelledBlock)
+        if not isinstance(item, LabelledBlock):
+            label, text = item
+            labels.append(label)
+            texts.append(text)
+            size += len(text)
+        if is_block or size >= BLOCK_BYTES or len(texts) >= BLOCK_DOCUMENTS:
+            yield LabelledBlock.of(labels, texts)
+            labels, texts, size = [], [], 0
         if isinstance(item, LabelledBlock):
-            yield LabelledBlock.of(single)
             yield item
-            single, size = [], 0
-            continue
-        single.append(item)
-        size += len(item[1])
-        if size >= BLOCK_BYTES or len(single) >= BLOCK_DOCUMENTS:
-            yield LabelledBlock.of(single)
-            single, size = [], 0
-    yield LabelledBlock.of(single)
+    yield LabelledBlock.of(labels, texts)
 
 
 def _stretches(labelled: Iterable[Labelled], analysis: Analysis) -> Iterator[CorpusCounts]:

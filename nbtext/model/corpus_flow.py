@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbtext.attributes import KINDS, Attributes
 from nbtext.corpus.document import Notices
 from nbtext.corpus.extent import number_of_files, size_of_files
-from nbtext.corpus.reading import BYTES, format_like, read_corpus, resolve_format, resolved, shards, source_of
+from nbtext.corpus.reading import BYTES, format_like, read_corpus, read_labelled, resolve_format, resolved, shards, source_of
 from nbtext.corpus.streams import can_be_read_here_only
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, quantity
@@ -28,6 +28,7 @@ from nbtext.model.sharding import (
     outcomes_in_order,
     paced,
     score_shards,
+    with_label,
 )
 from nbtext.model.training import needs_documents
 from nbtext.settings import FORMATS, Reading
@@ -35,16 +36,16 @@ from nbtext.steps import is_watched, reporting
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import Document
     from nbtext.corpus.reading import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.counts.counting import Analysis
+    from nbtext.counts.counting import Analysis, Labelled
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.scoring import ScoredBlock, ScoringModel
-    from nbtext.model.sharding import Outcome, PartialCounts
+    from nbtext.model.sharding import Item, Outcome, PartialCounts
 
 WORTH_COUNTING, WORTH_SCORING = 12, 3
 """Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
@@ -115,6 +116,11 @@ class Corpus:
         """Yield label and text of the documents that can be read."""
         return ((document.label or "", document.text) for document in self.readable())
 
+    def labelled_blocks(self) -> Iterator[Labelled]:
+        """Yield label and text of the documents that can be read, many in a block where nobody asks for their names."""
+        found = kept(self._watched(read_labelled(self.paths, self.reading, self.notices)), self._on_error_of_readable, self.on_problem)
+        return map(with_label, found)
+
     def break_off(self, problem: NbtextError, *, begun: bool) -> None:
         """Keep for `finish` what ended the reading early, or raise it now if there was no document before."""
         if not begun:
@@ -144,9 +150,11 @@ class Corpus:
         return "skip" if self.on_error == "record" else self.on_error
 
     def _read(self) -> Iterator[Document]:
-        documents = read_corpus(self.paths, self.reading, self.notices, labelled=self.labelled, columns=self.columns)
+        return self._watched(read_corpus(self.paths, self.reading, self.notices, labelled=self.labelled, columns=self.columns))
+
+    def _watched(self, items: Iterable[Item]) -> Iterator[Item]:
         with self.watched() as heard:
-            yield from documents if heard is None else paced(documents, heard)
+            yield from items if heard is None else paced(items, heard)
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[int, int], None] | None]:
@@ -213,9 +221,9 @@ def count_in_total(analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler:
     if scheduler is not None:
         return _count_on_cluster(analysis, corpus, scheduler)
     if jobs == 1:
-        labelled = corpus.labelled_texts()
+        labelled = corpus.labelled_blocks()
         first = next(labelled, None)
-        return first and count_corpus(chain([first], labelled), analysis)
+        return None if first is None else count_corpus(chain([first], labelled), analysis)
     pieces = _count_in_shards(analysis, corpus, jobs, None)
     for outcome in outcomes_in_order(pieces):
         corpus.report(outcome)

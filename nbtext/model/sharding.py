@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_shard, source_of
+from nbtext.corpus.reading import read_blocks, read_shard, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.model.scoring import ScoredBlock, scored
 from nbtext.parallel.processes import Pace, Share, Shares, Tally, in_order
+from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.corpus.reading import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.counts.counting import Analysis
+    from nbtext.counts.counting import Analysis, Labelled
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.scoring import ScoringModel
     from nbtext.parallel.cluster import Cluster
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     """Is told the documents and the bytes read so far."""
 
 Item = TypeVar("Item")
+Readable = TypeVar("Readable", bound="Document | LabelledBlock")
 
 NAMED_PER_SHARD = 10
 """Documents of a shard that could not be read are named up to this many, with the reason; the others are counted."""
@@ -78,10 +80,13 @@ class Outcome:
             self.notices.unnamed += 1
 
 
-def kept(documents: Iterable[Document], on_error: str, leave_out: Callable[[str, DocumentError], object]) -> Iterator[Document]:
-    """Yield the documents that can be read; with ``on_error`` "record" also the others, with "skip" pass those to ``leave_out``, with "fail" raise."""
+def kept(documents: Iterable[Readable], on_error: str, leave_out: Callable[[str, DocumentError], object]) -> Iterator[Readable]:
+    """Yield the documents that can be read; with ``on_error`` "record" also the others, with "skip" pass those to ``leave_out``, with "fail" raise.
+
+    Of documents in a block all can be read.
+    """
     for document in documents:
-        if document.problem is None or on_error == "record":
+        if isinstance(document, LabelledBlock) or document.problem is None or on_error == "record":
             yield document
         elif on_error == "fail":
             raise DocumentError(document.problem.message, where=document.id, hint=document.problem.hint)
@@ -92,12 +97,23 @@ def kept(documents: Iterable[Document], on_error: str, leave_out: Callable[[str,
 def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
     """Yield the documents; tell from time to time, and in the end, how many documents and bytes have been read."""
     seen, begin, pace = 0, bytes_read(), Pace()
-    for seen, document in enumerate(documents, 1):
+    for document in documents:
+        seen += number_of(document)
         yield document
         if seen >= pace.due:
             heard(seen, bytes_read() - begin)
             pace.reported()
     heard(seen, bytes_read() - begin)
+
+
+def number_of(item: object) -> int:
+    """Return how many documents this is: those of a block, or one."""
+    return len(item) if isinstance(item, LabelledBlock) else 1
+
+
+def with_label(item: LabelledBlock | Document) -> Labelled:
+    """Return a block as it is, of one document label and text."""
+    return item if isinstance(item, LabelledBlock) else (item.label or "", item.text)
 
 
 class ShardReader(NamedTuple):
@@ -114,6 +130,11 @@ class ShardReader(NamedTuple):
         """Yield the documents of a shard; what there is to report meanwhile goes to its outcome."""
         source = source_of(self.reading, outcome.notices, labelled=self.labelled, columns=self.columns)
         return kept(read_shard(shard, source), self.on_error, outcome.leave_out)
+
+    def blocks(self, shard: Shard, outcome: Outcome) -> Iterator[LabelledBlock | Document]:
+        """Yield the labelled documents of a shard, many in a block where nobody asks for their names."""
+        source = source_of(self.reading, outcome.notices, labelled=True, columns=self.columns, blocks=True)
+        return kept(read_blocks(shard, source), self.on_error, outcome.leave_out)
 
 
 class Counting(NamedTuple):
@@ -139,7 +160,7 @@ class PartialCounts(NamedTuple):
 def count_shards(counting: Counting, share: Share) -> PartialCounts:
     """Count the shards with the numbers in a share, one after the other."""
     outcomes: list[Outcome] = []
-    labelled = ((document.label or "", document.text) for document in paced(_documents(counting, share, outcomes), share.report))
+    labelled = map(with_label, paced(_documents(counting, share, outcomes), share.report))
     try:
         first = next(labelled, None)
         if first is None:
@@ -155,17 +176,22 @@ def count_shards(counting: Counting, share: Share) -> PartialCounts:
         return PartialCounts(outcomes)
 
 
-def _documents(counting: Counting, share: Share, outcomes: list[Outcome]) -> Iterator[Document]:
+def _documents(counting: Counting, share: Share, outcomes: list[Outcome]) -> Iterator[Document | LabelledBlock]:
     for number in share:
         outcome = Outcome(counting.first + number)
         outcomes.append(outcome)
         before = bytes_read()
-        for document in counting.reader.documents(counting.shards[number], outcome):
-            outcome.documents += 1
-            if counting.note is not None:
+        shard = counting.shards[number]
+        if counting.note is None:
+            for item in counting.reader.blocks(shard, outcome):
+                outcome.documents += number_of(item)
+                yield item
+        else:
+            for document in counting.reader.documents(shard, outcome):
+                outcome.documents += 1
                 outcome.names.append(document.id)
                 outcome.notes.append(counting.note(document))
-            yield document
+                yield document
         outcome.read = bytes_read() - before
 
 

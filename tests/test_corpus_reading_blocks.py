@@ -1,0 +1,133 @@
+"""Documents read in blocks are those read one by one, with the same problems and notices, whatever is odd about some of them."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.corpus import reading as reading_module
+from nbtext.corpus import streams, table
+from nbtext.corpus.document import Notices
+from nbtext.corpus.reading import read_corpus, read_labelled
+from nbtext.errors import NbtextError
+from nbtext.settings import Reading
+from nbtext.text_block import LabelledBlock
+from tests.process import corpus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Found = tuple[list[tuple[str | None, bytes]], list[tuple[str, str]], Notices, str]
+
+PIECES = [
+    b"a", b"b", b"win", b"\t", b"\t", b",", b",", b"\n", b"\n", b"\r\n", b"\r", b'"', b'""', b" ", b";", b"\xc3\xa4", b"\xe4", b"\0", b"\x1d",
+    b"\xef\xbb\xbf", b"__label__a ", b"__label__b x", b'{"label": "a", "text": "b c"}', b'{"label": 1, "text": "\\u0000\\ud800"}', b"[]", b"{}",
+    b"text\tlabel\n", b"label,text\n", b"a\tone two\n", b"b,one two\n", b"\xef\xbb\xbf", b"0123456789" * 3,
+]  # fmt: skip
+CONTENTS = st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
+ROWS = st.tuples(
+    st.lists(
+        st.sampled_from([b"a\tone two\n", b"b\tthree\n", b"a,x y\n", b'b,"x, y"\n', b'b,"x\ny"\n', b"__label__a hello\n"]), max_size=8
+    ),
+    CONTENTS,
+    st.sampled_from([b"a\tone\n", b"b,two\n", b'{"label": "b", "text": "x"}\n', b"__label__b win\n"]),
+).map(lambda parts: b"".join((*parts[0], parts[1], parts[2] * 3)))
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "tsv": [
+        {},
+        {"label_column": "2", "text_column": "1"},
+        {"text_column": "2,3"},
+        {"header": True},
+        {"delimiter": ","},
+        {"delimiter": "ä"},
+    ],
+    "csv": [{}, {"label_column": "label", "text_column": "text"}, {"delimiter": ";"}, {"max_document_size": "20"}, {"id_column": "1"}],
+    "jsonl": [{}, {"text_column": "label,text"}, {"label_column": "text", "text_column": "label"}, {"max_document_size": "30"}],
+    "fasttext": [{}, {"encoding": "utf-8"}, {"encoding": "latin-1"}],
+    "svmlight": [{}],
+}
+
+
+def found(items: Any, notices: Notices) -> Found:
+    """Label and text of documents sorted, the problems in their order, the notices, and what was raised."""
+    documents, problems, raised = [], [], ""
+    try:
+        for item in items:
+            if isinstance(item, LabelledBlock):
+                documents += [(item.labels[place], text) for place, text in zip(item.classes.tolist(), item.texts, strict=True)]
+            elif item.problem is not None:
+                problems.append((item.id, item.problem.line))
+            else:
+                documents.append((item.label, item.text))
+    except NbtextError as problem:
+        raised = problem.line
+    return sorted(documents, key=str), problems, notices, raised
+
+
+def both(path: Path, size: int, **options: Any) -> tuple[Found, Found]:
+    """What is read one by one, and in blocks of about so many bytes."""
+    paths, reading = [str(path)], Reading.of(options)
+    slow, fast = Notices(), Notices()
+    one_by_one = found(read_corpus(paths, reading, slow, labelled=True), slow)
+    with (
+        patch.object(streams, "LINES_AT_ONCE", size),
+        patch.object(table, "LINES_AT_ONCE", size),
+        patch.object(reading_module, "LINES_AT_ONCE", size),
+    ):
+        return one_by_one, found(read_labelled(paths, reading, fast), fast)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("blocks")
+
+
+@pytest.mark.parametrize("file_format", OPTIONS)
+@given(content=st.one_of(CONTENTS, ROWS), size=st.integers(1, 60), data=st.data())
+def test_blocks_are_the_documents_one_by_one(folder: Path, file_format: str, content: bytes, size: int, data: st.DataObject) -> None:
+    path = folder / "corpus"
+    path.write_bytes(content)
+    one_by_one, in_blocks = both(path, size, format=file_format, **data.draw(st.sampled_from(OPTIONS[file_format])))
+    assert in_blocks == one_by_one
+
+
+@given(contents=st.lists(CONTENTS, min_size=1, max_size=5), size=st.integers(1, 60), limit=st.sampled_from(["64M", "20"]))
+def test_files_in_blocks_are_the_files_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, contents: list[bytes], size: int, limit: str
+) -> None:
+    path = corpus(tmp_path_factory.mktemp("files"), {f"{'ab'[number % 2]}/{number}": content for number, content in enumerate(contents)})
+    one_by_one, in_blocks = both(path, size, max_document_size=limit)
+    assert in_blocks == one_by_one
+
+
+@pytest.mark.parametrize("cut", [None, -20])
+def test_what_ends_the_reading_comes_after_the_documents_before_it(tmp_path: Path, cut: int | None) -> None:
+    rows = b"".join(b"%b\t%d %b\n" % (b"ab"[n % 2 :][:1], n, b"word" * (n % 7)) if n % 50 else b"odd\n" for n in range(1, 3000))
+    path = corpus(tmp_path, {"t.tsv.gz": gzip.compress(rows)[:cut]}) / "t.tsv.gz"
+    one_by_one, in_blocks = both(path, 1 << 20)
+    assert in_blocks == one_by_one
+    assert len(in_blocks[1]) > 10
+    assert bool(in_blocks[3]) == (cut is not None)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("t.tsv", "a\tone two\r\n"),
+        ("t.csv", "a,one two\n"),
+        ("t.csv", 'a,"one, ""two"""\n'),
+        ("t.jsonl", '{"label": "a", "text": "one \\u00e4"}\n'),
+        ("t.ft", "__label__a one two\n"),
+    ],
+)
+def test_usual_lines_are_read_in_blocks(tmp_path: Path, name: str, line: str) -> None:
+    path = corpus(tmp_path, {name: line * 100}) / name
+    items = list(read_labelled([str(path)], replace(Reading(), label_column=None), Notices()))
+    assert all(isinstance(item, LabelledBlock) for item in items)
+    assert len(items) <= 3
