@@ -28,6 +28,7 @@ ROOMS = (
     ("explain",),
     ("inspection",),
     ("evaluation",),
+    ("labelling",),
     ("report",),
     ("cli",),
     ("__main__",),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 GROUPS_OF_COMMANDS = {
     "Learn": {
+        "label": "Sort documents without labels into classes.",
         "train": "Learn classes from labelled documents.",
         "tune": "Try settings of training and keep the best model.",
     },

@@ -1,0 +1,171 @@
+"""`nbtext label`: sort a pool of documents into classes, from zero."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbtext.cli import options as option
+from nbtext.cli import panels
+from nbtext.errors import PathError, UsageError, quantity, reason
+from nbtext.settings import READING, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nbtext.cli.corpus import CommandCorpus
+    from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
+    from nbtext.labelling.answer_file import Answer, AnswerFile
+    from nbtext.labelling.session import Session
+    from nbtext.labelling.suggestions import Suggestion
+
+STRATEGIES = ("mixed", "uncertain", "typical", "random")
+DEFAULT_FILE = "labels.jsonl"
+COLUMNS = ("id", "label", "suggested", "probability", "text")
+"""Of rows to be filled in."""
+
+
+@panels.command("label")
+@option.corpus_argument
+@option.to_option("Append labels to FILE, and go on from those in it.", default=DEFAULT_FILE, show_default=True)
+@panels.option(
+    "--next", "strategy", group="answer", common=True, type=panels.Choice(STRATEGIES), default=STRATEGIES[0], show_default=True,
+    help="Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
+)  # fmt: skip
+@panels.option(
+    "--random-share", group="answer", type=option.Number(0, 1), default=0.1, show_default=True, metavar="SHARE",
+    help="Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 there is no estimate.",
+)  # fmt: skip
+@panels.option("--seed", group="answer", type=option.WholeNumber(0), default=0, show_default=True, metavar="N", help="Seed of the drawing.")
+@panels.option(
+    "--suggest", group="output", common=True, type=option.WholeNumber(1), metavar="N",
+    help="Print the next N documents as rows to fill in. The column label is empty.",
+)  # fmt: skip
+@panels.option(
+    "--take", group="documents", common=True, metavar="FILE", shell_complete=option.suggest_files,
+    help="Add the labels of rows that were filled in. It needs the columns or keys id and label.",
+)  # fmt: skip
+@option.output_option("tsv", "csv", "jsonl", default="tsv", more="Of the rows of --suggest.")
+@option.excel_safe_option
+@panels.option("--who", group="output", metavar="NAME", help="Store the name of the person with each label.")
+@panels.option("--times", group="output", is_flag=True, help="Store the time with each label.")
+@option.input_options
+@option.reading_options
+@option.analysis_options
+@option.messages_options
+def command(corpus: tuple[str, ...], **options: Any) -> int:
+    """Sort documents without labels into classes; nbtext train reads the result.
+
+    CORPUS is the pool, in any format; its classes are not looked at. --suggest prints documents that a label would teach most, --take adds the
+    labels of the rows; in between rows are filled in by an editor or a program. Each label is on the disk before the command goes on. The file has
+    a JSON object a line, with id, label and text. Labels of documents that are not in the pool teach too.
+
+    \b
+    Examples:
+      nbtext label inbox/ --suggest 20 > rows.tsv
+      nbtext label inbox/ --take rows.tsv
+    """
+    from nbtext.cli.corpus import check_output_file, corpus_paths
+    from nbtext.labelling.suggestions import suggest
+
+    say = option.messages(options)
+    if options["suggest"] is not None and options["take"] is not None:
+        raise UsageError("--suggest and --take exclude each other")
+    safe = option.require_csv(options, options["output"] or "tsv")
+    paths = corpus_paths(corpus, options)
+    check_output_file(options["to"], "--to", [])
+    _require_outside(options["to"], paths)
+    if options["suggest"] is not None:
+        session, source = _session(paths, options, say, None)
+        _write(suggest(session, options["suggest"]), options["output"] or "tsv", excel_safe=safe)
+        source.say_notices()
+        return say.finish()
+    with _answers(options, say) as file:
+        session, source = _session(paths, options, say, file)
+        status = _take(session, options, say)
+    source.say_notices()
+    return status
+
+
+def _require_outside(output: str, paths: Sequence[str]) -> None:
+    """Raise `UsageError` if the file of labels would be read as a document of the pool."""
+    target = Path(output).resolve()
+    if any(path != "-" and target.is_relative_to(Path(path).resolve()) for path in paths):
+        raise UsageError(f"{output} would be read as a document", hint="choose another --to")
+
+
+def _answers(options: Options, say: Messages) -> AnswerFile:
+    from nbtext.labelling.answer_file import AnswerFile, Labelled
+
+    file = AnswerFile(options["to"], Labelled.of_line)
+    if file.repaired:
+        say.warn(f"{options['to']}: a half-written line was cut off, as after a power cut; that document is asked about again")
+    return file
+
+
+def _session(paths: tuple[str, ...], options: Options, say: Messages, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
+    """Return the session that goes on from the labels of ``--to``, and the pool as it was read; without ``file`` they are only read."""
+    from dataclasses import replace
+
+    from nbtext.cli.corpus import CommandCorpus
+    from nbtext.counts.counting import Analysis, require_words
+    from nbtext.labelling.session import Plan, open_session
+    from nbtext.settings import Settings
+
+    given: Any = _read_answers(options["to"]) if file is None else file.answers
+    source = CommandCorpus(paths, Reading.of(option.given(READING, options)), say, options, labelled=False)
+    settings = replace(Settings.of(option.given(option.ANALYSING, options)), reading=source.reading)
+    require_words(settings)
+    analysis = Analysis.of(settings).dropping_stop_words()
+    plan = Plan(options["strategy"], options["random_share"], options["seed"])
+    return open_session(source.readable(), analysis, plan, given, file), source
+
+
+def _read_answers(path: str) -> list[Answer]:
+    """Return the answers of a file that another session may be writing to; none if there is no such file."""
+    from nbtext.labelling.answer_file import Labelled, read_answers
+
+    try:
+        return read_answers(path, Path(path).read_bytes(), Labelled.of_line)[1]
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+
+
+def _write(rows: Iterable[Suggestion], output: str, *, excel_safe: bool) -> None:
+    from nbtext.report.forms import csv_line, json_line, tsv
+    from nbtext.report.forms import excel_safe as safe_cell
+    from nbtext.report.numbers import six_digits
+
+    def cells(row: Suggestion) -> list[str]:
+        texts = [row.id, row.label, row.suggested, "" if row.probability is None else six_digits(row.probability), row.text]
+        return [safe_cell(text) for text in texts] if excel_safe else texts
+
+    line = csv_line if output == "csv" else tsv
+    if output != "jsonl":
+        sys.stdout.write(line(COLUMNS))
+    for row in rows:
+        sys.stdout.write(json_line(row._asdict()) if output == "jsonl" else line(cells(row)))
+
+
+def _take(session: Session, options: Options, say: Messages) -> int:
+    from nbtext.cli.corpus import CommandCorpus
+    from nbtext.labelling.suggestions import take
+
+    path = options["take"]
+    reading = Reading.of({"text_column": "id", "encoding": options["encoding"] or "auto"})
+    rows = CommandCorpus((path,), reading, say, {**options, "on_error": "record"}, labelled=False, columns=("id", "label"), progress=False)
+    new = sum(taken.is_new for taken in say.reported(take(session, rows, options["who"], now(options))))
+    rows.finish()
+    say.notice(f"{options['to']}: {quantity(new, 'new label')}, {len(session.labels):,} in all, {quantity(len(session.classes), 'class')}")
+    return say.finish()
+
+
+def now(options: Options) -> str | None:
+    """Return the time to be stored with a label, if times are wanted."""
+    import time
+
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options["times"] else None

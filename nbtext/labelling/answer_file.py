@@ -1,0 +1,190 @@
+"""Files of answers: lines under a lock, each on the disk before the next document is shown.
+
+A file is only appended to; taking an answer back cuts off the last line. A line that a crash left half-written has no line end: it is cut off when the
+file is opened again. So every prefix of what was written is a whole file, and what was answered is never lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from nbtext.errors import LockedError, PathError, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+_ENCODING = "utf-8", "surrogateescape"
+
+
+class Labelled(NamedTuple):
+    """A document with its label, as a line of JSON that `nbtext train` reads."""
+
+    id: str
+    label: str
+    text: str
+    who: str | None = None
+    time: str | None = None
+
+    @property
+    def line(self) -> str:
+        """The line, without its end."""
+        return json.dumps({name: value for name, value in self._asdict().items() if value is not None}, ensure_ascii=False)
+
+    @classmethod
+    def of_line(cls, line: str) -> Labelled:
+        """Return the document of a line; raise `ValueError` if it is none."""
+        record = json.loads(line)
+        if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in ("id", "label", "text")):
+            raise ValueError
+        if not record["label"]:
+            raise ValueError
+        return cls(*(record.get(name) for name in cls._fields))  # type: ignore[arg-type] # who and time as they are
+
+
+class Reviewed(NamedTuple):
+    """A document with the label that it had and the one that it is to have, as a line of TSV."""
+
+    id: str
+    before: str
+    after: str
+
+    @property
+    def line(self) -> str:
+        """The line, without its end."""
+        return "\t".join(field.translate(_ESCAPES) for field in self)
+
+    @classmethod
+    def of_line(cls, line: str) -> Reviewed:
+        """Return the document of a line; raise `ValueError` if it is none."""
+        identity, before, after = line.split("\t")
+        if not before or not after:
+            raise ValueError
+        return cls(*(_unescaped(field) for field in (identity, before, after)))
+
+
+Answer = Labelled | Reviewed
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_UNESCAPED = {"\\": "\\", "t": "\t", "n": "\n", "r": "\r"}
+
+
+def _unescaped(field: str) -> str:
+    first, *others = field.split("\\")
+    parts, is_backslash = [first], False
+    for part in others:
+        if is_backslash:
+            parts.append(part)
+            is_backslash = False
+        elif part:
+            parts.append(_UNESCAPED.get(part[0], f"\\{part[0]}") + part[1:])
+        else:
+            parts.append("\\")
+            is_backslash = True
+    return "".join(parts)
+
+
+class AnswerFile:
+    """Answers in a file that this process alone writes to."""
+
+    def __init__(self, path: str, of_line: Callable[[str], Answer]) -> None:
+        """Open the file, or make it; raise `LockedError` if another process has it, `PathError` if it is no such file."""
+        self.path = path
+        self.repaired = False
+        """Whether a half-written line was cut off."""
+        try:
+            is_new = not os.path.lexists(path)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY, 0o666)
+            try:
+                self._lock()
+                self._ends, self.answers = self._read(of_line)
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+            if is_new:
+                _sync_folder(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120 - a str as given
+        except OSError as problem:
+            raise PathError(f"cannot write ({reason(problem)})", where=path) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        os.close(self._descriptor)
+
+    def append(self, answer: Answer) -> None:
+        """Write an answer; when this returns it is on the disk. Raise `PathError` if that fails, and then the file is as before."""
+        line = f"{answer.line}\n".encode(*_ENCODING)
+        begin = self._ends[-1] if self._ends else 0
+        try:
+            left = line
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+            os.fsync(self._descriptor)
+        except BaseException as problem:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, begin)
+            if isinstance(problem, OSError):
+                raise PathError(f"cannot write ({reason(problem)})", where=self.path, hint="the answers before are in it") from None
+            raise
+        self._ends.append(begin + len(line))
+        self.answers.append(answer)
+
+    def take_back(self) -> None:
+        """Cut off the last answer."""
+        self._ends.pop()
+        self.answers.pop()
+        try:
+            os.ftruncate(self._descriptor, self._ends[-1] if self._ends else 0)
+            os.fsync(self._descriptor)
+        except OSError as problem:
+            raise PathError(f"cannot write ({reason(problem)})", where=self.path) from None
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LockedError("another session has this file open", where=self.path, hint="end it, or give another file") from None
+
+    def _read(self, of_line: Callable[[str], Answer]) -> tuple[list[int], list[Answer]]:
+        """Return where each line ends, and the answers; cut off the last line if it is not whole."""
+        content = b""
+        while block := os.pread(self._descriptor, 1 << 20, len(content)):
+            content += block
+        whole = content.rfind(b"\n") + 1
+        ends, answers = read_answers(self.path, content[:whole], of_line)
+        if whole < len(content):
+            os.ftruncate(self._descriptor, whole)
+            self.repaired = True
+        return ends, answers
+
+
+def read_answers(path: str, content: bytes, of_line: Callable[[str], Answer]) -> tuple[list[int], list[Answer]]:
+    """Return where each whole line ends, and the answers; raise `PathError` for a line that is none or a document that is there twice."""
+    ends: list[int] = []
+    answers: list[Answer] = []
+    first: dict[str, int] = {}
+    end = 0
+    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(keepends=True), 1):
+        end += len(line)
+        try:
+            answer = of_line(line.decode(*_ENCODING).removesuffix("\n"))
+        except ValueError:
+            raise PathError("is no answer of nbtext label", where=f"{path}:{number}", hint="give another file with --to") from None
+        if (before := first.setdefault(answer.id, number)) != number:
+            raise PathError(f"{answer.id} has an answer in line {before} already", where=f"{path}:{number}", hint="remove one of the lines")
+        ends.append(end)
+        answers.append(answer)
+    return ends, answers
+
+
+def _sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,67 @@
+"""Which document to ask about next.
+
+`uncertain` is one less the margin between the two most probable classes; `typical` is coverage; `mixed` is their product, and measures best
+(bench/labelling.py). Sources: D. Lewis, W. Gale, A sequential algorithm for training text classifiers (1994), for uncertainty; T. Scheffer, C. Decomain,
+S. Wrobel, Active hidden Markov models for information extraction (2001), for the margin; B. Settles, Active learning literature survey (2009).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.calibration import Calibration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nbtext.labelling.coverage import Coverage
+    from nbtext.labelling.pool import DocumentPool
+    from nbtext.labelling.running_model import RunningModel
+
+    Floats = NDArray[np.float64]
+
+PER_TOKENS = 10.0
+"""Scores count as those of a document of so many tokens. The evidence of a long document is too extreme, and none would ever be uncertain."""
+
+UNFITTED = Calibration(1 / PER_TOKENS, 1.0)
+"""The same as a calibration: T = n / `PER_TOKENS`."""
+
+
+def uncertain(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
+    """Return 1 − (p(first class) − p(second class)) of each document, shape (n_docs,)."""
+    del coverage
+    scores = model.scores()
+    scores *= PER_TOKENS / np.maximum(pool.lengths, 1 / PER_TOKENS)
+    first, second = np.full((2, len(pool)), -np.inf)
+    for of_class in scores:
+        np.maximum(second, np.minimum(first, of_class), out=second)
+        np.maximum(first, of_class, out=first)
+    total = np.zeros(len(pool))
+    for of_class in scores:
+        total += np.exp(of_class - first)
+    margin: Floats = 1 - (1 - np.exp(second - first)) / total
+    return margin
+
+
+def typical(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
+    """Return the coverage of each document, shape (n_docs,)."""
+    del pool, model
+    return coverage.of_documents.astype(np.float64)
+
+
+def mixed(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
+    """Return the product of both, shape (n_docs,)."""
+    return uncertain(pool, model, coverage) * typical(pool, model, coverage)
+
+
+STRATEGIES: dict[str, Callable[[DocumentPool, RunningModel, Coverage], Floats] | None] = {
+    "mixed": mixed,
+    "uncertain": uncertain,
+    "typical": typical,
+    "random": None,
+}
+"""Name to what the document asked about has most of; None for documents drawn at random."""

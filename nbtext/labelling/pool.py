@@ -1,0 +1,152 @@
+"""The pool: documents read and counted once, by document and by term, so that a label reaches all documents that share a term with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.counts.counting import count_documents
+from nbtext.counts.matrix import stable_order
+from nbtext.document_parts import shown, split_values
+from nbtext.errors import UsageError
+from nbtext.ragged import flat_indices, offsets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from nbtext.corpus.document import Document
+    from nbtext.counts.counting import Analysis
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.vocabulary import Vocabulary
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+COUNTS = 1 << 10
+"""Log counts are whole numbers of 1 / `COUNTS`, so that their sums are exact."""
+
+_NO_CLASS = "pool"
+
+
+class Reach(NamedTuple):
+    """The terms of a document, and all documents that hold one of them."""
+
+    row: int
+    terms: NDArray[np.int32]
+    """Shape (n_terms,)."""
+    log_counts: NDArray[np.int32]
+    """Shape (n_terms,)."""
+    documents: NDArray[np.int32]
+    """The documents of each term, term after term, shape (n_entries,)."""
+    entries: Whole
+    """The entries of the pool that these are, in the order of the terms, shape (n_entries,)."""
+    sizes: Whole
+    """Documents of each term, shape (n_terms,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentPool:
+    """Documents with their names, texts and counts."""
+
+    names: list[str]
+    texts: list[bytes]
+    """As counted: with fields behind the text (`nbtext.document_parts`)."""
+    analysis: Analysis
+    vocabulary: Vocabulary
+    matrix: DocumentTermMatrix
+    """Shape (n_docs, n_terms)."""
+    hashes: NDArray[np.uint64]
+    """64 bits of a digest of each document, shape (n_docs,)."""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def n_terms(self) -> int:
+        """V."""
+        return len(self.vocabulary)
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The number of each document by its name; of several with one name the first."""
+        numbers: dict[str, int] = {}
+        for row, name in enumerate(self.names):
+            numbers.setdefault(name, row)
+        return numbers
+
+    @cached_property
+    def log_counts(self) -> NDArray[np.int32]:
+        """log(1 + n_jd) in units of 1 / `COUNTS`, by document, shape (n_entries,)."""
+        units: NDArray[np.int32] = np.rint(np.log1p(self.matrix.counts, dtype=np.float64) * COUNTS).astype(np.int32)
+        return units
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """X_d, the sum of the log counts of each document, shape (n_docs,)."""
+        running = offsets(self.log_counts.astype(np.int64))
+        return (running[self.matrix.offsets[1:]] - running[self.matrix.offsets[:-1]]) / COUNTS
+
+    @cached_property
+    def order_by_term(self) -> Whole:
+        """The entries of the matrix sorted by term, shape (n_entries,)."""
+        return stable_order(self.matrix.terms.astype(np.int64))
+
+    @cached_property
+    def term_offsets(self) -> Whole:
+        """Bounds of the entries of each term in that order, shape (n_terms + 1,)."""
+        return offsets(np.bincount(self.matrix.terms, minlength=self.n_terms))
+
+    @cached_property
+    def documents_by_term(self) -> NDArray[np.int32]:
+        """The document of each entry in that order, shape (n_entries,)."""
+        return self.matrix.entry_documents.astype(np.int32)[self.order_by_term]
+
+    def reach(self, row: int) -> Reach:
+        """Return the terms of a document, and all documents that hold one of them."""
+        here = slice(int(self.matrix.offsets[row]), int(self.matrix.offsets[row + 1]))
+        terms = self.matrix.terms[here]
+        starts = self.term_offsets[terms]
+        sizes = self.term_offsets[terms + 1] - starts
+        entries = flat_indices(starts, sizes)
+        return Reach(row, terms, self.log_counts[here], self.documents_by_term.take(entries), entries, sizes)
+
+    def text(self, row: int) -> str:
+        """Return a document as people read it."""
+        return readable(self.texts[row])
+
+
+def readable(document: bytes) -> str:
+    """Return a document as people read it: without values, its fields as lines."""
+    return shown(split_values(document)[0]).decode()
+
+
+class CountedPool(NamedTuple):
+    """A pool, and the counts of its classes if its documents are labelled."""
+
+    pool: DocumentPool
+    statistics: ClassStatistics
+    documents: CountedDocuments
+
+
+def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool:
+    """Read and count documents; raise `UsageError` if there is not one, or none with a word that counts."""
+    names: list[str] = []
+    texts: list[bytes] = []
+
+    def labelled() -> Iterator[tuple[str, bytes]]:
+        for document in documents:
+            names.append(document.id)
+            texts.append(document.text)
+            yield document.label or _NO_CLASS, document.text
+
+    statistics, counted = count_documents(labelled(), analysis)
+    if not statistics.n_terms:
+        raise UsageError("no document of the pool has a word that counts", hint="check --format and --stop-words")
+    return CountedPool(DocumentPool(names, texts, analysis, statistics.vocabulary, counted.matrix, counted.hashes), statistics, counted)

@@ -1,0 +1,132 @@
+"""Naive Bayes of the labels so far: a label adds its document's counts, and taking it back subtracts them.
+
+Multinomial naive Bayes on log counts x = log(1 + n), with a pseudo-count α and the class prior (D_k + 1) / (D + K):
+
+    s_k(d) = log π_k + Σ_j x_jd log((m_jk + α) / α) − X_d log(N_k + αV) + what is the same in every class
+
+Only terms that a class has seen are in the sum. A label changes it for the documents that share a term with the labelled one and for no others,
+so these alone are touched. The sums are whole numbers of 1 / `NATS`: they follow from the labels, not from the order in which these came and went.
+Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and unlabeled documents using EM (2000), equations 5 and 6, for the
+model; J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions of naive Bayes text classifiers (2003), for log counts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.labelling.pool import COUNTS
+from nbtext.ragged import flat_indices, offsets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nbtext.labelling.pool import DocumentPool, Reach
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+NATS = 1 << 24
+"""Log ratios are whole numbers of 1 / `NATS` nats: with `COUNTS`, the sum over a document of a million terms fits into 64 bits."""
+
+PSEUDO_COUNT = 0.1
+"""α: the evidence of a few labels says little about it."""
+
+
+class RunningModel:
+    """Scores of all documents of a pool under the labels so far; classes are numbered from 0."""
+
+    def __init__(self, pool: DocumentPool) -> None:
+        self._pool = pool
+        self._by_term = pool.log_counts[pool.order_by_term]
+        self._pseudo_tokens = PSEUDO_COUNT * pool.n_terms
+        self._documents = np.zeros(0, np.int64)
+        self._tokens = np.zeros(0, np.int64)
+        self._counts = np.zeros((0, pool.n_terms), np.int64)
+        self._sums = np.zeros((0, len(pool)), np.int64)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self._documents)
+
+    @property
+    def class_documents(self) -> Whole:
+        """D_k, shape (n_classes,)."""
+        return self._documents
+
+    def add_class(self) -> None:
+        """Add a class that has no documents."""
+        self._documents, self._tokens = np.append(self._documents, 0), np.append(self._tokens, 0)
+        self._counts, self._sums = (np.vstack((table, np.zeros((1, table.shape[1]), np.int64))) for table in (self._counts, self._sums))
+
+    def drop_class(self) -> None:
+        """Remove the last class, which must have no documents."""
+        self._documents, self._tokens, self._counts, self._sums = (
+            table[:-1] for table in (self._documents, self._tokens, self._counts, self._sums)
+        )
+
+    def add(self, document: Reach, number: int, sign: int = 1) -> None:
+        """Count a document to a class, or with ``sign`` −1 take it away again."""
+        terms, of_class = document.terms, self._counts[number]
+        before = _log_ratios(of_class[terms])
+        of_class[terms] += sign * document.log_counts
+        change = _log_ratios(of_class[terms]) - before
+        np.add.at(self._sums[number], document.documents, np.repeat(change, document.sizes) * self._by_term.take(document.entries))
+        self._documents[number] += sign
+        self._tokens[number] += sign * int(document.log_counts.sum())
+
+    def load(self, rows: Whole, classes: Whole) -> None:
+        """Count many documents at once, to classes that have none yet; the result is that of `add` for each."""
+        pool, sizes = self._pool, self._pool.matrix.entries[rows]
+        entries, of_entry = flat_indices(pool.matrix.offsets[rows], sizes), np.repeat(classes, sizes)
+        np.add.at(self._counts, (of_entry, pool.matrix.terms[entries]), pool.log_counts[entries])
+        self._documents += np.bincount(classes, minlength=self.n_classes)
+        for number in range(self.n_classes):
+            self._tokens[number] = self._counts[number].sum()
+            running = offsets(_log_ratios(self._counts[number])[pool.matrix.terms] * pool.log_counts)
+            self._sums[number] = running[pool.matrix.offsets[1:]] - running[pool.matrix.offsets[:-1]]
+
+    def scores(self, rows: Whole | slice = slice(None)) -> Floats:
+        """Return s_k of documents, by default all, shape (n_classes, n_docs), in nats but for what is the same in every class."""
+        sums = self._sums[:, rows] / (NATS * COUNTS)
+        sums -= self._pool.lengths[rows] * self._log_tokens(self._tokens)[:, np.newaxis]
+        sums += np.log((self._documents + 1) / (self._documents.sum() + self.n_classes))[:, np.newaxis]
+        return sums
+
+    def left_out(self, rows: Whole, classes: Whole) -> Floats:
+        """Return s_k of labelled documents as if each were the only one without a label, shape (n_classes, n_docs).
+
+        ``classes`` are those counted. A class whose only document is left out is impossible: nobody would know of it.
+        """
+        scores = self.scores(rows)
+        sizes = self._pool.matrix.entries[rows]
+        entries = flat_indices(self._pool.matrix.offsets[rows], sizes)
+        terms, counts = self._pool.matrix.terms[entries], self._pool.log_counts[entries].astype(np.int64)
+        of_entry = np.repeat(np.arange(rows.size), sizes)
+        ratios = _log_ratios(self._counts[classes[of_entry], terms] - counts)
+        own = np.zeros(rows.size, np.int64)
+        np.add.at(own, of_entry, ratios * counts)
+        tokens = self._tokens[classes] - np.rint(self._pool.lengths[rows] * COUNTS).astype(np.int64)
+        left = self._documents[classes] - 1
+        log_prior = np.where(left > 0, np.log((left + 1) / (self._documents.sum() + self.n_classes)), -np.inf)
+        scores[classes, np.arange(rows.size)] = own / (NATS * COUNTS) - self._pool.lengths[rows] * self._log_tokens(tokens) + log_prior
+        return scores
+
+    def term_scores(self, document: Reach) -> Floats:
+        """Return what each term of a document adds to s_k, shape (n_classes, n_terms)."""
+        ratios = _log_ratios(self._counts[:, document.terms]) / NATS
+        added: Floats = document.log_counts / COUNTS * (ratios - self._log_tokens(self._tokens)[:, np.newaxis])
+        return added
+
+    def _log_tokens(self, tokens: Whole) -> Floats:
+        """Return log((N_k + αV) / αV), which is 0 for a class without documents."""
+        logs: Floats = np.log1p(tokens / COUNTS / self._pseudo_tokens)
+        return logs
+
+
+def _log_ratios(counts: Whole) -> Whole:
+    """Return log((m_jk + α) / α) in units of 1 / `NATS`, of counts in units of 1 / `COUNTS`."""
+    ratios: Whole = np.rint(np.log1p(counts / (COUNTS * PSEUDO_COUNT)) * NATS).astype(np.int64)
+    return ratios

@@ -1,0 +1,234 @@
+"""A session of labelling: the labels so far, the next document, and how good the model is thought to be.
+
+The documents have a random order, which their content and the seed give. A share of the questions goes to the first document of this order
+that has no label. The documents at the beginning of the order, as far as all are labelled or skipped, are then a random sample of the pool, whoever
+chose them, and their answers by models without them are an honest estimate: an estimate of documents chosen because they are hard is not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.calibration import by_length
+from nbtext.corpus.document import Document
+from nbtext.document_parts import without_separators
+from nbtext.errors import UsageError
+from nbtext.labelling.answer_file import Labelled
+from nbtext.labelling.asking import STRATEGIES, UNFITTED
+from nbtext.labelling.coverage import Coverage
+from nbtext.labelling.pool import count_pool, readable
+from nbtext.labelling.running_model import RunningModel
+from nbtext.metrics.intervals import wilson_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.counts.counting import Analysis
+    from nbtext.labelling.answer_file import AnswerFile
+    from nbtext.labelling.pool import DocumentPool
+    from nbtext.metrics.intervals import Interval
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+FEWEST_TO_CALIBRATE = 20
+"""Labels from which probabilities are calibrated by them."""
+
+
+class Plan(NamedTuple):
+    """How documents are chosen."""
+
+    strategy: str = "mixed"
+    """A name of `nbtext.labelling.asking.STRATEGIES`."""
+    random_share: float = 0.1
+    """The share of questions that goes to documents drawn at random."""
+    seed: int = 0
+
+
+class Estimate(NamedTuple):
+    """How many of the random sample the models without them answer right."""
+
+    documents: int
+    right: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share; nan without documents."""
+        return self.right / self.documents if self.documents else float("nan")
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's interval of the accuracy."""
+        return wilson_interval(self.right, self.documents)
+
+
+class Session:
+    """Labels of the documents of a pool; the last documents of which, from ``n_asked``, come with labels from elsewhere and are not asked about."""
+
+    def __init__(self, pool: DocumentPool, plan: Plan = Plan(), *, n_asked: int | None = None, file: AnswerFile | None = None) -> None:  # noqa: B008 - immutable
+        self.pool, self.plan, self.file = pool, plan, file
+        self.n_asked = len(pool) if n_asked is None else n_asked
+        self.model, self.coverage = RunningModel(pool), Coverage(pool)
+        self.classes: list[str] = []
+        """In the order in which they came, by number."""
+        self.labels: dict[int, int] = {}
+        """The class of each labelled document, in the order in which they were labelled."""
+        self._is_left = np.arange(len(pool)) < self.n_asked
+        factor = np.random.default_rng(plan.seed).integers(1 << 63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        self._random_order = np.argsort(pool.hashes[: self.n_asked] * factor, kind="stable")
+        self._drawn = 0
+        self._waiting: list[int] = []
+
+    def load(self, answers: Iterable[tuple[int, str]]) -> None:
+        """Take over labels that are in the file already, by document, before any is given."""
+        for row, label in answers:
+            self.labels[row] = self._class_number(label)
+        rows = np.array(list(self.labels), np.int64)
+        self.model.load(rows, np.array(list(self.labels.values()), np.int64))
+        self.coverage.load(rows)
+        self._is_left[rows] = False
+
+    def next_document(self) -> int | None:
+        """Return the document to ask about, None if none is left."""
+        if not self._is_left.any():
+            return None
+        asked = len(self.labels) + len(self._waiting)
+        is_random = int((asked + 1) * self.plan.random_share) > int(asked * self.plan.random_share)
+        strategy = STRATEGIES[self.plan.strategy]
+        if is_random or strategy is None or len(self.classes) < 2:
+            return self._first_at_random()
+        worth = np.where(self._is_left, strategy(self.pool, self.model, self.coverage), 0.0)
+        best = int(worth.argmax())
+        return best if worth[best] > 0 else self._first_at_random()
+
+    def answer(self, row: int, label: str, who: str | None = None, time: str | None = None) -> None:
+        """Label a document; the answer is in the file when this returns. Raise `UsageError` for what cannot be a label."""
+        if row in self.labels:
+            raise UsageError(f"{self.pool.names[row]} has the label {self.classes[self.labels[row]]!r} already", hint="undo it first")
+        if not label or label != label.strip() or not label.isprintable():
+            raise UsageError(f"{label!r} cannot be a label", hint="labels are printable text without blanks around it")
+        if self.file is not None:
+            self.file.append(Labelled(self.pool.names[row], label, self.pool.text(row), who, time))
+        self._count(row, label)
+
+    def undo(self) -> int | None:
+        """Take the last answer of the file back and return its document, None if there is none."""
+        if not self.labels or (self.file is not None and not self.file.answers):
+            return None
+        if self.file is not None:
+            self.file.take_back()
+        row, number = self.labels.popitem()
+        self._learn(row, number, -1)
+        self._is_left[row] = row < self.n_asked
+        self._drawn = 0
+        if not self.model.class_documents[number]:  # the newest class: answers are taken back in turn
+            self.model.drop_class()
+            self.classes.pop()
+        return row
+
+    def skip(self, row: int) -> None:
+        """Leave a document without label; it is not asked about again in this session."""
+        self._is_left[row] = False
+
+    def suggestions(self, n: int) -> Iterator[int]:
+        """Yield the next documents, at most n, as if each were labelled before the next is chosen; it then waits for its label."""
+        while len(self._waiting) < n and (row := self.next_document()) is not None:
+            self._waiting.append(row)
+            self._is_left[row] = False
+            self.coverage.add(self.pool.reach(row))
+            yield row
+
+    def probabilities(self, row: int) -> list[tuple[str, float]]:
+        """Return the classes and their probabilities, calibrated by the labels so far, in the order of the classes."""
+        if not self.classes:
+            return []
+        scores, lengths = self.model.scores(np.array([row])).T, self.pool.lengths.astype(np.int64)
+        rows, classes = np.array(list(self.labels)), np.array(list(self.labels.values()))
+        calibration = UNFITTED
+        if rows.size >= FEWEST_TO_CALIBRATE:
+            left_out = self.model.left_out(rows, classes)
+            known = np.isfinite(left_out[classes, np.arange(rows.size)])
+            if known.any():
+                calibration = by_length(left_out.T[known], classes[known], lengths[rows[known]])
+        posterior = np.exp(calibration.log_posterior(scores, lengths[[row]])[0])
+        return list(zip(self.classes, posterior.tolist(), strict=True))
+
+    def sample(self) -> Whole:
+        """Return the random sample: the labelled documents before the first of the random order that waits for a label, shape (n,)."""
+        self._pass_over_drawn()
+        return np.array([row for row in self._random_order[: self._drawn].tolist() if row in self.labels], np.int64)
+
+    def estimate(self) -> Estimate:
+        """Return how many documents of the random sample the models of all other labels answer right."""
+        rows = self.sample()
+        if not rows.size or len(self.classes) < 2:
+            return Estimate(0, 0)
+        classes = np.array([self.labels[row] for row in rows.tolist()])
+        return Estimate(rows.size, int(np.count_nonzero(self.model.left_out(rows, classes).argmax(axis=0) == classes)))
+
+    def search(self, wanted: str) -> list[int]:
+        """Return the documents without label whose text holds some words, case-folded."""
+        needle = wanted.casefold()
+        rows = np.flatnonzero(self._is_left).tolist()
+        return [row for row in rows if needle in self.pool.text(row).casefold()]
+
+    def _first_at_random(self) -> int:
+        self._pass_over_drawn()
+        return int(self._random_order[self._drawn])
+
+    def _pass_over_drawn(self) -> None:
+        while self._drawn < self._random_order.size and not self._is_left[self._random_order[self._drawn]]:
+            self._drawn += 1
+
+    def _class_number(self, label: str) -> int:
+        if label not in self.classes:
+            self.classes.append(label)
+            self.model.add_class()
+        return self.classes.index(label)
+
+    def _count(self, row: int, label: str) -> None:
+        self.labels[row] = self._class_number(label)
+        self._learn(row, self.labels[row])
+        self._is_left[row] = False
+
+    def _learn(self, row: int, number: int, sign: int = 1) -> None:
+        document = self.pool.reach(row)
+        self.model.add(document, number, sign)
+        self.coverage.add(document, sign)
+
+
+def open_session(
+    documents: Iterable[Document], analysis: Analysis, plan: Plan, answers: Sequence[Labelled], file: AnswerFile | None
+) -> Session:
+    """Read and count the pool, and go on from answers.
+
+    An answer whose document is not in the pool, or has another text there, teaches too: its document is counted behind those of the pool.
+    """
+    rows: list[int] = []
+    n_asked = 0
+
+    def all_documents() -> Iterator[Document]:
+        nonlocal n_asked
+        known: dict[str, tuple[int, bytes]] = {}
+        for row, document in enumerate(documents):
+            known.setdefault(document.id, (row, document.text))
+            n_asked = row + 1
+            yield document
+        n_all = n_asked
+        for answer in answers:
+            row, text = known.get(answer.id, (0, None))
+            if text is not None and readable(text) == answer.text:
+                rows.append(row)
+            else:
+                rows.append(n_all)
+                n_all += 1
+                yield Document(answer.id, None, without_separators(answer.text.encode("utf-8", "replace")))
+
+    pool = count_pool(all_documents(), analysis).pool
+    session = Session(pool, plan, n_asked=n_asked, file=file)
+    session.load(zip(rows, (answer.label for answer in answers), strict=True))
+    return session

@@ -1,0 +1,68 @@
+"""The next documents as rows to be filled in by an editor or a program, and rows that were filled in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbtext.errors import DocumentError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from nbtext.corpus.document import Document
+    from nbtext.labelling.session import Session
+
+
+class Suggestion(NamedTuple):
+    """A document to be labelled, with the most probable class; both are empty without labels."""
+
+    id: str
+    label: str
+    """To be filled in."""
+    suggested: str
+    probability: float | None
+    text: str
+
+
+class Taken(NamedTuple):
+    """A filled row, or why it was not taken."""
+
+    id: str
+    """Where the row stands."""
+    problem: DocumentError | None = None
+    is_new: bool = False
+    """Whether the label was added; not if the row is empty, or says again what is known."""
+
+
+def suggest(session: Session, n: int) -> Iterator[Suggestion]:
+    """Yield the next n documents, or all that are left."""
+    for row in session.suggestions(n):
+        best = max(session.probabilities(row), key=lambda pair: pair[1], default=("", None))
+        yield Suggestion(session.pool.names[row], "", best[0], best[1], session.pool.text(row))
+
+
+def take(session: Session, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[Taken]:
+    """Add the labels of rows, documents with the columns id and label, and yield for each whether it was taken.
+
+    A row without a label is not filled in yet, and nothing is said of it.
+    """
+    for row in rows:
+        try:
+            if row.problem is not None:
+                raise row.problem
+            identity, label = row.columns
+            yield Taken(row.id, is_new=_take(session, identity, label.strip(), who, time))
+        except (DocumentError, UsageError) as problem:
+            yield Taken(row.id, DocumentError(problem.message, hint=problem.hint))
+
+
+def _take(session: Session, identity: str, label: str, who: str | None, time: str | None) -> bool:
+    if not label:
+        return False
+    row = session.pool.rows.get(identity)
+    if row is None:
+        raise DocumentError(f"the pool has no document {identity!r}", hint="leave the column id as it was printed")
+    if row in session.labels and session.classes[session.labels[row]] == label:
+        return False
+    session.answer(row, label, who, time)
+    return True

@@ -1,0 +1,122 @@
+"""`nbtext label`: rows to be filled in and rows that were. Also tests `labelling/suggestions.py`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from tests.labelling import labelled_texts
+from tests.process import corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = labelled_texts(40)
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    """A folder with a folder of documents, ``pool``."""
+    return corpus(tmp_path, {f"pool/{row:02}.txt": f"{text}\n\x1b]0;x\x07" for row, (_, text) in enumerate(TEXTS)})
+
+
+def truth(name: str) -> str:
+    return TEXTS[int(name[5:7])][0]
+
+
+def filled(printed: str, form: str) -> str:
+    """Rows with true labels."""
+    if form == "jsonl":
+        records = [json.loads(line) for line in printed.splitlines()]
+        return "".join(json.dumps({**record, "label": truth(record["id"])}) + "\n" for record in records)
+    delimiter = "," if form == "csv" else "\t"
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if form == "csv" else csv.QUOTE_NONE
+    head, *rows = csv.reader(io.StringIO(printed, newline=""), delimiter=delimiter, quoting=quoting)
+    assert head == ["id", "label", "suggested", "probability", "text"]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, quoting=quoting, quotechar=None if form == "tsv" else '"')
+    writer.writerows([head, *([name, truth(name), *others] for name, _, *others in rows)])
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
+def test_suggested_rows_are_taken_back_and_train_reads_the_labels(pool: Path, form: str) -> None:
+    for number in (1, 2, 3):
+        rows = succeeded(nbtext("label", "pool", "--suggest", "8", "-o", form, cwd=pool)).text
+        (pool / f"rows.{form}").write_text(filled(rows, form), encoding="utf-8", newline="")
+        done = nbtext("label", "pool", "--take", f"rows.{form}", "-v", cwd=pool)
+        assert done.status == 0
+        assert done.notes[-1].startswith(f"nbtext: labels.jsonl: 8 new labels, {8 * number} in all, ")
+    labels = [json.loads(line) for line in (pool / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len({record["id"] for record in labels}) == 24
+    assert all(record["label"] == truth(record["id"]) and set(record) == {"id", "label", "text"} for record in labels)
+    succeeded(nbtext("train", "labels.jsonl", cwd=pool))
+    answers = succeeded(nbtext("classify", "pool", cwd=pool)).rows
+    assert sum(label == truth(name) for name, label, _ in answers) >= 32
+
+
+def test_suggestions_have_a_class_and_its_probability_as_soon_as_there_are_labels(pool: Path) -> None:
+    rows = succeeded(nbtext("label", "pool", "--suggest", "3", cwd=pool)).rows
+    assert [row[1:4] for row in rows[1:]] == [["", "", ""]] * 3
+    (pool / "rows.csv").write_text("id,label\npool/00.txt,cats\npool/01.txt,dogs\n", encoding="utf-8")
+    succeeded(nbtext("label", "pool", "--take", "rows.csv", cwd=pool))
+    for row in succeeded(nbtext("label", "pool", "--suggest", "3", cwd=pool)).rows[1:]:
+        assert row[2] in ("cats", "dogs")
+        assert 0.5 <= float(row[3]) <= 1
+
+
+def test_what_is_wrong_with_a_row_is_told_by_its_place_and_the_others_are_taken(pool: Path) -> None:
+    rows = "id\tlabel\npool/00.txt\tcats\npool/xx.txt\tcats\npool/01.txt\t\npool/00.txt\tdogs\npool/00.txt\tcats\npool/02.txt\tdogs\n"
+    (pool / "rows.tsv").write_text(rows, encoding="utf-8")
+    done = nbtext("label", "pool", "--take", "rows.tsv", cwd=pool)
+    assert done.status == 1
+    assert done.notes == [
+        "nbtext: rows.tsv:3: the pool has no document 'pool/xx.txt'; leave the column id as it was printed",
+        "nbtext: rows.tsv:5: pool/00.txt has the label 'cats' already; undo it first",
+    ]
+    assert len((pool / "labels.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_who_and_when_are_stored_if_wanted(pool: Path) -> None:
+    (pool / "rows.csv").write_text("id,label\npool/00.txt,cats\npool/01.txt,dogs\n", encoding="utf-8")
+    succeeded(nbtext("label", "pool", "--take", "rows.csv", "--who", "ada", "--times", "--to", "other.jsonl", cwd=pool))
+    record = json.loads((pool / "other.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert record["who"] == "ada"
+    assert record["time"].endswith("Z")
+    succeeded(nbtext("train", "other.jsonl", cwd=pool))
+    assert not (pool / "labels.jsonl").exists()
+
+
+def test_a_half_written_line_is_told_of_and_cut_off(pool: Path) -> None:
+    (pool / "rows.csv").write_text("id,label\npool/00.txt,cats\n", encoding="utf-8")
+    succeeded(nbtext("label", "pool", "--take", "rows.csv", cwd=pool))
+    whole = (pool / "labels.jsonl").read_bytes()
+    (pool / "labels.jsonl").write_bytes(whole + b'{"id": "pool/01.t')
+    done = nbtext("label", "pool", "--take", "rows.csv", cwd=pool)
+    assert (done.status, len(done.notes)) == (0, 1)
+    assert "a half-written line was cut off" in done.notes[0]
+    assert (pool / "labels.jsonl").read_bytes() == whole
+
+
+def test_wrong_options_are_told_in_one_line(pool: Path) -> None:
+    assert "exclude each other" in error_line(nbtext("label", "pool", "--suggest", "2", "--take", "x", cwd=pool), 2)
+    assert "choose another --to" in error_line(nbtext("label", "pool", "--suggest", "2", "--to", "pool/00.txt", cwd=pool), 2)
+    assert "--next must be one of" in error_line(nbtext("label", "pool", "--next", "best", cwd=pool), 2)
+    (pool / "notes.txt").write_text("milk\n", encoding="utf-8")
+    line = error_line(nbtext("label", "pool", "--suggest", "2", "--to", "notes.txt", cwd=pool), 4)
+    assert line == "nbtext: notes.txt:1: is no answer of nbtext label; give another file with --to"
+    assert (pool / "notes.txt").read_text(encoding="utf-8") == "milk\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("pool.csv", "text,n\na cat,1\na dog,2\n"), ("pool.jsonl", '{"text": "a cat"}\n{"text": "a dog"}\n')]
+)
+def test_a_pool_may_be_a_table(pool: Path, name: str, content: str) -> None:
+    (pool / name).write_text(content, encoding="utf-8")
+    rows = succeeded(nbtext("label", name, "--suggest", "5", "--text-column", "text", cwd=pool)).rows[1:]
+    assert sorted(row[4] for row in rows) == ["a cat", "a dog"]
+    assert all(row[0].startswith(f"{name}:") for row in rows)

@@ -1,0 +1,111 @@
+"""Files of answers: nothing is lost, wherever a process ends; one session at a time."""
+
+from __future__ import annotations
+
+import os
+import resource
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.errors import LockedError, PathError
+from nbtext.labelling.answer_file import Answer, AnswerFile, Labelled, Reviewed
+from tests.budget import examples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANSWERS = [Labelled("a/1", "cats", "a cat\npurrs \x1b[31m"), Labelled("b\t2", "Hünde", "ein “Hund”", "ada", "2026-01-01T00:00:00Z")]
+
+
+def opened(path: Path) -> AnswerFile:
+    return AnswerFile(str(path), Labelled.of_line)
+
+
+def test_what_was_appended_is_there_again(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    for number, answer in enumerate(ANSWERS):
+        with opened(path) as file:
+            assert file.answers == ANSWERS[:number]
+            file.append(answer)
+    with opened(path) as file:
+        assert file.answers == ANSWERS
+        assert not file.repaired
+        file.take_back()
+    assert path.read_text(encoding="utf-8") == ANSWERS[0].line + "\n"
+
+
+def test_wherever_a_line_breaks_off_the_lines_before_it_stay(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    lines = [f"{answer.line}\n".encode() for answer in ANSWERS]
+    whole = b"".join(lines)
+    for end in range(len(whole) + 1):
+        path.write_bytes(whole[:end])
+        kept = 2 if end == len(whole) else 1 if end >= len(lines[0]) else 0
+        with opened(path) as file:
+            assert file.answers == ANSWERS[:kept]
+            assert file.repaired == (end not in (0, len(lines[0]), len(whole)))
+            file.append(Labelled("c", "cats", ""))
+        with opened(path) as file:
+            assert len(file.answers) == kept + 1
+
+
+def test_a_second_session_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    with opened(path), pytest.raises(LockedError, match="another session has this file open"):
+        opened(path)
+    opened(path).__exit__(None, None, None)
+
+
+@pytest.mark.parametrize(
+    "line", ["", "x", "[]", '{"id": "a", "label": "b"}', '{"id": "a", "label": "", "text": "c"}', '{"id": 1, "label": "b", "text": "c"}']
+)
+def test_what_is_no_file_of_labels_is_refused_and_stays(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(f"{ANSWERS[0].line}\n{line}\n", encoding="utf-8")
+    before = path.read_bytes()
+    with pytest.raises(PathError, match=r"labels.jsonl:2: is no answer of nbtext label"):
+        opened(path)
+    assert path.read_bytes() == before
+
+
+def test_a_document_with_two_labels_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(f"{ANSWERS[0].line}\n" * 2, encoding="utf-8")
+    with pytest.raises(PathError, match="a/1 has an answer in line 1 already"):
+        opened(path)
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    with opened(path) as file:
+        file.append(ANSWERS[0])
+        before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, limits[1]))
+        try:
+            with pytest.raises(PathError, match="cannot write"):
+                file.append(Labelled("long", "cats", "word " * 100))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert path.read_bytes() == before
+        file.append(ANSWERS[1])
+    with opened(path) as file:
+        assert file.answers == ANSWERS
+
+
+def test_a_folder_cannot_be_the_file(tmp_path: Path) -> None:
+    with pytest.raises(PathError, match="is a directory"):
+        opened(tmp_path)
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 - names alone
+
+
+@examples(60)
+@given(st.lists(st.text(st.characters(codec="utf-8")), min_size=3, max_size=3).filter(all))
+def test_a_reviewed_document_is_one_line_of_tsv(fields: list[str]) -> None:
+    answer: Answer = Reviewed(*fields)
+    assert answer.line.count("\t") == 2
+    assert "\n" not in answer.line
+    assert "\r" not in answer.line
+    assert Reviewed.of_line(answer.line) == answer

@@ -1,0 +1,171 @@
+"""Sessions: the next document, the estimate, taking back, going on. Also tests `labelling/asking.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from nbtext.errors import UsageError
+from nbtext.labelling.answer_file import AnswerFile, Labelled
+from nbtext.labelling.asking import PER_TOKENS, STRATEGIES, uncertain
+from nbtext.labelling.session import Plan, Session, open_session
+from tests.labelling import ANALYSIS, documents, labelled_texts, pool_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = labelled_texts(60)
+POOL = pool_of(TEXTS)
+
+
+def label(session: Session, n: int) -> list[int]:
+    """Label n documents truly; return them."""
+    rows = []
+    for _ in range(n):
+        row = session.next_document()
+        assert row is not None
+        session.answer(row, TEXTS[row][0])
+        rows.append(row)
+    return rows
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_same_answers_bring_the_same_documents(strategy: str) -> None:
+    first, second = (label(Session(POOL, Plan(strategy)), 60) for _ in range(2))
+    assert first == second
+    assert sorted(first) == list(range(60))
+    assert Session(POOL, Plan(strategy, seed=1)).next_document() != Session(POOL, Plan(strategy)).next_document()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_taking_answers_back_leads_to_the_same_documents_again(strategy: str) -> None:
+    session = Session(POOL, Plan(strategy))
+    rows = label(session, 12)
+    estimate, probabilities = session.estimate(), session.probabilities(59)
+    label(session, 10)
+    for _ in range(10):
+        session.undo()
+    assert (session.estimate(), session.probabilities(59)) == (estimate, probabilities)
+    while session.labels:
+        session.undo()
+    assert session.classes == []
+    assert session.undo() is None
+    assert label(session, 12) == rows
+
+
+def test_uncertainty_is_one_less_the_margin_of_scores_as_of_ten_tokens() -> None:
+    session = Session(POOL)
+    label(session, 12)
+    scores = session.model.scores() * PER_TOKENS / POOL.lengths
+    posterior = np.sort(np.exp(scores) / np.exp(scores).sum(axis=0), axis=0)
+    np.testing.assert_allclose(uncertain(POOL, session.model, session.coverage), 1 - (posterior[-1] - posterior[-2]), atol=1e-9)
+
+
+def test_the_sample_is_the_beginning_of_a_random_order_whoever_chose_its_documents() -> None:
+    order = label(Session(POOL, Plan("random")), 60)
+    session = Session(POOL, Plan("mixed", 0.2))
+    for n in range(1, 60):
+        label(session, 1)
+        sample = session.sample().tolist()
+        assert sample == order[: len(sample)]
+        assert all(row in session.labels for row in sample)
+        assert len(sample) == 60 or order[len(sample)] not in session.labels
+        assert len(sample) >= int(n * 0.2)
+
+
+def test_the_estimate_counts_answers_of_models_without_the_document() -> None:
+    session = Session(POOL, Plan("mixed", 0.5))
+    label(session, 30)
+    right = 0
+    for row in session.sample().tolist():
+        other = Session(POOL)
+        other.load((each, session.classes[number]) for each, number in session.labels.items() if each != row)
+        right += other.classes[int(other.model.scores(np.array([row]))[:, 0].argmax())] == TEXTS[row][0]
+    estimate = session.estimate()
+    assert (estimate.documents, estimate.right) == (len(session.sample()), right)
+    assert estimate.interval[0] < estimate.accuracy < estimate.interval[1]
+
+
+def test_without_a_random_share_there_is_hardly_a_sample() -> None:
+    session = Session(POOL, Plan("uncertain", 0.0))
+    label(session, 20)
+    assert len(session.sample()) < 8
+
+
+def test_a_skipped_document_is_not_asked_about_again_and_not_in_the_sample() -> None:
+    session = Session(POOL, Plan("random"))
+    first = session.next_document()
+    assert first is not None
+    session.skip(first)
+    rows = label(session, 59)
+    assert first not in rows
+    assert session.next_document() is None
+    assert session.sample().tolist() == rows
+
+
+def test_suggestions_differ_from_each_other_and_change_no_label() -> None:
+    session = Session(POOL)
+    label(session, 10)
+    rows = list(session.suggestions(20))
+    assert len(set(rows)) == 20
+    assert not set(rows) & set(session.labels)
+    assert len(list(Session(POOL).suggestions(100))) == 60
+
+
+def test_a_session_goes_on_from_its_file_as_if_it_had_not_ended(tmp_path: Path) -> None:
+    path = str(tmp_path / "labels.jsonl")
+    rows: list[int] = []
+    for n in (0, 5, 11, 20):
+        with AnswerFile(path, Labelled.of_line) as file:
+            session = open_session(documents(TEXTS), ANALYSIS, Plan(), file.answers, file)  # type: ignore[arg-type]
+            assert list(session.labels) == rows
+            rows += label(session, n)
+    assert rows == label(Session(POOL), 36)
+
+
+def test_labels_of_another_pool_teach_and_are_not_asked_about(tmp_path: Path) -> None:
+    answers = [
+        Labelled("elsewhere", "cats", "cat cat purrs"),
+        Labelled("d3", "dogs", "another text than that of the pool"),
+        Labelled("d4", "dogs", TEXTS[4][1]),
+    ]
+    session = open_session(documents(TEXTS), ANALYSIS, Plan(), answers, None)
+    assert len(session.pool) == 62
+    assert list(session.labels) == [60, 61, 4]
+    assert session.classes == ["cats", "dogs"]
+    asked = {session.next_document()}
+    asked.update(session.suggestions(100))
+    assert asked == set(range(60)) - {4}
+
+
+def test_search_finds_words_in_documents_without_label() -> None:
+    session = Session(POOL)
+    found = session.search("ENGINE")
+    assert found == [row for row, (_, text) in enumerate(TEXTS) if "engine" in text]
+    session.answer(found[0], "cars")
+    assert session.search("engine") == found[1:]
+
+
+@pytest.mark.parametrize("wrong", ["", " cats", "a\tb", "a\nb", "\x1b"])
+def test_what_cannot_be_a_label_is_refused(wrong: str) -> None:
+    session = Session(POOL)
+    with pytest.raises(UsageError, match="cannot be a label"):
+        session.answer(0, wrong)
+    assert not session.labels
+
+
+def test_a_labelled_document_is_not_labelled_again() -> None:
+    session = Session(POOL)
+    session.answer(0, "cats")
+    with pytest.raises(UsageError, match="has the label 'cats' already"):
+        session.answer(0, "dogs")
+
+
+def test_probabilities_sum_to_one_and_are_calibrated_with_enough_labels() -> None:
+    session = Session(POOL)
+    assert session.probabilities(0) == []
+    label(session, 40)
+    for row in range(len(POOL)):
+        assert sum(probability for _, probability in session.probabilities(row)) == pytest.approx(1)
