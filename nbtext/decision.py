@@ -37,6 +37,9 @@ ABSTAIN = "abstain"
 NO_ANSWER = -1
 """In place of a class number: no class is possible, or abstaining is better."""
 
+IMPRECISE = -2
+"""In place of a class number: answers with such a probability are wrong too often."""
+
 
 class Costs(NamedTuple):
     """λ_ij, the cost of answering class j when the truth is class i, shape (n_classes, n_classes), and of no answer, shape (n_classes,)."""
@@ -189,7 +192,7 @@ def answer_threshold(costs: Costs, prior: NDArray[np.float64], classes: Sequence
 
 
 class Decision(NamedTuple):
-    """Answers (class numbers or `NO_ANSWER`), probabilities and expected costs, all of shape (n_docs,)."""
+    """Answers (class numbers, `NO_ANSWER` or `IMPRECISE`), probabilities and expected costs, all of shape (n_docs,)."""
 
     answers: NDArray[np.int64]
     probabilities: NDArray[np.float64]
@@ -200,10 +203,13 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """Minimum error, or minimum risk if there are costs; no answer less probable than ``min_probability``."""
+    """Minimum error, or minimum risk if there are costs; no answer less probable than ``min_probability``, or than its class in ``precise_from``."""
 
     costs: Costs | None = None
-    min_probability: float = 0.0
+    min_probability: float | tuple[float, ...] = 0.0
+    """One for all classes, or one for each."""
+    precise_from: tuple[float, ...] = ()
+    """For each class the probability from which its answers are precise enough, as `nbtext.promises.precision` finds it; none if empty."""
 
     def decide(self, log_posterior: NDArray[np.float64]) -> Decision:
         """Return the answers to documents with log p(C_k | d), shape (n_docs, n_classes)."""
@@ -213,7 +219,11 @@ class DecisionRule:
         else:
             answers, expected_costs = minimum_risk(log_posterior, self.costs)
         probabilities = _probability_of(np.where(answers == NO_ANSWER, best, answers), log_posterior)
-        return Decision(np.where(probabilities < self.min_probability, NO_ANSWER, answers), probabilities, expected_costs)
+        for thresholds, otherwise in ((self.min_probability, NO_ANSWER), (self.precise_from, IMPRECISE)):
+            if thresholds != ():
+                least = np.broadcast_to(np.array(thresholds), log_posterior.shape[1:])[answers]
+                answers = np.where((answers >= 0) & (probabilities < least), otherwise, answers)
+        return Decision(answers, probabilities, expected_costs)
 
 
 def _probability_of(answers: NDArray[np.int64], log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:

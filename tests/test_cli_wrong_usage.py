@@ -103,7 +103,7 @@ def test_every_option_that_takes_a_number_says_what_it_wants(command: str) -> No
             convert: Any = parameter.type.convert
             for wrong in ("x", "-1"):
                 with pytest.raises(
-                    click.UsageError, match=rf"^{max(parameter.opts, key=len)} must be a .*number from \d+.*, not '{wrong}'$"
+                    click.UsageError, match=rf"^{max(parameter.opts, key=len)} must be a .*number (from|above) \d+.*, not '{wrong}'$"
                 ):
                     convert(wrong, parameter, context)
 

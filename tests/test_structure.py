@@ -27,6 +27,7 @@ ROOMS = (
     ("model",),
     ("explain",),
     ("inspection",),
+    ("promises",),
     ("evaluation",),
     ("labelling",),
     ("report",),

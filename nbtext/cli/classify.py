@@ -9,6 +9,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.promises import precise_rule, promise_options, set_rule_of
 from nbtext.errors import NbtextError, UsageError, quantity
 
 
@@ -39,6 +40,7 @@ class _Classify(panels.Command):
     help="In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
 )  # fmt: skip
 @option.decision_options
+@promise_options
 @panels.option(
     "--min-typicality", group="answer", type=option.Number(0, 1), default=0.0, metavar="SHARE",
     help="Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
@@ -73,7 +75,10 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
 
     There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on
     standard input. Documents are read like those of training unless options say otherwise. If there is no answer, the class is empty and the
-    third column gives the reason: impossible, empty, no-known-terms, low-probability, atypical, or an error.
+    third column gives the reason: impossible, empty, no-known-terms, low-probability, low-precision, empty-set, atypical, or an error.
+
+    With --coverage the label is that of every class of the set with | between them, the most probable first, with its probability. JSON lines
+    have the set as labels.
 
     \b
     Examples:
@@ -81,6 +86,8 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext classify --text "my bin is full"
       nbtext classify - < letter.txt
       nbtext classify messages.csv --keep all > answered.csv
+      nbtext classify inbox/ --coverage 0.95
+      nbtext classify inbox/ --min-precision 0.9
       nbtext classify messages.txt --format lines --output jsonl --drift drift.log
       tail -f log | nbtext classify --lines
       tail -f log.jsonl | nbtext classify --lines --format jsonl --id-column id
@@ -118,7 +125,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         kept = column_names(paths[0], reading) if options["keep"] == "all" else tuple(options["keep"].split(","))
         form = form._replace(kept=kept)
     documents = CommandCorpus(paths, reading, say, options, labelled=False, columns=form.kept, progress=keeps_screen_clear)
-    rule, form = option.decision_rule(options, model.classes, say), form._replace(top_k=min(form.top_k, len(model.classes)))
+    sets = set_rule_of(options, model, say)
+    rule = precise_rule(options, model, option.decision_rule(options, model.classes, say), say)
+    form = form._replace(top_k=min(form.top_k, len(model.classes)), coverage=options["coverage"])
     drift = None
     if options["drift"] is not None:
         from nbtext.evaluation.drift_log import DriftWatch
@@ -126,7 +135,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         drift = DriftWatch(model, model_path)
     blocks = score_corpus(model, documents, options["jobs"], at_once)
     watched = blocks if drift is None else drift.watched(blocks)
-    answers = answers_to(watched, model, rule, min_typicality=options["min_typicality"], top_k=form.top_k)
+    answers = answers_to(watched, model, rule, min_typicality=options["min_typicality"], top_k=form.top_k, sets=sets)
     counts = AnswerCounts()
     write_answers(counts.watched(say.reported(answers)), form)
     if drift is not None:

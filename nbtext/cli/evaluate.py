@@ -8,6 +8,7 @@ from typing import Any
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
+from nbtext.cli.promises import precise_rule, promise_options, set_rule_of
 from nbtext.errors import UsageError, quantity
 
 
@@ -30,6 +31,7 @@ from nbtext.errors import UsageError, quantity
     help="Instead, try prior strengths (pseudo-counts) from near 0 to large. All follow from the counts of the model, without calibration.",
 )  # fmt: skip
 @option.decision_options
+@promise_options
 @panels.option(
     "--training", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
     help="Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
@@ -44,8 +46,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     """Classify documents whose classes are known and print how good the answers are.
 
     CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are reported. A document without an answer
-    (--min-probability, --costs) lowers accuracy and recall, not precision. Intervals hold 95 %. With --costs and two classes the table shows the
-    likelihood ratio from which the first class is the answer.
+    (--min-probability, --min-precision, --costs) lowers accuracy and recall, not precision. Intervals hold 95 %. With --costs and two classes the table shows the
+    likelihood ratio from which the first class is the answer. --coverage adds how often sets of classes hold the true one and how large they
+    are (gates: set_coverage, set_size), --min-precision the precision of the surest answers, by share answered.
 
     A text that the model was trained on is no test of it. A warning reports such texts, as far as the model's sample of its training documents
     shows; --training checks all of them, and reports texts that share at least 0.8 of their words, if they have ten different words or more.
@@ -69,6 +72,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     from nbtext.metrics.results import json_values
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
+    from nbtext.promises.precision import risk_curve
+    from nbtext.promises.prediction_sets import SetTally, with_figures
     from nbtext.report.answers import MistakeFile
     from nbtext.report.evaluations import class_rows, evaluation_record, print_evaluation, print_sweep
     from nbtext.report.forms import write_result
@@ -76,10 +81,11 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     say = option.messages(options)
     model = TextClassifier.load(model_path)
     asked = gates(options, len(model.classes))
-    rule = option.decision_rule(options, model.classes, say)
+    tally = SetTally(set_rule, model.classes) if (set_rule := set_rule_of(options, model, say)) else None
+    rule = precise_rule(options, model, option.decision_rule(options, model.classes, say), say)
     paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(options["by"])), options["errors"]
     if options["sweep"] is not None:
-        if asked or rule != DecisionRule() or by or errors is not None or options["training"]:
+        if asked or rule != DecisionRule() or tally is not None or by or errors is not None or options["training"]:
             raise UsageError("--sweep goes with no costs, threshold, gate, --by, --errors or --training")
         documents = documents_for(model, paths, options, say, labelled=True)
         sweep = sweep_prior(model, documents.readable())
@@ -92,13 +98,15 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         leaks = leak_watch(model, paths, options, say)
         documents = documents_for(model, paths, options, say, labelled=True, columns=by)
         scored = leaks.watched_scored(score_corpus(model, documents, options["jobs"]))
+        scored = scored if tally is None else tally.watched(scored)
         if mistakes is None:
             evaluation = judge_scored(scored, model, rule, by=by)
         else:
             finder, file = MistakeFinder(model), mistakes
             evaluation = judge_scored(scored, model, rule, by=by, look=lambda block, decision: file.add(finder.mistakes(block, decision)))
             file.write()
-    result, leaked = evaluation.result(), leaks.result(evaluation)
+    sets, risk = None if tally is None else tally.result(), () if options["min_precision"] is None else risk_curve(evaluation.judged)
+    result, leaked = with_figures(evaluation.result(), sets), leaks.result(evaluation)
     documents.say_notices()
     n_unknown = quantity(sum(result.unknown_documents.values()), "document")
     say.warn_of_unknown("the model", result.unknown_labels, f": {n_unknown}, counted as mistakes")
@@ -109,8 +117,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     threshold = None if rule.costs is None else answer_threshold(rule.costs, model.prior, model.classes)
     write_result(
         output,
-        lambda: evaluation_record(result, leaked, threshold),
+        lambda: evaluation_record(result, leaked, threshold, sets, risk),
         lambda: class_rows(result),
-        lambda: print_evaluation(result, leaked, threshold=threshold, every_class=options["all"]),
+        lambda: print_evaluation(result, leaked, threshold=threshold, every_class=options["all"], sets=sets, risk=risk),
     )
     return finish(failures(asked, result), say)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.promises import by_class_option, thresholds_of
 from nbtext.errors import UsageError
 from nbtext.settings import READING
 
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
     help="Show how far apart the classes are. With --class only those are compared.",
 )
 @panels.option(
+    "--thresholds", group="model", common=True, type=option.NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
+    help="Show from which probability on classify --min-precision P answers. Where no answers can promise that, it shows how many more it would take.",
+)  # fmt: skip
+@by_class_option
+@panels.option(
     "--perplexity", "held_out", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
     help="Show how well each class predicts its held-out documents. The option can be given several times.",
 )  # fmt: skip
@@ -49,7 +55,7 @@ if TYPE_CHECKING:
 def command(model_path: str, limit: int, output: str | None, **options: Any) -> int:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
-    --criteria, --term, --class, --similarity and --perplexity show something else instead; the JSON object has it in addition. Options of reading
+    --criteria, --term, --class, --similarity, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading
     apply to the documents of --perplexity.
 
     --criteria compares the model with other pseudo-counts, and with one language model for all classes, by p(m | counts) and Bayes factors, in
@@ -69,10 +75,12 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
       nbtext inspect --model topics.joblib --output json
       nbtext inspect --class permits-and-planning --limit 20
       nbtext inspect --similarity
+      nbtext inspect --thresholds 0.95
       nbtext inspect --perplexity corpora/service-desk/test
       nbtext inspect --verify
     """
     from nbtext.cli.corpus import documents_for
+    from nbtext.decision import DecisionRule
     from nbtext.inspection import overview, terms
     from nbtext.inspection.verification import require_passed, verify
     from nbtext.metrics.results import json_values
@@ -83,7 +91,7 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
     say = option.messages(options)
     words, labels, held_out = options["words"], options["labels"], options["held_out"]
     if options["verify"]:
-        if any((options["criteria"], words, labels, options["similarity"], held_out)):
+        if any((options["criteria"], words, labels, options["similarity"], options["thresholds"], held_out)):
             raise UsageError("--verify goes with nothing else that is to be shown")
         checks = verify(model_path)
         models.print_checks(checks, output)
@@ -92,12 +100,16 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
     if option.given(READING, options) and not held_out:
         raise UsageError("options of reading go with --perplexity")
     model = TextClassifier.load(model_path)
+    asked = options["thresholds"]
+    if options["by_class"] and asked is None:
+        raise UsageError("--by-class goes with --thresholds")
     sections: list[tuple[str, object, Callable[[], Any], Callable[[Any], None]]] = [
         ("criteria", options["criteria"], lambda: overview.criteria(model.language_models, model.settings), models.print_criteria),
         ("models", options["criteria"], lambda: overview.compared_models(model.language_models), models.print_compared_models),
         ("words", words, lambda: terms.term_details(model, words), rankings.print_terms),
         ("class_terms", labels, lambda: terms.class_details(model, labels, limit), rankings.print_class_details),
         ("similarity", options["similarity"], lambda: overview.similarity(model, labels), models.print_similarity),
+        ("thresholds", asked, lambda: thresholds_of(asked, model, DecisionRule(), by_class=options["by_class"]), models.print_thresholds),
     ]
     parts = [(name, part, show) for name, wanted, make, show in sections if wanted and (part := make())]
     if held_out:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _FOR_RECORDS = (
     "text", "files_from", "null", "format", "output", "excel_safe", "limit", "scores", "drift", "lines", "batch", "exit_status_abstained",
+    "coverage",
 )  # fmt: skip
 """Options of `nbtext classify` for input of other kinds and for its records."""
 
@@ -42,6 +43,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         _require_fitting(corpus)
         from nbtext.cli.corpus import reading_of
         from nbtext.cli.options import decision_rule, messages
+        from nbtext.cli.promises import precise_rule
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
         from nbtext.model import TextClassifier
@@ -59,7 +61,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         document = read_bytes("standard input", message.content + rest, reading)
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
-        rule = decision_rule(options, model.classes, say)
+        rule = precise_rule(options, model, decision_rule(options, model.classes, say), say)
         [answer] = say.reported(answers(model, [document], rule, min_typicality=options["min_typicality"]))
     finally:
         _write(message, answer, rest)

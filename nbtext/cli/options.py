@@ -53,7 +53,10 @@ class WholeNumber(click.IntRange):
 
 
 class Number(click.FloatRange):
-    """A number in a range, ends included; likewise."""
+    """A number in a range, ends included unless they are open; likewise."""
+
+    def __init__(self, min: float, max: float | None = None, *, open_ends: bool = False) -> None:  # noqa: A002 - the names of click
+        super().__init__(min, max, min_open=open_ends, max_open=open_ends)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; raise click's error for wrong usage."""
@@ -66,11 +69,35 @@ class Number(click.FloatRange):
         return found
 
 
+class NumberPerClass(Number):
+    """A number in a range, or CLASS=NUMBER with commas between several, as a dictionary."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number or the numbers by class; raise click's error for wrong usage."""
+        if isinstance(value, dict):
+            return value
+        if "=" not in str(value):
+            return super().convert(value, param, ctx)
+        pairs = [each.rpartition("=") for each in str(value).split(",")]
+        return {label: super(NumberPerClass, self).convert(number, param, ctx) for label, _, number in pairs}
+
+
+def per_class(given: dict[str, float], classes: Sequence[str], option: str, others: float | None) -> tuple[float | None, ...]:
+    """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
+    from nbtext.errors import did_you_mean
+
+    for label in given:
+        if label not in classes:
+            raise UsageError(f"{option} names {label!r}, which is no class{did_you_mean(label, classes)}")
+    return tuple(given.get(label, others) for label in classes)
+
+
 def _not_in_range(
     kind: str, within: click.IntRange | click.FloatRange, value: object, param: click.Parameter | None, ctx: click.Context | None
 ) -> click.UsageError:
     most = "" if within.max is None else f" to {within.max:,}"
-    return panels.wrong_value(f"{kind} from {within.min:,}{most}", repr(str(value)), param, ctx)
+    wanted = f"above {within.min:,} and below {within.max:,}" if within.min_open else f"from {within.min:,}{most}"
+    return panels.wrong_value(f"{kind} {wanted}", repr(str(value)), param, ctx)
 
 
 cluster_options = several(
@@ -228,8 +255,8 @@ decision_options = several(
         help="Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers.",
     ),
     panels.option(
-        "--min-probability", group="answer", common=True, type=Number(0, 1), default=0.0, metavar="P",
-        help="Give no answer if it is less probable than P.",
+        "--min-probability", group="answer", common=True, type=NumberPerClass(0, 1), default=0.0, metavar="P|CLASS=P,...",
+        help="Give no answer if it is less probable than P, or than the P of its class.",
     ),
 )  # fmt: skip
 """For `decision_rule`."""
@@ -239,14 +266,17 @@ def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> De
     """Return the decision rule of the options; raise `PathError` or `UsageError` for a wrong file of costs."""
     from nbtext.decision import DecisionRule
 
+    least = options["min_probability"]
+    if isinstance(least, dict):
+        least = per_class(least, classes, "--min-probability", 0.0)
     if options["costs"] is None:
-        return DecisionRule(None, options["min_probability"])
+        return DecisionRule(None, least)
     from nbtext.decision import ABSTAIN, read_costs
 
     costs = read_costs(options["costs"], classes)
     if ABSTAIN in classes:
         say.notice(f"there is a class {ABSTAIN!r}, so in {options['costs']} {ABSTAIN} is that answer, and giving none has no cost")
-    return DecisionRule(costs, options["min_probability"])
+    return DecisionRule(costs, least)
 
 
 messages_options = several(

@@ -244,8 +244,10 @@ METRICS = {
     "brier": Metric(most=2, more_is_better=False),
     "ece": Metric(more_is_better=False),
     "mean_cost": Metric(least=-inf, most=inf, more_is_better=False),
+    "set_coverage": Metric(),
+    "set_size": Metric(most=inf, more_is_better=False),
 }
-"""The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation`."""
+"""The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation`, those of sets by `nbtext.promises`."""
 
 
 def rates(table: Outcomes) -> dict[str, Floats]:

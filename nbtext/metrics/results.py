@@ -198,8 +198,8 @@ class EvaluationResult:
     """Further metrics of `nbtext.metrics.outcomes.METRICS`, which have no field here."""
 
     def figure(self, name: str) -> float | None:
-        """Return a metric by its name in `nbtext.metrics.outcomes.METRICS`."""
-        found: float | None = self.others[name] if name in self.others else getattr(self, name)
+        """Return a metric by its name in `nbtext.metrics.outcomes.METRICS`; None for one that was not asked for."""
+        found: float | None = self.others[name] if name in self.others else getattr(self, name, None)
         return found
 
     @property

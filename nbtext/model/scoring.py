@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from nbtext.decision import NO_ANSWER, DecisionRule, log_odds
+from nbtext.decision import IMPRECISE, DecisionRule, log_odds
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
@@ -31,6 +31,15 @@ NO_KNOWN_TERMS = "no-known-terms"
 
 LOW_PROBABILITY = "low-probability"
 """The best answer is less probable than the threshold, or abstaining costs less."""
+
+LOW_PRECISION = "low-precision"
+"""Answers with such a probability are wrong more often than was asked for."""
+
+EMPTY_SET = "empty-set"
+"""No class is probable enough for a set that holds the truth as often as promised."""
+
+FULL_SET = "full-set"
+"""Every class is probable enough; a notice, not a reason to abstain."""
 
 ATYPICAL = "atypical"
 """The document is less likely than the threshold, compared with training documents of its length."""
@@ -56,7 +65,7 @@ class Answer(NamedTuple):
     notice: str | None = None
     expected_cost: float | None = None
     ranked: tuple[RankedClass, ...] = ()
-    """The most probable classes, as many as were asked for."""
+    """The most probable classes, as many as were asked for, or those of the set."""
     columns: tuple[str, ...] = ()
     """Those of the document."""
 
@@ -108,6 +117,13 @@ class ScoringModel(Protocol):
         """Return the share of training documents that are less likely than each scored text, shape (n_docs,)."""
 
 
+class ClassSets(Protocol):
+    """What sets of classes need of a `nbtext.promises.prediction_sets.SetRule`."""
+
+    def members(self, log_posterior: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which classes are in the sets of documents, both of shape (n_docs, n_classes)."""
+
+
 class ScoredBlock(NamedTuple):
     """Consecutive documents with their `ScoredTexts`."""
 
@@ -142,15 +158,22 @@ def answers(
 
 
 def answers_to(
-    scored_blocks: Iterable[ScoredBlock], model: ScoringModel, rule: DecisionRule, *, min_typicality: float = 0.0, top_k: int = 0
+    scored_blocks: Iterable[ScoredBlock],
+    model: ScoringModel,
+    rule: DecisionRule,
+    *,
+    min_typicality: float = 0.0,
+    top_k: int = 0,
+    sets: ClassSets | None = None,
 ) -> Iterator[Answer]:
-    """Yield answers as `answers` does, to documents that the model has scored."""
+    """Yield answers as `answers` does, to documents that the model has scored; with ``sets`` the classes of each set."""
     classes = model.classes
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         typical = np.ones(len(block.documents), np.bool_)
         if min_typicality:
             typical = model.typicality(block.scores, block.lengths, block.unknown) >= min_typicality
+        members = None if sets is None else sets.members(block.log_posterior)
         rows = zip(
             block.documents,
             decision.answers.tolist(),
@@ -166,19 +189,32 @@ def answers_to(
                 continue
             lacking = None if length else NO_KNOWN_TERMS if document.text.strip() else EMPTY
             answer = Answer(document.id, None, None, expected_cost=cost if rule.costs is not None else None, columns=document.columns)
-            if top_k:
-                answer = answer._replace(ranked=_ranked(classes, block.scores[row], block.log_posterior[row], top_k))
+            if top_k or members is not None:
+                order = np.argsort(-block.log_posterior[row], kind="stable")
+                chosen = order[:top_k] if members is None else order[members[row][order]]
+                answer = answer._replace(ranked=_ranked(classes, block.scores[row], block.log_posterior[row], chosen.tolist()))
             if np.isnan(probability):
                 yield answer._replace(abstained=IMPOSSIBLE, expected_cost=None, ranked=())
             elif not is_typical:
                 yield answer._replace(abstained=ATYPICAL)
-            elif number == NO_ANSWER:
-                yield answer._replace(abstained=lacking or LOW_PROBABILITY)
+            elif members is not None:
+                yield _with_set(answer, len(classes), lacking)
+            elif number < 0:
+                yield answer._replace(abstained=lacking or (LOW_PRECISION if number == IMPRECISE else LOW_PROBABILITY))
             else:
                 yield answer._replace(label=classes[number], probability=probability, notice=lacking)
 
 
-def _ranked(classes: list[str], scores: NDArray[np.float64], log_posterior: NDArray[np.float64], top_k: int) -> tuple[RankedClass, ...]:
-    best = np.argsort(-log_posterior, kind="stable")[:top_k].tolist()
+def _with_set(answer: Answer, n_classes: int, lacking: str | None) -> Answer:
+    """Return the answer of a set of classes: its most probable one; ``lacking`` says why the document says nothing."""
+    if not answer.ranked:
+        return answer._replace(abstained=EMPTY_SET)
+    label, probability = answer.ranked[0][:2]
+    return answer._replace(label=label, probability=probability, notice=lacking or (FULL_SET if len(answer.ranked) == n_classes else None))
+
+
+def _ranked(
+    classes: list[str], scores: NDArray[np.float64], log_posterior: NDArray[np.float64], chosen: Sequence[int]
+) -> tuple[RankedClass, ...]:
     odds = log_odds(log_posterior[np.newaxis])[0]
-    return tuple(RankedClass(classes[k], float(np.exp(log_posterior[k])), float(scores[k]), float(odds[k])) for k in best)
+    return tuple(RankedClass(classes[k], float(np.exp(log_posterior[k])), float(scores[k]), float(odds[k])) for k in chosen)

@@ -40,6 +40,8 @@ class AnswerForm(NamedTuple):
     excel_safe: bool = False
     kept: tuple[str, ...] = ()
     """Columns of the input that come first, in place of the id."""
+    coverage: float | None = None
+    """If answers are sets of classes, the promised share of sets that hold the true class."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -74,12 +76,19 @@ def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
     why_not = answer.problem.line if answer.problem else str(answer.abstained)
     safe = excel_safe if form.excel_safe else str
     kept = (answer.columns or ("",) * len(form.kept)) if form.kept else (answer.id,)
-    first = (*map(safe, kept), safe(answer.label or ""), why_not if answer.label is None else six_digits(answer.probability))
+    first = (*map(safe, kept), safe(_label(answer, form)), why_not if answer.label is None else six_digits(answer.probability))
     if form.output == "tsv":
         return first
-    others = [text for ranked in answer.ranked[1:] for text in (safe(ranked.label), six_digits(ranked.probability))]
+    others = [text for ranked in answer.ranked[1 : form.top_k] for text in (safe(ranked.label), six_digits(ranked.probability))]
     missing = [""] * (2 * max(form.top_k - 1, 0) - len(others))
     return (*first, *others, *missing, *([six_digits(answer.expected_cost)] if form.costs else []))
+
+
+def _label(answer: Answer, form: AnswerForm) -> str:
+    r"""Return the label, or those of a set, the most probable first, with | between them; | and \ inside a label are written \| and \\."""
+    if form.coverage is None or answer.label is None:
+        return answer.label or ""
+    return "|".join(re.sub(r"([|\\])", r"\\\1", ranked.label) for ranked in answer.ranked)
 
 
 def answer_record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
@@ -88,7 +97,7 @@ def answer_record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
     found: dict[str, Any] = {**kept, "label": answer.label, "probability": rounded(answer.probability)}
     if form.costs:
         found["expected_cost"] = rounded(answer.expected_cost)
-    if form.top_k and answer.problem is None:
+    if (form.top_k or form.coverage is not None) and answer.problem is None:
         found["labels"] = [
             {
                 "label": label,
@@ -97,6 +106,8 @@ def answer_record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
             }
             for label, probability, score, odds in answer.ranked
         ]
+        if form.coverage is not None:
+            found["coverage"] = form.coverage
     for name, why in (("abstained", answer.abstained), ("error", answer.problem), ("notice", answer.notice)):
         if why is not None:
             found[name] = str(why)

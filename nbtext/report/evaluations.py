@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from nbtext.evaluation.judging import PriorSweep
     from nbtext.evaluation.leakage import SampledLeakResult
     from nbtext.metrics.results import EvaluationResult, ReliabilityBin, SliceResult
+    from nbtext.promises.precision import RiskPoint
+    from nbtext.promises.prediction_sets import SetsResult
 
 CLASSES_SHOWN = CONFUSIONS_SHOWN = 10
 NO_ANSWER = "(no answer)"
@@ -47,11 +49,16 @@ FOLDS_SHOWN = 20
 
 
 def evaluation_record(
-    result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None, threshold: AnswerThreshold | None = None
+    result: EvaluationResult,
+    leaks: LeakResult | SampledLeakResult | None,
+    threshold: AnswerThreshold | None = None,
+    sets: SetsResult | None = None,
+    risk: Sequence[RiskPoint] = (),
 ) -> dict[str, Any]:
-    """Return the evaluation as JSON has it, with the leaks and the threshold between two classes after it."""
-    found = {} if leaks is None else {"leaks" if isinstance(leaks, LeakResult) else "sampled_leaks": json_values(leaks)}
-    return {**json_values(result), **found, **({} if threshold is None else {"threshold": json_values(threshold)})}
+    """Return the evaluation as JSON has it, with leaks, the threshold between two classes, sets and the risk curve after it."""
+    found = {} if leaks is None else {"leaks" if isinstance(leaks, LeakResult) else "sampled_leaks": leaks}
+    parts = {"threshold": threshold, "sets": sets, "risk_curve": risk or None}
+    return {**json_values(result), **json_values({**found, **{name: part for name, part in parts.items() if part is not None}})}
 
 
 def class_rows(result: EvaluationResult) -> list[dict[str, Any]]:
@@ -66,8 +73,10 @@ def print_evaluation(
     folds: FoldsResult | None = None,
     threshold: AnswerThreshold | None = None,
     every_class: bool = True,
+    sets: SetsResult | None = None,
+    risk: Sequence[RiskPoint] = (),
 ) -> None:
-    """Print an evaluation, with the leaks found in the whole training corpus, and the folds of a cross-validation.
+    """Print an evaluation, with the leaks found in the whole training corpus, the folds of a cross-validation, sets of classes and a risk curve.
 
     Of more than `CLASSES_SHOWN` classes the worst come first, by F1, and without ``every_class`` the others are left out.
     """
@@ -96,6 +105,8 @@ def print_evaluation(
         *(_slices(column, slices) for column, slices in (result.slices or {}).items()),
         *(_pictures(result) if sys.stdout.isatty() else ()),
         *(() if folds is None else _folds(folds)),
+        *(() if sets is None else _sets(sets, every_class=every_class)),
+        *_risk(risk),
     )
 
 
@@ -145,6 +156,36 @@ def _with_interval(result: EvaluationResult, name: str, *, unit: str = "", absen
     if value is None:
         return absent
     return f"{figure(value)}{unit}" + ("" if interval is None else f"  ({kind}{bounds(interval)})")
+
+
+def _sets(sets: SetsResult, *, every_class: bool) -> Iterator[str]:
+    """Yield the figures of sets, by number of classes, and by class: the `CLASSES_SHOWN` of least coverage, or all."""
+    among = " of the documents of each class" if sets.by_class else ""
+    yield listing({
+        "promised coverage": f"{sets.promised:g}{among}",
+        "coverage of sets": f"{figure(sets.coverage)}  ({bounds(sets.interval)})",
+        "classes in a set": f"{figure(sets.size)}  ({bounds(sets.size_interval)})",
+        "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
+    })  # fmt: skip
+    by_class = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))[: None if every_class else CLASSES_SHOWN]
+    for head, groups, single in (("classes in a set", sets.per_size.items(), False), ("true class", by_class, True)):
+        rows = [
+            (name, f"{group.n:,}", figure(group.coverage), bounds(group.interval), *((figure(group.size),) if single else ()))
+            for name, group in groups
+        ]
+        heads = (head, "documents", "coverage", "95 % interval", *(("classes in a set",) if single else ()))
+        yield grid(None, heads, rows, numeric=range(1 if single else 0, len(heads)))
+
+
+def _risk(risk: Sequence[RiskPoint]) -> Iterator[str]:
+    """Yield precision by share answered as rows, and as bars from the least precision of a row to 1."""
+    if not risk:
+        return
+    rows = [(figure(point.answered), f"{point.probability:.6g}", figure(point.precision), bounds(point.interval)) for point in risk]
+    yield grid("the surest answers alone", ("answered", "probability from", "precision", "95 % interval"), rows, numeric=range(4))
+    least = min(point.precision for point in risk)
+    bars = "".join(block((point.precision - least) / ((1 - least) or 1)) for point in risk)
+    yield listing({"precision": f"{bars}  from {figure(least)} to 1, by share answered"})
 
 
 def _slices(column: str, slices: Mapping[str, SliceResult]) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from nbtext.inspection.verification import Check
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.promises.precision import PrecisionThreshold
 
 
 def print_criteria(criteria: Criteria) -> None:
@@ -120,6 +121,18 @@ def print_similarity(similarity: Similarity) -> None:
         pairs = ((pair.a, pair.b, f"{pair.divergence:.4f}") for pair in similarity.closest[: _PAIRS_BELOW_MATRIX if few else None])
         blocks.append(grid("closest", ("class", "class", "nats"), pairs, numeric=[2]))
     show(*blocks)
+
+
+def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
+    """Print thresholds of probability, and where there is none how many more answers to left-out documents it would take."""
+    rows = []
+    for each in thresholds:
+        least = "always" if each.precision is None else "never" if each.probability is None else f"{each.probability:.6g}"
+        more = "" if each.probability is not None else "more would not help" if each.more is None else f"{each.more:,}"
+        asked = "" if each.precision is None else f"{each.precision:g}"
+        rows.append((each.label, asked, least, *(f"{n:,}" for n in (each.documents, each.answered, each.right)), more))
+    heads = ("class", "precision", "answered from", "left-out answers", "from there", "right", "more needed")
+    show(grid(None, heads, rows, numeric=range(1, 7)))
 
 
 _FIELDS = 10

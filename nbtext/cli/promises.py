@@ -1,0 +1,83 @@
+"""Options that ask a model to keep a promise: sets that hold the true class, answers of a given precision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbtext.cli import panels
+from nbtext.cli.options import Number, NumberPerClass, per_class, several
+from nbtext.errors import UsageError, quantity
+
+if TYPE_CHECKING:
+    from nbtext.cli.messages import Messages
+    from nbtext.cli.options import Options
+    from nbtext.decision import DecisionRule
+    from nbtext.model import TextClassifier
+    from nbtext.promises.precision import PrecisionThreshold
+    from nbtext.promises.prediction_sets import SetRule
+
+by_class_option = panels.option(
+    "--by-class", group="answer", is_flag=True,
+    help="Keep the promise of --coverage for the documents of each class, and that of a precision for the answers with each class.",
+)  # fmt: skip
+
+promise_options = several(
+    panels.option(
+        "--coverage", group="answer", type=Number(0, 1, open_ends=True), metavar="P",
+        help="Instead of one class give the smallest set of classes that holds the true one with probability P. It holds for documents like those of "
+        "training.",
+    ),
+    panels.option(
+        "--min-precision", group="answer", type=NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
+        help="Give no answer unless a share P of such answers is right, with 95 % confidence. P is for all answers together, CLASS=P for those with a class. "
+        "It holds for documents like those of training.",
+    ),
+    by_class_option,
+)  # fmt: skip
+"""For `set_rule_of` and `precise_rule`."""
+
+
+def set_rule_of(options: Options, model: TextClassifier, say: Messages) -> SetRule | None:
+    """Return the rule of ``--coverage``, None without; warn of classes that every set has. Raises `UsageError` as `set_rule` does."""
+    coverage = options["coverage"]
+    if options["by_class"] and coverage is None and options["min_precision"] is None:
+        raise UsageError("--by-class goes with --coverage or --min-precision")
+    if coverage is None:
+        return None
+    for other in ("costs", "min_probability", "min_precision", "limit", "scores"):
+        if options.get(other):
+            raise UsageError(f"--coverage and --{other.replace('_', '-')} exclude each other")
+    from nbtext.promises.prediction_sets import least_documents, set_rule
+
+    rule = set_rule(model.left_out_posteriors(), model.classes, coverage, by_class=options["by_class"])
+    if rule.always:
+        few = f"fewer than {least_documents(coverage):,} of their documents of training were left out"
+        say.warn(f"every set has {quantity(len(rule.always), 'class')}, such as {rule.always[0]}, of which {few}")
+    return rule
+
+
+def precise_rule(options: Options, model: TextClassifier, rule: DecisionRule, say: Messages) -> DecisionRule:
+    """Return a rule that keeps ``--min-precision`` too; warn if that leaves no answer."""
+    if options["min_precision"] is None:
+        return rule
+    from dataclasses import replace
+
+    from nbtext.promises.precision import precise_from
+
+    thresholds = thresholds_of(options["min_precision"], model, rule, by_class=options["by_class"])
+    never = [each.label for each in thresholds if each.probability is None]
+    if never:
+        some = never[0] if len(never) == 1 else f"{quantity(len(never), 'class')}, such as {never[0]}"
+        which = "no answers" if len(never) == len(thresholds) else f"no answers with {some}"
+        say.warn(f"{which}: the documents left out in training do not show that precision; see nbtext inspect --thresholds")
+    return replace(rule, precise_from=precise_from(thresholds))
+
+
+def thresholds_of(
+    asked: float | dict[str, float], model: TextClassifier, rule: DecisionRule, *, by_class: bool
+) -> tuple[PrecisionThreshold, ...]:
+    """Return the thresholds of a precision for all answers, or of those for single classes; raise `UsageError` for an unknown class."""
+    from nbtext.promises.precision import precision_thresholds
+
+    wanted = asked if isinstance(asked, float) else per_class(asked, model.classes, "--min-precision", None)
+    return precision_thresholds(model.left_out_posteriors(), model.classes, rule, wanted, by_class=by_class)

@@ -1,0 +1,236 @@
+"""Thresholds of probability from which answers keep a precision with 95 % confidence, by what a model says of documents left out.
+
+A threshold passes if so few of the answers from it on are wrong that, were the precision lower than asked, this would happen in at most 5 of 100
+samples: P(X ≤ wrong | n, 1 − precision) ≤ 0.05, the exact test of Clopper and Pearson. Thresholds are tested from the one at which the clearest
+result is predicted, then lower and lower until one fails. An answer has no part in its own prediction, so the 5 % hold for all tests together.
+With a precision for each of m classes each has 5 % / m. One precision for all answers has one threshold of predicted precision, which for each class
+is another probability.
+
+Sources: C. Clopper, E. Pearson, The use of confidence or fiducial limits illustrated in the case of the binomial (1934); A. Angelopoulos,
+S. Bates, E. Candès, M. Jordan, L. Lei, Learn then test (2021), for tests in a fixed sequence; C. Chow, On optimum recognition error and
+reject tradeoff (1970).
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.decision import DecisionRule, log_odds
+from nbtext.metrics.intervals import wilson_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.metrics.intervals import Interval
+    from nbtext.metrics.outcomes import Judged
+    from nbtext.model.left_out import LeftOutPosteriors
+
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+ERROR = 0.05
+"""Probability that the promise does not hold."""
+
+STEPS = 50
+"""Thresholds that are tested; each adds as many answers as the others."""
+
+SLOPES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)
+"""How much of the log odds of a class is believed."""
+
+BISECTIONS = 40
+
+MOST_ODDS = 36.0
+"""Log odds of a probability that is 1 but for rounding."""
+
+MOST_DOCUMENTS = 1 << 40
+"""If even so many more documents would not be enough, no number is."""
+
+
+class PrecisionThreshold(NamedTuple):
+    """From which probability on answers of a class are given, and what is known of them from documents left out."""
+
+    label: str
+    precision: float | None
+    """Asked for; None if nothing is promised."""
+    probability: float | None
+    """Least probability of an answer; None if there is none."""
+    documents: int
+    """Answers with the class to documents left out."""
+    answered: int
+    """Those from the threshold on."""
+    right: int
+    more: int | None
+    """Without a threshold: how many more answers it would take if they are right as often as these; None if more would not help."""
+
+
+def precision_thresholds(
+    posteriors: LeftOutPosteriors,
+    classes: Sequence[str],
+    rule: DecisionRule,
+    asked: float | Sequence[float | None],
+    *,
+    by_class: bool = False,
+) -> tuple[PrecisionThreshold, ...]:
+    """Return the lowest thresholds of the classes from which answers by a rule keep the precision asked for.
+
+    One number is for all answers together, or ``by_class`` for those with each class; several are for the classes, None for no promise.
+    """
+    answers, probabilities, _ = rule.decide(posteriors.log_posterior)
+    given = answers >= 0
+    answers, probabilities = answers[given], probabilities[given]
+    right, weights = answers == posteriors.classes[given], posteriors.weights[given]
+    odds = np.clip(log_odds(posteriors.log_posterior[given])[np.arange(answers.size), answers], -MOST_ODDS, MOST_ODDS)
+    n_classes, predicted = len(classes), np.empty(answers.size)
+    halves = np.arange(answers.size) % 2 == 0
+    for here in (halves, ~halves):  # an answer has no part in its own curve
+        slopes, shifts = _class_curves(odds[~here], answers[~here], right[~here], n_classes)
+        predicted[here] = slopes[answers[here]] * odds[here] + shifts[answers[here]]
+    lowest: list[tuple[float | None, _Lowest]]
+    if isinstance(asked, float) and not by_class:
+        found = _lowest(predicted, predicted, right, weights, asked, ERROR)
+        slopes, shifts = _class_curves(odds, answers, right, n_classes)
+        least = 1 / (1 + np.exp((shifts - found.threshold) / slopes)) if found.threshold < inf else np.full(n_classes, inf)
+        lowest = [(asked, _Lowest(probability, found.more)) for probability in least.tolist()]
+    else:
+        wanted = [asked] * n_classes if isinstance(asked, float) else list(asked)
+        error, lowest = ERROR / max(sum(each is not None for each in wanted), 1), []
+        for number, precision in enumerate(wanted):
+            columns = [column[answers == number] for column in (probabilities, predicted, weights)]
+            rights = right[answers == number]
+            found = _Lowest(0.0) if precision is None else _lowest(columns[0], columns[1], rights, columns[2], precision, error)
+            lowest.append((precision, found))
+    rows = []
+    for number, (label, (precision, (probability, more))) in enumerate(zip(classes, lowest, strict=True)):
+        of_class = answers == number
+        kept = of_class & (probabilities >= probability)
+        documents, answered, hits = (int(np.count_nonzero(chosen)) for chosen in (of_class, kept, kept & right))
+        rows.append(PrecisionThreshold(label, precision, probability if probability <= 1 else None, documents, answered, hits, more))
+    return tuple(rows)
+
+
+def precise_from(thresholds: Sequence[PrecisionThreshold]) -> tuple[float, ...]:
+    """Return the least probability of an answer with each class, as `DecisionRule` takes it; inf for a class that is never the answer."""
+    return tuple(inf if each.probability is None else each.probability for each in thresholds)
+
+
+def _class_curves(odds: Floats, answers: NDArray[np.int64], right: Mask, n_classes: int) -> tuple[Floats, Floats]:
+    """Return a_k of `SLOPES` and b_k that make p(right) = σ(a_k log odds + b_k) most probable for answers with class k, both of shape (n_classes,).
+
+    Answers with some classes are wrong more often than their probabilities say, such as where two newsgroups share their posts. log a_k and b_k
+    have standard normal priors, so that a class with few answers is taken at its word.
+    """
+    best, slopes, shifts = np.full(n_classes, -inf), np.ones(n_classes), np.zeros(n_classes)
+    for slope in SLOPES:
+        low, high, middle = np.full(n_classes, -MOST_ODDS), np.full(n_classes, MOST_ODDS), np.zeros(n_classes)
+        for _ in range(BISECTIONS):
+            rising = np.bincount(answers, right - 1 / (1 + np.exp(-slope * odds - middle[answers])), n_classes) > middle
+            low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+            middle = (low + high) / 2
+        signed = np.where(right, 1, -1) * (slope * odds + middle[answers])
+        fit = np.bincount(answers, -np.logaddexp(0, -signed), n_classes) - (middle**2 + np.log(slope) ** 2) / 2
+        better = fit > best
+        best, slopes, shifts = np.where(better, fit, best), np.where(better, slope, slopes), np.where(better, middle, shifts)
+    return slopes, shifts
+
+
+class _Lowest(NamedTuple):
+    """The lowest key that passed, inf for none, and then how many more answers it would take."""
+
+    threshold: float
+    more: int | None = None
+
+
+def _lowest(keys: Floats, predicted: Floats, right: Mask, weights: Floats, precision: float, error: float) -> _Lowest:
+    """Test thresholds of keys; ``predicted`` are log odds of being right, ``error`` is the probability of a wrong promise, all others have shape (n,)."""
+    if not keys.size:
+        return _Lowest(inf, documents_needed(0, 1, precision, error))
+    order = np.argsort(-keys, kind="stable")
+    keys, weights = keys[order], weights[order] * (weights.sum() / (weights**2).sum())  # L. Kish's effective number of documents
+    steps = -(-keys.size * np.arange(1, STEPS + 1) // STEPS) - 1
+    ends = np.unique(np.searchsorted(-keys, -keys[steps], side="right") - 1)  # equal keys share a threshold
+    sizes = np.cumsum(weights)[ends]
+    wrong, expected = (np.cumsum(weights * (1 - share[order]))[ends] for share in (right.astype(np.float64), 1 / (1 + np.exp(-predicted))))
+    start = int(np.argmin([binomial_tail(bad, n, 1 - precision) for bad, n in zip(expected.tolist(), sizes.tolist(), strict=True)]))
+    threshold = inf
+    for place in range(start, ends.size):
+        if binomial_tail(float(wrong[place]), float(sizes[place]), 1 - precision) > error:
+            break
+        threshold = float(keys[ends[place]])
+    if threshold < inf:
+        return _Lowest(threshold)
+    needed = [
+        (-(-total * keys.size // round(n)) - keys.size)
+        for bad, n in zip(wrong.tolist(), sizes.tolist(), strict=True)
+        if round(n) and (total := documents_needed(bad, n, precision, error)) is not None
+    ]
+    return _Lowest(inf, max(min(needed), 1) if needed else None)
+
+
+def binomial_tail(wrong: float, documents: float, share: float) -> float:
+    """Return P(X ≤ wrong) of a binomial distribution; the numbers of documents are rounded so that it is not too small.
+
+    >>> round(binomial_tail(1, 10, 0.5), 6)
+    0.010742
+    """
+    n, most = int(documents + 1e-9), int(np.ceil(wrong - 1e-9))
+    if most >= n:
+        return 1.0
+    if share <= 0:
+        return 1.0
+    successes = np.arange(most)
+    logs = np.cumsum(np.log((n - successes) / (successes + 1)) + np.log(share / (1 - share)))
+    return float(np.exp(np.append(0.0, logs) + n * np.log1p(-share)).sum())
+
+
+def documents_needed(wrong: float, documents: float, precision: float, error: float) -> int | None:
+    """Return how many answers, wrong as often as these, would pass the test; None if too many of these are wrong, or that is not known."""
+    share = wrong / documents
+    if share >= 1 - precision:
+        return None
+    high = 1
+    while binomial_tail(share * high, high, 1 - precision) > error:
+        high *= 2
+        if high * share > MOST_ERRORS or high > MOST_DOCUMENTS:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if binomial_tail(share * middle, middle, 1 - precision) <= error else (middle, high)
+    return high
+
+
+MOST_ERRORS = 1 << 16
+"""Most wrong answers whose probability is summed."""
+
+
+class RiskPoint(NamedTuple):
+    """The surest answers: their share of all documents, the least probability among them, and their precision."""
+
+    answered: float
+    probability: float
+    precision: float
+    interval: Interval
+    """Of the precision."""
+
+
+RISK_STEPS = 20
+"""Points of a `risk_curve`."""
+
+
+def risk_curve(judged: Judged) -> tuple[RiskPoint, ...]:
+    """Return precision against share answered, each document answered with its most probable class, the surest first.
+
+    Source: Y. Geifman, R. El-Yaniv, Selective classification for deep neural networks (2017).
+    """
+    order = np.argsort(-judged.confidence, kind="stable")
+    confidence, hits = judged.confidence[order], np.cumsum(judged.rank[order] == 0)
+    ends = np.unique(-(-judged.n * np.arange(1, RISK_STEPS + 1) // RISK_STEPS))
+    return tuple(
+        RiskPoint(n / judged.n, float(confidence[n - 1]), float(hits[n - 1]) / n, wilson_interval(int(hits[n - 1]), n))
+        for n in ends.tolist()
+    )

@@ -1,0 +1,171 @@
+"""Sets of classes that hold the true one with a probability that was asked for: conformal prediction from documents left out.
+
+A set has the classes with p(C_k | d) ≥ t. Of n documents left out, t is the ⌊(n + 1)(1 − coverage)⌋-th smallest probability of a true class: a new
+document like them is as likely to have any place among their probabilities, so its true class is in the set with at least the coverage. Of the
+scores tried (p, p over the highest one, cumulated p) p itself gave the smallest sets.
+
+Sources: V. Vovk, A. Gammerman, G. Shafer, Algorithmic learning in a random world (2005); A. Angelopoulos, S. Bates, A gentle introduction
+to conformal prediction (2021); M. Sadinle, J. Lei, L. Wasserman, Least ambiguous set-valued classifiers (2019), for the score and for
+thresholds by class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import ceil, inf, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.errors import UsageError, quantity
+from nbtext.metrics.intervals import NORMAL_95, wilson_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from nbtext.metrics.intervals import Interval
+    from nbtext.metrics.results import EvaluationResult
+    from nbtext.model.left_out import LeftOutPosteriors
+    from nbtext.model.scoring import ScoredBlock
+
+
+@dataclass(frozen=True)
+class SetRule:
+    """Which classes are in a set."""
+
+    coverage: float
+    """Promised share of sets that hold the true class."""
+    least: tuple[float, ...]
+    """Least log p(C_k | d) in a set, for each class, in nats; −inf for a class that every set has."""
+    by_class: bool = False
+    """The promise is for the documents of each class, not of all classes together."""
+    always: tuple[str, ...] = ()
+    """Classes that every set has, because too few of their documents were left out for a threshold."""
+
+    def members(self, log_posterior: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which classes are in the sets of documents, both of shape (n_docs, n_classes)."""
+        held: NDArray[np.bool_] = log_posterior >= np.array(self.least)
+        return held
+
+
+def least_documents(coverage: float) -> int:
+    """Return the least number of left-out documents from which a threshold follows.
+
+    >>> least_documents(0.95)
+    19
+    """
+    return max(ceil(round(1 / (1 - coverage), 9)) - 1, 1)
+
+
+def set_rule(posteriors: LeftOutPosteriors, classes: Sequence[str], coverage: float, *, by_class: bool = False) -> SetRule:
+    """Return the rule that keeps a coverage; raise `UsageError` if too few documents were left out."""
+    n, needed = len(posteriors.classes), least_documents(coverage)
+    of_truth = posteriors.log_posterior[np.arange(n), posteriors.classes]
+    if by_class:
+        least = [
+            _threshold(of_truth[here], posteriors.weights[here], coverage)
+            for here in (posteriors.classes == k for k in range(len(classes)))
+        ]
+        return SetRule(coverage, tuple(least), by_class, tuple(label for label, bound in zip(classes, least, strict=True) if bound == -inf))
+    bound = _threshold(of_truth, posteriors.weights, coverage)
+    if n < needed:
+        found = f"{quantity(n, 'document')} of training {'was' if n == 1 else 'were'} left out"
+        raise UsageError(f"a coverage of {coverage:g} takes at least {needed:,} documents, and {found}", hint="train on more documents")
+    return SetRule(coverage, (bound,) * len(classes))
+
+
+def _threshold(of_truth: NDArray[np.float64], weights: NDArray[np.float64], coverage: float) -> float:
+    """Return the largest value up to which documents weigh at most (n + 1)(1 − coverage), −inf for none; n is the weight of all."""
+    order = np.argsort(of_truth, kind="stable")
+    below = np.cumsum(weights[order])
+    place = int(np.searchsorted(below, (below[-1] + 1) * (1 - coverage) + SLACK, side="right")) if below.size else 0
+    return float(of_truth[order[place - 1]]) if place else -inf
+
+
+SLACK = 1e-9
+"""For rounding of a whole number."""
+
+
+class SetGroup(NamedTuple):
+    """Sets of documents of one class, or with one number of classes."""
+
+    n: int
+    coverage: float
+    """Share that hold the true class."""
+    interval: Interval
+    size: float
+    """Mean number of classes."""
+
+
+@dataclass(frozen=True)
+class SetsResult:
+    """How far sets of classes kept their promise."""
+
+    promised: float
+    by_class: bool
+    n: int
+    coverage: float
+    interval: Interval
+    size: float
+    """Mean number of classes."""
+    size_interval: Interval
+    empty: int
+    """Sets without a class."""
+    full: int
+    """Sets of all classes."""
+    per_class: dict[str, SetGroup]
+    """By true class, those that occur."""
+    per_size: dict[str, SetGroup]
+    """By number of classes."""
+
+
+@dataclass
+class SetTally:
+    """Counts sets that hold the true class, as documents come."""
+
+    rule: SetRule
+    classes: Sequence[str]
+    _parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]] = field(default_factory=list)
+
+    def add(self, log_posterior: NDArray[np.float64], labels: Sequence[str]) -> None:
+        """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes; an unknown one is in no set."""
+        number = {label: place for place, label in enumerate(self.classes)}
+        truth = np.array([number.get(label, -1) for label in labels], np.int64)
+        members = self.rule.members(log_posterior)
+        self._parts.append((truth, members.sum(axis=1), members[np.arange(truth.size), truth] & (truth >= 0)))
+
+    def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
+        """Yield scored documents, counted."""
+        for block in blocks:
+            self.add(block.log_posterior, [document.label or "" for document in block.documents])
+            yield block
+
+    def result(self) -> SetsResult:
+        """Return the figures of all documents, at least one."""
+        truth, sizes, held = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        whole, spread = _group(sizes, held), NORMAL_95 * float(sizes.std()) / sqrt(sizes.size)
+        return SetsResult(
+            self.rule.coverage,
+            self.rule.by_class,
+            *whole,
+            size_interval=(max(whole.size - spread, 0.0), min(whole.size + spread, float(len(self.classes)))),
+            empty=int(np.count_nonzero(sizes == 0)),
+            full=int(np.count_nonzero(sizes == len(self.classes))),
+            per_class={self.classes[k]: _group(sizes[truth == k], held[truth == k]) for k in np.unique(truth[truth >= 0]).tolist()},
+            per_size={str(size): _group(sizes[sizes == size], held[sizes == size]) for size in np.unique(sizes).tolist()},
+        )
+
+
+def with_figures(result: EvaluationResult, sets: SetsResult | None) -> EvaluationResult:
+    """Return an evaluation that has the coverage and the mean size of sets, if there are any, among its figures, for gates."""
+    if sets is None:
+        return result
+    others = {**result.others, "set_coverage": sets.coverage, "set_size": sets.size}
+    return replace(result, others=others, intervals={**result.intervals, "set_coverage": sets.interval, "set_size": sets.size_interval})
+
+
+def _group(sizes: NDArray[np.int64], held: NDArray[np.bool_]) -> SetGroup:
+    hits = int(np.count_nonzero(held))
+    return SetGroup(held.size, hits / held.size, wilson_interval(hits, held.size), float(sizes.mean()))

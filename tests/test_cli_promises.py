@@ -1,0 +1,138 @@
+"""Options of `cli/promises.py`: sets of classes and answers of a given precision, as real processes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.process import REPOSITORY, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEST = REPOSITORY / "corpora" / "service-desk" / "test"
+WORDS = {"a|b": "sofa cat purr", "c\\d": "dog bark bone", "plain": "sun rain wind"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of three classes with 40 documents each and 12 doubtful ones; two of the names need an escape."""
+    home = tmp_path_factory.mktemp("promises")
+    rows = []
+    for number in range(120):
+        label = list(WORDS)[number % 3]
+        own, other = WORDS[label].split(), WORDS[list(WORDS)[(number // 3) % 3]].split()
+        rows.append({"label": label, "text": " ".join([*own[: 1 + number % 3], *other[: number % 2], f"w{number % 7}"])})
+        if number % 10 == 0:
+            rows.append({"label": list(WORDS)[(number // 10) % 3], "text": f"sofa dog sun w{number % 7}"})
+    (home / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    succeeded(nbtext("train", "train.jsonl", cwd=home))
+    for name, text in {"sure": "sofa cat purr cat", "torn": "sofa dog sun", "strange": "zyzzyva"}.items():
+        (home / name).write_text(text)
+    return home
+
+
+def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
+    return [
+        json.loads(line)
+        for line in succeeded(nbtext("classify", "sure", "torn", "strange", "-o", "jsonl", *arguments, cwd=home)).text.splitlines()
+    ]
+
+
+def test_sets_in_every_form(home: Path) -> None:
+    sure, torn, strange = records(home, "--coverage", "0.95")
+    assert sure["labels"][0]["label"] == sure["label"] == "a|b"
+    assert sure["coverage"] == 0.95
+    probabilities = [each["probability"] for each in torn["labels"]]
+    assert len(probabilities) > 1
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert torn["probability"] == probabilities[0]
+    assert strange["notice"] == "no-known-terms"
+    names = "|".join(each["label"].replace("\\", "\\\\").replace("|", "\\|") for each in torn["labels"])
+    asked = ("classify", "torn", "--coverage", "0.95", "-o")
+    assert succeeded(nbtext(*asked, "tsv", cwd=home)).text.split("\t")[1] == names.replace("\\", "\\\\")
+    [heads, row] = csv.reader(io.StringIO(succeeded(nbtext(*asked, "csv", cwd=home)).text))
+    assert (heads, row[1]) == (["id", "label", "probability"], names)
+    assert names in succeeded(nbtext(*asked, "table", cwd=home)).text
+
+
+def test_empty_and_full_sets_are_named(home: Path) -> None:
+    sure, torn, _ = records(home, "--coverage", "0.1")
+    assert len(sure["labels"]) <= 1
+    assert (torn["label"], torn["labels"], torn["abstained"]) == (None, [], "empty-set")
+    [_, tsv, _] = nbtext("classify", "sure", "torn", "strange", "--coverage", "0.1", "-o", "tsv", cwd=home).rows
+    assert tsv == ["torn", "", "empty-set"]
+    assert records(home, "--coverage", "0.99")[1]["notice"] == "full-set"
+
+
+def test_too_few_documents_for_a_promise(home: Path) -> None:
+    assert "at least 199 documents" in error_line(nbtext("classify", "sure", "--coverage", "0.995", cwd=home), 2)
+    result = nbtext("classify", "sure", "--coverage", "0.98", "--by-class", "-o", "tsv", cwd=home)
+    assert "fewer than 49 of their documents" in result.err.decode()
+    assert result.rows[0][1].count("|") >= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--coverage", "0.9", "--min-precision", "0.9"], "exclude each other"),
+        (["--coverage", "0.9", "--limit", "2", "-o", "jsonl"], "exclude each other"),
+        (["--by-class"], "--by-class goes with"),
+        (["--coverage", "1"], "above 0 and below 1"),
+        (["--min-precision", "plain=0.9,x=0.8"], "names 'x', which is no class"),
+        (["--min-precision", "plain=high"], "above 0 and below 1, not 'high'"),
+        (["--min-probability", "plan=0.5"], "which is no class"),
+        (["--mail-filter", "--coverage", "0.9"], "does not go with --mail-filter"),
+    ],
+)
+def test_wrong_usage(home: Path, options: list[str], said: str) -> None:
+    arguments = options if "--mail-filter" in options else ["sure", *options]
+    result = nbtext("classify", *arguments, cwd=home)
+    assert result.status == 2
+    assert said in result.err.decode()
+
+
+def test_imprecise_answers_are_not_given(home: Path) -> None:
+    sure, torn, strange = records(home, "--min-precision", "0.93")
+    assert sure["label"] == "a|b"
+    assert torn["abstained"] == "low-precision"
+    assert strange["abstained"] == "no-known-terms"
+    result = nbtext("classify", "sure", "--min-precision", "0.999", cwd=home)
+    assert "nbtext inspect --thresholds" in result.notes[0]
+    assert result.rows[0][1:] == ["", "low-precision"]
+    result = nbtext("classify", "sure", "--min-precision", "plain=0.999", cwd=home)
+    assert "no answers with plain: " in result.notes[0]
+    assert result.rows[0][1] == "a|b"
+    assert records(home, "--min-probability", "a|b=1")[0]["abstained"] == "low-probability"
+
+
+def test_thresholds_say_how_many_more(home: Path) -> None:
+    table = succeeded(nbtext("inspect", "--thresholds", "0.999", cwd=home)).text
+    assert "never" in table
+    said = json.loads(succeeded(nbtext("inspect", "--thresholds", "plain=0.6,a|b=0.999", "-o", "json", cwd=home)).text)["thresholds"]
+    assert [each["precision"] for each in said] == [0.999, None, 0.6]
+    assert [each["probability"] is None for each in said] == [True, False, False]
+    assert said[0]["more"] is None or said[0]["more"] > 2000
+    assert "--by-class goes with" in error_line(nbtext("inspect", "--by-class", cwd=home), 2)
+
+
+def test_evaluate_says_how_far_promises_were_kept(service_desk_model: Path) -> None:
+    asked = ("evaluate", TEST, "-m", service_desk_model)
+    said = json.loads(succeeded(nbtext(*asked, "--coverage", "0.8", "-o", "json")).text)
+    sets = said["sets"]
+    assert sets["coverage"] == said["set_coverage"]
+    assert (
+        sum(group["n"] for group in sets["per_size"].values()) == sum(group["n"] for group in sets["per_class"].values()) == sets["n"] == 78
+    )
+    table = succeeded(nbtext(*asked, "--coverage", "0.8", "--by-class")).text
+    assert "promised coverage  0.8 of the documents of each class" in table
+    result = nbtext(*asked, "--coverage", "0.8", "--fail-over", "set_size=1")
+    assert (result.status, result.notes) == (6, [f"nbtext: gate not met: set_size is {said['set_size']:.6g}, over 1"])
+    risk = json.loads(succeeded(nbtext(*asked, "--min-precision", "0.6", "-o", "json")).text)
+    assert risk["risk_curve"][-1]["precision"] == pytest.approx(said["accuracy"])
+    assert 0 < risk["coverage"] < 1
+    assert "the surest answers alone" in succeeded(nbtext(*asked, "--min-precision", "0.6")).text

@@ -1,0 +1,105 @@
+"""Sets of classes against the definition of split conformal prediction, and their coverage on documents drawn alike."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.decision import log_posterior
+from nbtext.errors import UsageError
+from nbtext.model.left_out import LeftOutPosteriors
+from nbtext.promises.prediction_sets import SetTally, least_documents, set_rule
+from tests.budget import examples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CLASSES = ("a", "b", "c")
+
+
+def drawn(n: int, seed: int = 0, weights: NDArray[np.float64] | None = None) -> LeftOutPosteriors:
+    """Posteriors of documents whose classes are drawn from them."""
+    draw = np.random.default_rng(seed)
+    found = log_posterior(draw.normal(0, 2, (n, 3)))
+    truth = (np.exp(found).cumsum(axis=1) < draw.uniform(size=(n, 1))).sum(axis=1)
+    return LeftOutPosteriors(found, np.minimum(truth, 2), np.ones(n) if weights is None else weights)
+
+
+def of_truth(posteriors: LeftOutPosteriors) -> list[float]:
+    return sorted(posteriors.log_posterior[np.arange(len(posteriors.classes)), posteriors.classes].tolist())
+
+
+def test_the_threshold_is_the_quantile_of_a_finite_sample() -> None:
+    posteriors = drawn(99)
+    for coverage, place in ((0.95, 5), (0.9, 10), (0.5, 50)):  # ⌊(n + 1)(1 − coverage)⌋
+        assert set_rule(posteriors, CLASSES, coverage).least == (of_truth(posteriors)[place - 1],) * 3
+
+
+@pytest.mark.parametrize(("coverage", "n"), [(0.95, 19), (0.9, 9), (0.5, 1), (0.99, 99), (0.3, 1)])
+def test_the_least_number_of_documents_has_a_threshold_and_one_fewer_has_none(coverage: float, n: int) -> None:
+    assert least_documents(coverage) == n
+    assert min(set_rule(drawn(n), CLASSES, coverage).least) > -np.inf
+    with pytest.raises(UsageError, match=f"takes at least {n} document"):
+        set_rule(drawn(n - 1), CLASSES, coverage)
+
+
+def test_of_all_places_a_new_document_can_have_the_promised_share_is_held() -> None:
+    """Each of n + 1 documents in turn is the new one: at least the coverage is in its set, and less than 1 / (n + 1) more."""
+    everything, coverage = drawn(40), 0.8
+    held = 0
+    for row in range(40):
+        rest = np.arange(40) != row
+        others = LeftOutPosteriors(everything.log_posterior[rest], everything.classes[rest], everything.weights[rest])
+        members = set_rule(others, CLASSES, coverage).members(everything.log_posterior[row : row + 1])
+        held += bool(members[0, everything.classes[row]])
+    assert coverage <= held / 40 < coverage + 1 / 40 + 1e-9
+
+
+def test_documents_drawn_alike_are_held_as_often_as_promised() -> None:
+    shares = []
+    for seed, by_class in itertools.product(range(20), (False, True)):
+        rule, fresh = set_rule(drawn(1000, seed), CLASSES, 0.9, by_class=by_class), drawn(2000, seed + 100)
+        tally = SetTally(rule, CLASSES)
+        tally.add(fresh.log_posterior, [CLASSES[k] for k in fresh.classes])
+        result = tally.result()
+        shares.append([group.coverage for group in result.per_class.values()] if by_class else [result.coverage])
+    assert np.mean([share for [share] in shares[::2]]) == pytest.approx(0.9, abs=0.006)
+    assert np.mean(shares[1::2], axis=0) == pytest.approx([0.9] * 3, abs=0.012)
+
+
+@examples(30)
+@given(st.integers(1, 60), st.floats(0.05, 0.99), st.integers(0, 100))
+def test_the_threshold_of_weighed_documents_is_never_above_that_of_repeated_ones(n: int, coverage: float, seed: int) -> None:
+    weights = np.random.default_rng(seed).integers(1, 4, n)
+    weighed, rows = drawn(n, seed, weights.astype(np.float64)), np.repeat(np.arange(n), weights)
+    repeated = LeftOutPosteriors(weighed.log_posterior[rows], weighed.classes[rows], np.ones(rows.size))
+    of_weighed, of_repeated = (set_rule(each, CLASSES, coverage, by_class=True).least for each in (weighed, repeated))
+    assert all(first <= second for first, second in zip(of_weighed, of_repeated, strict=True))
+
+
+def test_a_class_with_too_few_documents_is_in_every_set() -> None:
+    posteriors = drawn(200)
+    kept = (posteriors.classes < 2) | (np.arange(200) < 20)
+    few = LeftOutPosteriors(posteriors.log_posterior[kept], posteriors.classes[kept], posteriors.weights[kept])
+    rule = set_rule(few, CLASSES, 0.95, by_class=True)
+    assert rule.always == ("c",)
+    assert rule.members(np.log([[0.98, 0.01, 0.01]])).tolist() == [[True, False, True]]
+
+
+def test_figures_of_sets_by_class_and_by_size() -> None:
+    rule = set_rule(drawn(99), CLASSES, 0.9)
+    bound = float(np.exp(rule.least[0]))
+    probabilities = [[1 - bound * 0.2, bound * 0.1, bound * 0.1], [1 / 3, 1 / 3, 1 / 3], [0.5, 0.5 - bound * 0.1, bound * 0.1]]
+    tally = SetTally(rule, CLASSES)
+    tally.add(np.log(probabilities[:2]), ["a", "b"])
+    tally.add(np.log(probabilities[2:]), ["strange"])
+    result = tally.result()
+    assert (result.n, result.coverage, result.size, result.empty, result.full) == (3, 2 / 3, 2, 0, 1)
+    assert {size: (group.n, group.coverage) for size, group in result.per_size.items()} == {"1": (1, 1), "2": (1, 0), "3": (1, 1)}
+    assert set(result.per_class) == {"a", "b"}
+    assert result.size_interval[0] <= result.size <= result.size_interval[1]
