@@ -77,10 +77,11 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
     figures: list[tuple[float, float, float]] = []
     inner = tested._figures
 
-    def watched(subsets: Subsets, parameters: Any, training: Any, test: Any) -> tuple[float, float, float]:
+    def watched(subsets: Subsets, parameters: Any, training: Any, test: Any, choices: Any) -> tuple[tuple[float, float, float], Any]:
         asked.append((np.flatnonzero(training).tolist(), np.flatnonzero(test).tolist()))
-        figures.append(inner(subsets, parameters, training, test))
-        return figures[-1]
+        found, choices = inner(subsets, parameters, training, test, choices)
+        figures.append(found)
+        return found, choices
 
     monkeypatch.setattr(tested, "_figures", watched)
     curve = learning_curve(subsets, checked, Resampling(steps=3, folds=3, repeats=2))

@@ -262,8 +262,8 @@ class Subsets:
 
     def counts(self, chosen: NDArray[np.bool_], sample_size: int) -> CorpusCounts:
         """Return the statistics of the chosen documents and a sample of at most ``sample_size`` of them."""
-        rows = np.flatnonzero(chosen) if sample_size else np.empty(0, np.int64)
-        return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents.rows(rows), sample_size))
+        among = chosen if sample_size else np.zeros_like(chosen)
+        return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents, sample_size, among=among))
 
 
 def with_log_sums(statistics: ClassStatistics, documents: CountedDocuments) -> ClassStatistics:

@@ -107,12 +107,17 @@ class DocumentSample:
     """All documents with a smaller hash are in the sample, none with a larger one; `LARGEST_HASH` if the sample is the whole corpus."""
 
     @classmethod
-    def of(cls, documents: CountedDocuments, size: int, bound: int = LARGEST_HASH) -> DocumentSample:
-        """Return the sample of a corpus, given at least all its documents with hashes up to ``bound``.
+    def of(
+        cls, documents: CountedDocuments, size: int, bound: int = LARGEST_HASH, among: NDArray[np.bool_] | None = None
+    ) -> DocumentSample:
+        """Return the sample of a corpus, given at least all its documents with hashes up to ``bound``, or of some of them.
 
-        At most ``size`` documents and `MOST_ENTRIES` entries; documents of more than `MOST_TERMS` terms are left out.
+        At most ``size`` documents and `MOST_ENTRIES` entries; documents of more than `MOST_TERMS` terms are left out. ``among`` is a mask of
+        shape (n_docs,).
         """
         order = documents.order()
+        if among is not None:
+            order = order[among[order]]
         entries = documents.matrix.entries
         order = order[(documents.hashes[order] <= np.uint64(bound)) & (entries[order] <= MOST_TERMS)]
         fitting = min(size, int(np.searchsorted(np.cumsum(entries[order]), MOST_ENTRIES, side="right")))

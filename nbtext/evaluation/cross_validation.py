@@ -28,6 +28,7 @@ from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
+from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, classifier, learn, needs_documents, needs_sample, weighed_documents
 from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
@@ -252,7 +253,8 @@ def evaluate_leave_one_out(
 
 def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
     """Return what ``auto`` stands for in a model of all documents, for folds to use: to choose anew in each would take as long as all the rest."""
-    return choices_of(CorpusCounts(subsets.statistics, DocumentSample.of(subsets.documents, parameters.sample)), parameters)
+    size = parameters.sample if has_choice(parameters) else 0
+    return choices_of(CorpusCounts(subsets.statistics, DocumentSample.of(subsets.documents, size)), parameters)
 
 
 def train_and_score(
@@ -264,7 +266,7 @@ def train_and_score(
     """
     if parameters.sums_logs:
         subsets = subsets.with_logs()
-    counts = subsets.counts(training, parameters["sample"] if needs_sample(parameters) else 0)
+    counts = subsets.counts(training, parameters["sample"] if needs_sample(parameters, choices) else 0)
     needed = subsets.documents.rows(np.flatnonzero(training)) if needs_documents(parameters) else None
     learnt = learn(counts, parameters, needed, choices)
     return learnt, _scored(counts.statistics, learnt, parameters, subsets.documents, np.flatnonzero(test))

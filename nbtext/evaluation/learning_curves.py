@@ -2,7 +2,8 @@
 
 Beside each figure on documents held out is the accuracy on the training documents themselves: the distance between the two is overfitting.
 Documents are counted once. Each run holds out a fold and learns from growing parts of the rest; limits on terms, selection and smoothing are
-those of the part. Calibration is left out: it changes how probable the most probable class is, not which one that is.
+those of the part. The choices of ``auto`` (`nbtext.model.choosing`) are made in the first run of each size: to make them in each would take as
+long as all the rest. Calibration is left out: it changes how probable the most probable class is, not which one that is.
 
 The forecast is an inverse power law, fitted to the error at several sizes. Sources: C. Cortes, L. Jackel, S. Solla, V. Vapnik, J. Denker,
 Learning curves: asymptotic values and rate of convergence (1994); R. Figueroa, Q. Zeng-Treitler, S. Kandula, L. Ngo, Predicting sample size
@@ -23,6 +24,7 @@ from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import accuracy_and_macro_f1, shuffled_by_class, stratified_folds, train_and_score
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
 from nbtext.metrics.outcomes import ConfusionCells
+from nbtext.model.choosing import Choices
 from nbtext.model.training import looked_up
 from nbtext.steps import stepped
 
@@ -109,13 +111,13 @@ def learning_curve(
         )
     sizes = training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
     figures = np.full((resampling.folds * resampling.repeats, sizes.size, 3), np.nan)
-    problem = None
+    problem, choices = None, dict[int, Choices]()
     trained = ((run, place, masks) for run, masks in enumerate(_runs(classes, resampling)) for place in range(sizes.size))
     for run, place, (test, order) in stepped(trained, "model", len(figures) * sizes.size):
         training = np.zeros(n, np.bool_)
         training[order[: sizes[place]]] = True
         try:
-            figures[run, place] = _figures(subsets, parameters, training, test)
+            figures[run, place], choices[place] = _figures(subsets, parameters, training, test, choices.get(place))
         except UsageError as none_left:
             problem = none_left
     usable = np.isfinite(figures).all(axis=(0, 2))
@@ -170,15 +172,17 @@ def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]
             yield test, rest[stratified_order(classes[rest], generator)]
 
 
-def _figures(subsets: Subsets, parameters: Settings, training: Mask, test: Mask) -> tuple[float, float, float]:
-    """Return accuracy and macro F1 on the test documents of a model of the training documents, and its accuracy on these."""
-    _, blocks = train_and_score(subsets, replace(parameters, calibration="none"), training, training | test)
+def _figures(
+    subsets: Subsets, parameters: Settings, training: Mask, test: Mask, choices: Choices | None
+) -> tuple[tuple[float, float, float], Choices]:
+    """Return accuracy and macro F1 on the test documents of a model of the training documents, and its accuracy on these; and its choices."""
+    learnt, blocks = train_and_score(subsets, replace(parameters, calibration="none"), training, training | test, choices)
     answers = np.full(len(subsets), NO_ANSWER)
     for block in blocks:
         answers[block.rows] = minimum_error(block.log_posterior)
     truth, of_test = subsets.documents.classes, np.ones(np.count_nonzero(test), np.int64)
     figures = accuracy_and_macro_f1(ConfusionCells(truth[test], answers[test], of_test), subsets.statistics.n_classes)
-    return *figures, float(np.mean(answers[training] == truth[training]))
+    return (*figures, float(np.mean(answers[training] == truth[training]))), learnt.choices
 
 
 STEEPEST_EXPONENT = 2.0

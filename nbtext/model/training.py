@@ -352,10 +352,10 @@ def _kind(settings: Settings) -> str:
     return f"--classifier {settings.classifier} {part}"
 
 
-def needs_sample(settings: Settings) -> bool:
-    """Return whether anything is estimated from the sample."""
+def needs_sample(settings: Settings, choices: Choices | None = None) -> bool:
+    """Return whether anything is estimated from the sample; ``choices`` that are given need none."""
     from_sample = classifier_class(settings.classifier).LEARNS_FROM_SAMPLE or settings.smoothing == "leave-one-out"
-    return from_sample or calibration_method(settings) != "none" or has_choice(settings)
+    return from_sample or calibration_method(settings) != "none" or (choices is None and has_choice(settings))
 
 
 def calibration_method(settings: Settings) -> str:
