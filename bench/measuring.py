@@ -13,6 +13,8 @@ from pathlib import Path
 
 MEBIBYTE = 1 << 20
 
+NBTEXT = [sys.executable, "-m", "nbtext"]
+
 
 class CommandError(Exception):
     """A measured command ended with a status other than 0."""
@@ -43,8 +45,8 @@ class Series:
         return statistics.median(mine.seconds / theirs.seconds for mine, theirs in zip(self.runs, base.runs, strict=True))
 
 
-def measure(command: list[str]) -> Measured:
-    """Run one command to its end; time it from before it is started until it has been waited for."""
+def measure(command: list[str], *, keep: bool = True) -> Measured:
+    """Run one command to its end; time it from before it is started until it has been waited for. Without ``keep`` its output is not read."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
@@ -57,7 +59,7 @@ def measure(command: list[str]) -> Measured:
             said = err.read().decode(errors="replace").strip().splitlines() or ["nothing"]
             raise CommandError(f"{Path(command[0]).name} {command[1]} ended with {process.returncode}, saying: {said[-1]}")
         peak = usage.ru_maxrss / (MEBIBYTE if sys.platform == "darwin" else 1024)
-        return Measured(seconds, usage.ru_utime + usage.ru_stime, peak, out.read())
+        return Measured(seconds, usage.ru_utime + usage.ru_stime, peak, out.read() if keep else b"")
 
 
 def in_turn(commands: dict[str, list[str]], runs: int, absent: dict[str, str] | None = None) -> dict[str, Series]:
@@ -77,6 +79,12 @@ def in_turn(commands: dict[str, list[str]], runs: int, absent: dict[str, str] | 
             else:
                 series[name].runs += [measured] if number >= 0 else []
     return series
+
+
+def markdown(columns: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown, the first column to the left, the others to the right."""
+    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def write_between(page: Path, name: str, text: str) -> None:

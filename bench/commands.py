@@ -1,0 +1,160 @@
+"""Every command on small and large corpora: `python bench/commands.py FOLDER` prints a Markdown table, with `--write` also into bench/README.md.
+
+FOLDER is that of models.py. The last column is a made corpus of many classes with three documents each, two of them for training. A cell
+holds the seconds of a processor, the seconds on the clock and the peak MiB of the whole process; the run with the fewest seconds of a
+processor counts. `--only report inspect` measures some commands, `--corpus SMS` on some corpora.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from measuring import NBTEXT, CommandError, Measured, markdown, measure, progress, write_between
+from models import Corpus, corpora
+
+README = Path(__file__).resolve().with_name("README.md")
+MANY_CLASSES = 20_000
+LONG_DOCUMENT = 5_000_000
+"""Bytes, of the words of the test documents over and over."""
+
+COMMANDS = {
+    "train": "train {train} -m {written} {reading}",
+    "train --classifier logistic": "train {train} -m {written} {reading} --classifier logistic",
+    "the same, bigrams, all words": "train {train} -m {written} {reading} --classifier logistic --min-df 2 --ngrams 2 --stop-words none"
+    " --stemmer none",
+    "train --classifier average": "train {train} -m {written} {reading} --classifier average",
+    "tune": "tune {train} -m {written} {reading}",
+    "classify one": "classify {one} -m {model} --format lines",
+    "classify 5 MB in one document": "classify {long} -m {model} --format dir --document text",
+    "classify all": "classify {test} -m {model} {reading}",
+    "evaluate": "evaluate {test} -m {model}",
+    "cross-validate": "cross-validate {train} {reading}",
+    "learning-curve": "learning-curve {train} {reading}",
+    "compare": "compare {model} {other}",
+    "compare on documents": "compare {model} {other} {test}",
+    "suspects": "suspects {train} {reading}",
+    "report": "report {test} -m {model} --to {page}",
+    "report --training": "report {test} -m {model} --training {train} --to {page}",
+    "explain one": "explain {one} -m {model} --format lines",
+    "explain 5 MB in one document": "explain {long} -m {model} --format dir --document text",
+    "explain all": "explain {test} -m {model} {reading}",
+    "why-not one": "why-not {label} {one} -m {model} --format lines",
+    "why-not 5 MB in one document": "why-not {label} {long} -m {model} --format dir --document text",
+    "why-not all": "why-not {label} {test} -m {model} {reading}",
+    "select-features": "select-features -m {model}",
+    "inspect": "inspect -m {model}",
+    "tokens, 5 MB in one document": "tokens {long} -m {model} --format dir --document text",
+    "generate": "generate -n 100 -m {model}",
+    "update": "update {test} -m {changed}",
+    "forget": "forget {test} -m {changed}",
+    "merge": "merge {model} {other} --to {written}",
+    "relabel": "relabel {label} {another} -m {changed}",
+    "prune": "prune --min-df 2 -m {changed}",
+    "promote": "promote {changed} -m {written}",
+    "drift": "drift {log}",
+    "doctor": "doctor -m {model}",
+    "doctor on a corpus": "doctor {train} {reading}",
+    "help": "help",
+    "completion": "completion bash",
+}
+"""Each with its arguments, but for the names in braces, which `places` gives. A command that changes a model gets a new copy of it."""
+
+
+def many_classes(folder: Path, classes: int) -> Corpus:
+    """Write documents of made words: of 30, four belong to the class."""
+    chance, common = random.Random(1), [f"word{number}" for number in range(5000)]
+    rows = []
+    for number in range(classes):
+        own = [f"own{number}{letter}" for letter in "abcd"]
+        rows.append([f"class{number}\t{' '.join([*own, *chance.choices(common, k=26)])}\n" for _ in range(3)])
+    for name, part in (("train", slice(2)), ("test", slice(2, 3))):
+        (folder / f"many-{name}.tsv").write_text("".join(line for lines in rows for line in lines[part]), encoding="utf-8")
+    return Corpus(folder / "many-train.tsv", folder / "many-test.tsv", ("--format", "tsv"))
+
+
+def places(corpus: Corpus, folder: Path) -> dict[str, str]:
+    """Train the models that the commands ask, and return what stands for each name in braces."""
+    model, other, both, log = (folder / name for name in ("model.joblib", "other.joblib", "both.joblib", "drift.log"))
+    for part, file in ((corpus.train, model), (corpus.test, other)):
+        measure([*NBTEXT, "train", str(part), "-m", str(file), *corpus.reading, *corpus.analysis])
+    measure([*NBTEXT, "merge", str(model), str(other), "--to", str(both)])
+    answers = measure([*NBTEXT, "classify", str(corpus.test), "-m", str(model), "--drift", str(log)]).output.decode().splitlines()
+    labels = sorted({answer.split("\t")[1] for answer in answers})
+    words = measure([*NBTEXT, "generate", "-n", "100", "-m", str(model)]).output
+    (folder / "one.txt").write_bytes(words.splitlines()[-1] + b"\n")
+    texts = b"".join(file.read_bytes() for file in sorted(corpus.test.rglob("*")) if file.is_file()) or corpus.test.read_bytes()
+    (folder / "long").mkdir()
+    (folder / "long" / "document.txt").write_bytes((texts * (LONG_DOCUMENT // len(texts) + 1))[:LONG_DOCUMENT])
+    return {
+        "train": str(corpus.train), "test": str(corpus.test), "reading": " ".join(corpus.reading), "one": str(folder / "one.txt"),
+        "long": str(folder / "long"), "label": labels[0], "another": labels[-1], "page": str(folder / "page.html"), "log": str(log),
+        "model": str(model), "other": str(other), "both": str(both), "written": str(folder / "written.joblib"),
+        "changed": str(folder / "changed.joblib"),
+    }  # fmt: skip
+
+
+class Best(NamedTuple):
+    """The run of a command with the fewest seconds of a processor, or why there is none."""
+
+    run: Measured | None
+    problem: str = ""
+
+    def cell(self) -> str:
+        """Return seconds of a processor, seconds on the clock and peak MiB."""
+        return f"{self.run.processor:.2f} / {self.run.seconds:.2f} / {self.run.peak:.0f}" if self.run else self.problem
+
+
+def best(command: str, place: dict[str, str], runs: int) -> Best:
+    """Run a command some times."""
+    arguments = command.format(**place).split()
+    found = []
+    for _ in range(runs):
+        if place["changed"] in arguments:
+            shutil.copy(place["both"], place["changed"])
+        try:
+            found.append(measure([*NBTEXT, *arguments], keep=False))
+        except CommandError as failure:
+            print(failure, file=sys.stderr)
+            return Best(None, "failed")
+    return Best(min(found, key=lambda run: run.processor))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--only", nargs="+", default=[""], help="commands that begin with one of these")
+    parser.add_argument("--corpus", nargs="+", default=[""], help="corpora with one of these in their names")
+    parser.add_argument("--classes", type=int, default=MANY_CLASSES, help="of the made corpus")
+    parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
+    options = parser.parse_args()
+    chosen = {name: command for name, command in COMMANDS.items() if name.startswith(tuple(options.only))}
+    columns: dict[str, list[Best]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        found = corpora(options.folder, Path(scratch)) | {f"{options.classes:,} classes": many_classes(Path(scratch), options.classes)}
+        for number, (title, corpus) in enumerate(found.items()):
+            if not any(part in title for part in options.corpus):
+                continue
+            folder = Path(scratch) / str(number)
+            folder.mkdir()
+            progress(f"{title}: preparing")
+            place = places(corpus, folder)
+            columns[title] = []
+            for name, command in chosen.items():
+                columns[title].append(best(command, place, options.runs))
+                progress(f"{title}: {name}: {columns[title][-1].cell()}")
+    rows = [[name, *(column[number].cell() for column in columns.values())] for number, name in enumerate(chosen)]
+    table = markdown(["seconds of a processor / on the clock / MiB", *columns], rows)
+    print(table)
+    if options.write:
+        write_between(README, "commands", table)
+
+
+if __name__ == "__main__":
+    main()
