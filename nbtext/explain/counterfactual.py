@@ -57,6 +57,8 @@ RULED_OUT = -1e6
 # Bounds of the search: a result beyond one is perhaps not the smallest.
 MOST_NODES, MOST_WORK = 20_000, 1 << 27
 """Branches of the search for the smallest cover, and numbers looked at in it, which take seconds."""
+MOST_DEEP = 200
+"""Items of a cover that is searched for, a level of recursion each; more are chosen greedily."""
 MOST_CELLS = 1 << 23
 """Weights of a document's terms by class for which sums are taken."""
 MOST_TRIED, LEAST_TRIED = 20_000, 200
@@ -276,8 +278,9 @@ def smallest_cover(gains: Floats, needs: Floats, most_nodes: int = MOST_NODES) -
     nodes, proven, smaller = iter(range(most_nodes)), True, None
     try:
         for size in range(least, len(gains) + 1 if found is None else len(found)):
-            smaller = _cover_of_size(gains, needs, size, np.ones(len(gains), np.bool_), nodes)
-            if smaller is not None:
+            proven = size <= MOST_DEEP
+            smaller = _cover_of_size(gains, needs, size, np.ones(len(gains), np.bool_), nodes) if proven else None
+            if smaller is not None or not proven:
                 break
     except StopIteration:
         proven = False
