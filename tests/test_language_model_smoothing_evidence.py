@@ -18,6 +18,7 @@ from scipy.stats import dirichlet_multinomial
 from nbtext.language_model.smoothing import (
     MOST_SMOOTHING,
     STRONGEST,
+    SUMMED,
     WEAKEST,
     CountHistogram,
     coin_histogram,
@@ -26,6 +27,7 @@ from nbtext.language_model.smoothing import (
     log_evidence,
     most_evident_strength,
     psi,
+    psi_rise,
     smoothing_by_evidence,
 )
 from tests import oracle, strategies
@@ -193,3 +195,11 @@ def test_smoothing_is_per_term_or_in_total_with_six_digits(seed: int) -> None:
 def test_psi_is_that_of_scipy(points: list[float]) -> None:
     x = np.array(points)
     assert np.allclose(psi(x), psi_of_scipy(x), rtol=1e-14, atol=1e-14)
+
+
+@given(
+    st.floats(1e-6, 1e12), st.lists(st.one_of(st.integers(0, 20), st.integers(SUMMED - 2, SUMMED + 2), st.integers(0, 20_000)), min_size=1)
+)
+def test_the_rise_of_psi_by_whole_steps_is_a_sum_of_reciprocals(start: float, steps: list[int]) -> None:
+    found = psi_rise(np.full(1, start), np.array(steps, np.float64))
+    assert found.tolist() == pytest.approx([math.fsum((1 / (start + np.arange(n))).tolist()) for n in steps], rel=1e-13)

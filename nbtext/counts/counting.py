@@ -255,7 +255,7 @@ class AnalyzedTerms:
 
     def count(self, texts: Sequence[bytes]) -> Postings:
         """Count some documents in valid UTF-8, with their fields."""
-        texts, fields = split_block(texts)
+        texts, fields = split_block(TextBlock.of(texts))
         texts, encoded_lines = self._analysis.without_encoded_lines(texts)
         postings = count_terms(self._words, texts, self._vocabulary.find_pairs, self._order)
         for char_ngrams in self._char_ngrams:

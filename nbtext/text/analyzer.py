@@ -16,6 +16,7 @@ from nbtext.ragged import GrowingRows, flat_indices
 from nbtext.text.hashing import group
 from nbtext.text.surfaces import LONG_FORM, WORDS, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, words
+from nbtext.text_block import TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -204,13 +205,11 @@ def text_pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterato
 
     ``separator`` matches what is never part of a token.
     """
-    first = 0
-    for number, text in enumerate(texts):
-        if len(text) <= PIECE_BYTES:
-            continue
+    texts, first = TextBlock.of(texts), 0
+    for number in np.flatnonzero(texts.sizes > PIECE_BYTES).tolist():
         if first < number:
             yield TextPiece(first, texts[first:number])
-        begin = 0
+        text, begin = texts[number], 0
         while begin < len(text):
             cut = separator.search(text, begin + PIECE_BYTES)
             end = cut.start() if cut else len(text)

@@ -8,13 +8,13 @@ last line goes with its run. A line alone is encoded if it looks like nothing bu
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.ragged import offsets
+from nbtext.text_block import TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,18 +86,17 @@ class _Lines:
     """The lines of texts, numbered through."""
 
     def __init__(self, texts: Sequence[bytes]) -> None:
-        self._texts = texts
-        self._text = b"\n".join(texts)
+        block = TextBlock.of(texts)
+        self._text = block.joined
         self._raw = np.frombuffer(self._text, np.uint8)
-        line_ends = np.flatnonzero(self._raw == ord("\n"))
+        self.bounds = offsets(block.sizes + 1)
+        """Where each text begins, and behind the last one."""
+        ends_line = self._raw == ord("\n")
+        ends_line[self.bounds[1:-1] - 1] = True
+        line_ends = np.flatnonzero(ends_line)
         self.starts, self.ends = np.append(0, line_ends + 1), np.append(line_ends, self._raw.size)
         if b"\r" in self._text:
             self.ends -= self._raw.take(self.ends - 1) == ord("\r")
-
-    @cached_property
-    def bounds(self) -> Whole:
-        """Where each text begins, and the last one ends."""
-        return offsets(np.fromiter(map(len, self._texts), np.int64, len(self._texts)) + 1)
 
     def documents(self, numbers: Whole) -> Whole:
         """Return the text of each line."""
@@ -114,7 +113,7 @@ class _Lines:
         for begin, end, run in self._runs(numbers[(sizes >= _UU_SHORTEST) & (sizes <= _UU_FULL[-1])], _UUENCODE):
             if is_uuencode(run):
                 yield begin, end + ends_uuencode(self._next(end))
-        if lengths.size == len(self._texts):
+        if lengths.size == self.bounds.size - 1:
             return  # a line in each, but the others come in runs
         yield from self._yenc(np.flatnonzero(first == ord("=")))
         for begin, end, run in self._runs(self._equal_or_padded(lengths), _BASE64, lengths):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.document_parts import BEFORE_CONTENT, BEFORE_FIELD
+from nbtext.text_block import TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ class FieldColumns(NamedTuple):
 
 def split_block(documents: Sequence[bytes]) -> tuple[Sequence[bytes], FieldColumns | None]:
     """Split documents without values and weights into their texts and their fields, None if no document has any."""
-    if BEFORE_FIELD not in b"".join(documents):
+    if BEFORE_FIELD not in TextBlock.of(documents).joined:
         return documents, None
     rows = [document.split(BEFORE_FIELD) for document in documents]
     texts = [row.pop(0) for row in rows]
