@@ -21,6 +21,7 @@ from nbtext.model.state import (
     LOGS,
     MOST,
     MOST_DIGITS,
+    SOFT,
     VALUES,
     _sorted,
     from_plain,
@@ -197,7 +198,7 @@ def test_ngrams_refer_to_what_stands_before_them(tmp_path: Path, left: list[int]
         from_plain(settings, {**arrays, "ngrams": pair(np.array(left), np.array(last))})
 
 
-@pytest.mark.parametrize("name", sorted(ARRAYS - VALUES - LEFT_OUT_ARRAYS - {LOGS, "curve_places", "curve_shares", "typicality"}))
+@pytest.mark.parametrize("name", sorted(ARRAYS - VALUES - LEFT_OUT_ARRAYS - {LOGS, *SOFT, "curve_places", "curve_shares", "typicality"}))
 def test_counts_and_text_are_whole_numbers(tmp_path: Path, name: str) -> None:
     settings, arrays = plain(tmp_path, top=4)
     arrays[name] = arrays.get(name, np.zeros(1)).astype(np.float64)

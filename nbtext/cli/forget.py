@@ -6,7 +6,14 @@ from typing import Any
 
 from nbtext.cli import panels
 from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
-from nbtext.cli.writing import corpus_to_change, lock_settings, say_model, writing_options
+from nbtext.cli.writing import (
+    corpus_to_change,
+    lock_settings,
+    relearning_options,
+    say_model,
+    what_becomes_of_unlabelled,
+    writing_options,
+)
 from nbtext.errors import quantity
 
 
@@ -17,6 +24,7 @@ from nbtext.errors import quantity
     "--once", group="documents", common=True, is_flag=True,
     help="Skip documents that the ledger does not have. So the same job can run again.",
 )  # fmt: skip
+@relearning_options
 @writing_options
 @input_options
 @reading_options
@@ -44,12 +52,13 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     say = messages(options)
     paths = corpus_paths(corpus, options)
     model = TextClassifier.load(model_path)
+    unlabelled = what_becomes_of_unlabelled(model, model_path, options, say)
     source = corpus_to_change(model, model_path, paths, options, say)
     batch = count_batch(model, source, options["jobs"])
     if batch is None:
         say.notice("there is nothing to forget")
     else:
-        forgot = forget(model_path, model, batch, once=once, **lock_settings(options))
+        forgot = forget(model_path, model, batch, unlabelled, once=once, **lock_settings(options))
         say.notice(f"forgot {quantity(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if once else ""))
         say_model(forgot.model, model_path, say, model)
     source.say_notices()

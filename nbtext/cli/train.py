@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.writing import say_model, write_new_model, writing_options
+from nbtext.cli.writing import read_pool, say_model, unlabelled_option, write_new_model, writing_options
 from nbtext.errors import quantity
 
 
@@ -19,6 +19,7 @@ from nbtext.errors import quantity
     "--once", group="documents", is_flag=True,
     help="Count equal documents once. The last of their labels holds. A ledger beside the model remembers them for nbtext update --once.",
 )  # fmt: skip
+@unlabelled_option
 @writing_options
 @option.input_options
 @option.training_options
@@ -46,13 +47,18 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     paths = corpus_paths(corpus, options)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
+    if options["unlabelled"] and options["weighting"] is options["classifier"] is None:
+        options["weighting"] = "log"
     model, _ = untrained(paths, options, say)
+    pool = read_pool(model, model_path, options, say)
     documents = CommandCorpus(paths, model.reading, say, options, labelled=True)
     if options["once"]:
         ledger = train_once(model, documents, options["jobs"])
     else:
         ledger = None
         model.learn_corpus(documents, options["jobs"], scheduler)
+    if pool is not None:
+        model.learn_unlabelled(pool)
     write_new_model(model, model_path, options, say, ledger)
     documents.say_notices()
     if missed := model.counts.missed:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.writing import corpus_to_change, lock_settings, say_model, writing_options
+from nbtext.cli.writing import (
+    corpus_to_change,
+    lock_settings,
+    relearning_options,
+    say_model,
+    what_becomes_of_unlabelled,
+    writing_options,
+)
 from nbtext.errors import quantity
 
 if TYPE_CHECKING:
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
     "--once", group="documents", common=True, is_flag=True,
     help="Skip documents that the model has learnt already. The ledger beside the model remembers them. A document whose label changed moves to the new one.",
 )  # fmt: skip
+@relearning_options
 @writing_options
 @option.input_options
 @option.reading_options
@@ -52,14 +60,20 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
 
     say = option.messages(options)
     scheduler = option.scheduler_of({**options, "once": once})
-    paths, jobs = corpus_paths(corpus, options), options["jobs"]
+    without_corpus = not corpus and options["files_from"] is None and (options["unlabelled"] or options["drop_unlabelled"])
+    paths, jobs = () if without_corpus else corpus_paths(corpus, options), options["jobs"]
     model = TextClassifier.load(model_path)
+    unlabelled = what_becomes_of_unlabelled(model, model_path, options, say)
+    if without_corpus:
+        updated = update(model_path, model, None, unlabelled, **lock_settings(options))
+        say_model(updated.model, model_path, say, model)
+        return say.finish()
     source = corpus_to_change(model, model_path, paths, options, say)
     more = count_batch(model, source, jobs) if once else count_in_total(model.analysis, source, jobs, scheduler)
     if more is None:
         say.notice("there is nothing to learn")
     else:
-        updated = update(model_path, model, more, **lock_settings(options))
+        updated = update(model_path, model, more, unlabelled, **lock_settings(options))
         _say_learnt(updated, quantity(more.statistics.n_documents, "document"), say)
         say_model(updated.model, model_path, say, model)
     source.say_notices()

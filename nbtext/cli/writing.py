@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import panels
-from nbtext.cli.options import Number, several
+from nbtext.cli.options import Number, several, suggest_files
+from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
     from nbtext.model import TextClassifier
-    from nbtext.model.locked_model import LockedModelFile
+    from nbtext.model.locked_model import LockedModelFile, Unlabelled
+    from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.store.ledger import Ledger
 
 LOCK_TIMEOUT = 60.0
@@ -32,6 +34,52 @@ writing_options = several(
     ),
 )  # fmt: skip
 """For `lock_settings`."""
+
+
+unlabelled_option = panels.option(
+    "--unlabelled", group="documents", common=True, multiple=True, metavar="PATH", shell_complete=suggest_files,
+    help="Learn from these documents without labels too, as far as left-out labelled ones are then answered better. Give it once for each path. "
+    "A new model then has --weighting log, unless another is given.",
+)  # fmt: skip
+"""For `read_pool`."""
+
+relearning_options = several(
+    unlabelled_option,
+    panels.option(
+        "--drop-unlabelled", group="documents", is_flag=True, help="Forget what the model learnt from documents without labels."
+    ),
+)  # fmt: skip
+"""For `what_becomes_of_unlabelled`."""
+
+
+def read_pool(model: TextClassifier, model_path: str, options: Options, say: Messages) -> UnlabelledDocuments | None:
+    """Return the documents of ``--unlabelled``, read as the training documents were, counted as the model counts; None if there are none."""
+    if not options["unlabelled"]:
+        return None
+    from nbtext.cli.corpus import CommandCorpus, require_distinct
+    from nbtext.model.corpus_flow import reading_like
+    from nbtext.model.training import looked_up
+    from nbtext.model.unlabelled import UnlabelledDocuments, require_unlabelled
+
+    paths = options["unlabelled"]
+    require_unlabelled(looked_up(model.analysis))
+    require_distinct(model_path, paths)
+    source = CommandCorpus(paths, reading_like(model.reading, paths, {}).unweighted, say, options, labelled=False)
+    pool = UnlabelledDocuments.of(model.analysis, (document.text for document in source.readable()))
+    source.say_notices()
+    return pool
+
+
+def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, options: Options, say: Messages) -> Unlabelled:
+    """Read ``--unlabelled``, and let the model forget what it learnt from others before if the options say so."""
+    from nbtext.model.locked_model import Unlabelled
+
+    if options["unlabelled"] and options["drop_unlabelled"]:
+        raise UsageError("--unlabelled and --drop-unlabelled exclude each other")
+    found = Unlabelled(read_pool(model, model_path, options, say), bool(options["unlabelled"] or options["drop_unlabelled"]))
+    if found.is_dropped:
+        model.drop_unlabelled()
+    return found
 
 
 def lock_settings(options: Options) -> dict[str, Any]:
@@ -78,7 +126,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.settings import READING
     from nbtext.store import check_replaceable
 
-    require_additive(model.settings)
+    require_additive(model.settings, model.learnt)
     reading = recognised(reading_like(model.reading, paths, given(READING, options)), paths, say, labelled=True)
     require_changeable(model, reading)
     check_replaceable(model_path)

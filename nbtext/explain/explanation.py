@@ -67,6 +67,8 @@ class WordContribution:
     """The terms of the model that it becomes by itself."""
     note: str | None
     """Why it does not count by itself, as a constant of `nbtext.explain.word_walk`."""
+    unlabelled: float | None = None
+    """The share of the counts of its terms that unlabelled documents added; None if the model learnt from none, or has no such term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +204,16 @@ def _words(located: LocatedWords, nats: NDArray[np.float64], model: TextClassifi
     for name, places in groups.items():
         terms = tuple(displayed_term(model.statistics.vocabulary.term(number)) for number in located.own[places[0]] if number != UNKNOWN)
         total, occurrences, where = fsum(nats[places].tolist()), int(located.counts[places].sum()), tuple(spans[place] for place in places)
-        found.append(WordContribution(name, total, occurrences, where, terms, located.notes[places[0]]))
+        unlabelled = _share_of_unlabelled(model, [number for number in located.own[places[0]] if number != UNKNOWN])
+        found.append(WordContribution(name, total, occurrences, where, terms, located.notes[places[0]], unlabelled))
     return tuple(found)
+
+
+def _share_of_unlabelled(model: TextClassifier, terms: list[int]) -> float | None:
+    if model.learnt.unlabelled is None or not terms:
+        return None
+    labelled, all_counts = (each.counts_of(np.array(terms)).sum() for each in (model.counts.statistics.natural, model.statistics))
+    return float(1 - labelled / all_counts)
 
 
 def ruled_out(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, document: bytes) -> tuple[RuledOut, ...]:

@@ -313,6 +313,21 @@ class SampleOverview:
 
 
 @dataclass(frozen=True)
+class UnlabelledOverview:
+    """What unlabelled documents added to a model, apart from the counts of labelled ones."""
+
+    documents: int
+    weight: float
+    """λ, by which their counts are multiplied; 0 if they do not help."""
+    terms: int
+    """Terms that no labelled document holds."""
+    log_loss: dict[str, float]
+    """Mean log loss of left-out labelled documents, calibrated, in nats, by the weights that were tried."""
+    classes: dict[str, float]
+    """Documents of each class, the sum of their shares."""
+
+
+@dataclass(frozen=True)
 class ClassOverview(ClassSize):
     """A class and the terms that speak most for it."""
 
@@ -344,6 +359,7 @@ class Overview:
     """Of an average, by name; else empty."""
     attributes: AttributeOverviews
     sample: SampleOverview
+    unlabelled: UnlabelledOverview | None = field(metadata=IF_KNOWN)
     training: Mapping[str, Any]
     reading: Mapping[str, Any]
     stop_words: int
@@ -374,12 +390,22 @@ def overview(model: TextClassifier, top: int) -> Overview:
         members={name: MemberWeight(*weight) for name, weight in model.classifier.of_texts.member_weights().items()},
         attributes=attributes_overview(model),
         sample=SampleOverview(len(sample.documents), sample.is_complete),
+        unlabelled=_unlabelled(model),
         training=dict(model.settings),
         reading=dict(model.reading),
         stop_words=len(model.stop_list),
         written_by=model.written_by,
         classes={label: ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
     )
+
+
+def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
+    layer, labelled = model.learnt.unlabelled, model.counts.statistics
+    if layer is None:
+        return None
+    classes = dict(zip(labelled.classes, (layer.statistics.class_documents / layer.statistics.unit).tolist(), strict=True))
+    n_terms = int(np.count_nonzero(np.diff(labelled.term_offsets) == 0))
+    return UnlabelledOverview(layer.documents, layer.weight, n_terms, dict(layer.losses), classes)
 
 
 def _fields(model: TextClassifier) -> dict[str, int] | None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbtext.model.changing import LearntOnce
+    from nbtext.model.unlabelled import UnlabelledDocuments
 
 
 class LockedModelFile:
@@ -135,18 +136,43 @@ class Updated(NamedTuple):
     """With a ledger: which documents were new."""
 
 
-def update(path: str, counted_by: TextClassifier, more: CorpusCounts | Batch, *, lock_timeout: float, backup: bool = False) -> Updated:
+class Unlabelled(NamedTuple):
+    """What becomes of the part of a model that unlabelled documents made, when labelled ones change."""
+
+    pool: UnlabelledDocuments | None = None
+    """Unlabelled documents to learn from again."""
+    is_dropped: bool = False
+    """Whether the part goes; a model that has one cannot be changed otherwise."""
+
+    def learnt(self, model: TextClassifier, counts: CorpusCounts) -> TextClassifier:
+        """Let a model learn other counts, and then the pool."""
+        model.learn(counts)
+        return model if self.pool is None else model.learn_unlabelled(self.pool)
+
+
+STAYS = Unlabelled()
+
+
+def update(
+    path: str,
+    counted_by: TextClassifier,
+    more: CorpusCounts | Batch | None,
+    unlabelled: Unlabelled = STAYS,
+    *,
+    lock_timeout: float,
+    backup: bool = False,
+) -> Updated:
     """Add documents to the model in a file; of a `Batch` those that its ledger does not know, and move those that it knows under another label.
 
     The documents were counted by ``counted_by``. Raises `ModelError` if the model was replaced since by one that counts otherwise, `UsageError` if it
     cannot be changed, `NeverLearntError` for a document to be moved that it does not hold, and `LockedError`.
     """
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
-        model = _loaded_to_change(file, counted_by)
-        n_before = model.statistics.n_documents
-        if isinstance(more, CorpusCounts):
+        model = _loaded_to_change(file, counted_by, unlabelled)
+        n_before = model.counts.statistics.natural.n_documents
+        if not isinstance(more, Batch):
             ledger = file.ledger_if_usable()
-            file.replace(model.learn(model.counts + more), ledger)
+            file.replace(unlabelled.learnt(model, model.counts if more is None else model.counts + more), ledger)
             return Updated(model, n_before, ledger is not None, None)
         ledger = file.ledger()
         try:
@@ -156,7 +182,7 @@ def update(path: str, counted_by: TextClassifier, more: CorpusCounts | Batch, *,
             problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
             raise
         if learnt.new or learnt.moved:
-            file.replace(model.learn(learnt.counts), learnt.ledger)
+            file.replace(unlabelled.learnt(model, learnt.counts), learnt.ledger)
         return Updated(model, n_before, ledger is not None, learnt)
 
 
@@ -170,18 +196,27 @@ class Forgot(NamedTuple):
     """With ``once``: documents that the ledger does not know."""
 
 
-def forget(path: str, counted_by: TextClassifier, batch: Batch, *, once: bool, lock_timeout: float, backup: bool = False) -> Forgot:
+def forget(
+    path: str,
+    counted_by: TextClassifier,
+    batch: Batch,
+    unlabelled: Unlabelled = STAYS,
+    *,
+    once: bool,
+    lock_timeout: float,
+    backup: bool = False,
+) -> Forgot:
     """Take documents out of the model in a file, and out of its ledger; with ``once`` those that the ledger knows.
 
     Raises as `update` does, `NeverLearntError` for a document that the model does not hold, and `UsageError` with ``once`` without a ledger.
     """
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
-        model = _loaded_to_change(file, counted_by)
+        model = _loaded_to_change(file, counted_by, unlabelled)
         try:
             if not once:
                 counts = forget_documents(model.counts, batch.statistics, batch.documents)
                 ledger = file.ledger_if_usable()
-                file.replace(model.learn(counts), None if ledger is None else forgotten(ledger, batch))
+                file.replace(unlabelled.learnt(model, counts), None if ledger is None else forgotten(ledger, batch))
                 return Forgot(model, len(batch.documents), 0)
             ledger = file.ledger()
             if ledger is None:
@@ -190,17 +225,19 @@ def forget(path: str, counted_by: TextClassifier, batch: Batch, *, once: bool, l
         except NeverLearntError as problem:
             raise problem.naming(batch.names[problem.number]) from None
         if result.forgotten:
-            file.replace(model.learn(result.counts), result.ledger)
+            file.replace(unlabelled.learnt(model, result.counts), result.ledger)
         return Forgot(model, result.forgotten, result.unknown)
 
 
-def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier) -> TextClassifier:
-    """Return the model; raise `ModelError` if it was replaced, since documents were counted, by one that counts otherwise."""
+def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier, unlabelled: Unlabelled) -> TextClassifier:
+    """Return the model, without what it learnt from unlabelled documents if that is to be; raise `ModelError` if it was replaced, since documents were counted, by one that counts otherwise."""
     model = file.load()
     difference = counting_difference(counted_by, model)
     if difference is not None:
         raise ModelError(f"was replaced meanwhile by a model that counts otherwise, by {difference}", where=file.path, hint="run it again")
-    require_additive(model.settings)
+    if unlabelled.is_dropped:
+        model.drop_unlabelled()
+    require_additive(model.settings, model.learnt)
     return model
 
 

@@ -21,6 +21,7 @@ from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import LARGEST_HASH, MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
+from nbtext.counts.soft_counts import SoftCounts, without_cells
 from nbtext.counts.statistics import ClassStatistics, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
@@ -109,10 +110,16 @@ UNIT = "unit"
 WEIGHTS = "sample_weights"
 """The array of the weights of the sample, in models of weighted documents only."""
 
+UNLABELLED = "unlabelled"
+"""A setting of models only that have learnt from unlabelled documents: how, and what it brought."""
+
+SOFT = tuple(f"unlabelled_{name}" for name in ("cells", "classes", "counts", "documents", "logs", "class_documents"))
+"""The arrays of the counts of unlabelled documents, in whole thousandths."""
+
 LEFT_OUT = frozenset({"class_weight", "weight_column"})
 """Settings that stand in a model file only if they differ from the default."""
 
-ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | LEFT_OUT_ARRAYS | {LOGS, "stop_words", WEIGHTS}
+ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | LEFT_OUT_ARRAYS | {LOGS, "stop_words", WEIGHTS, *SOFT}
 """The arrays of a model file; an empty one is left out."""
 
 
@@ -154,6 +161,7 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Array]]:
         **({UNIT: state.counts.statistics.unit} if state.counts.statistics.unit != 1 else {}),
         **({LABEL_KIND: state.label_kind} if state.label_kind != "text" else {}),
         CHOICES: asdict(state.learnt.choices),
+        **({} if state.learnt.unlabelled is None else {UNLABELLED: _unlabelled_plain(state.learnt.unlabelled)}),
     }
     stop_words = np.frombuffer("\n".join(state.stop_list).encode(), np.uint8)
     return settings, {**counts_to_plain(state.counts), **arrays, "stop_words": stop_words}
@@ -163,7 +171,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     """Return the state that plain settings and arrays describe; raises `ModelError` unless training could have made it."""
     others = set(arrays) - ARRAYS
     require(
-        set(plain) - {CLOSED, UNIT, LABEL_KIND, CHOICES} == SETTINGS and all(name.startswith(FITTED) for name in others),
+        set(plain) - {CLOSED, UNIT, LABEL_KIND, CHOICES, UNLABELLED} == SETTINGS and all(name.startswith(FITTED) for name in others),
         "it has not the parts of a model",
     )
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS | others}
@@ -176,6 +184,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     require(plain.get(UNIT, WEIGHT_UNIT) == WEIGHT_UNIT, "its counts have another unit")
     unit = WEIGHT_UNIT if UNIT in plain else 1
     counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit)
+    unlabelled = _unlabelled(plain.get(UNLABELLED), part, counts.statistics)
     counts = replace(counts, statistics=_with_logs(counts.statistics, part[LOGS], needed=settings.sums_logs))
     if CLOSED in plain:
         require(plain[CLOSED] is True, "its vocabulary is neither open nor closed")
@@ -186,7 +195,8 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
         if is_weighted(counts, settings):
             require_weights_taken(settings)
         learnt = learnt_from_plain(plain, part, settings, counts.statistics.n_terms, counts.statistics.n_classes)
-        learnt = replace(learnt, own=own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list))))
+        own = own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list)))
+        learnt = replace(learnt, own=own, unlabelled=unlabelled)
         classifier(counts.statistics, learnt, settings)  # raises if what was fitted does not fit
     except UsageError as problem:
         raise malformed(str(problem)[:200]) from None
@@ -325,6 +335,7 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, object], dict[str, Array]
         "typicality": np.empty(0) if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
         "answers": np.empty(0, np.uint8) if learnt.profile is None else narrow(learnt.profile.answers),
         **({} if learnt.left_out is None else learnt.left_out.arrays()),
+        **({} if learnt.unlabelled is None else _soft_arrays(learnt.unlabelled.statistics)),
     }
     return settings, arrays
 
@@ -346,6 +357,51 @@ def learnt_from_plain(plain: Plain, part: Arrays, settings: Settings, n_terms: i
     choices = _choices(plain[CHOICES]) if CHOICES in plain else NO_CHOICES
     left_out = LeftOutPosteriors.of_arrays(part, n_classes)
     return Learnt(selected, smoothing, calibration, judgement, quantiles, profile, fitted, choices=choices, left_out=left_out)
+
+
+def _unlabelled_plain(unlabelled: SoftCounts) -> dict[str, object]:
+    return {"weight": unlabelled.weight, "documents": unlabelled.documents, "losses": dict(unlabelled.losses)}
+
+
+def _soft_arrays(soft: ClassStatistics) -> dict[str, Array]:
+    logs = np.empty(0, np.int64) if soft.cell_logs is None else soft.cell_logs
+    columns = (np.diff(soft.term_offsets), soft.cell_classes, soft.cell_counts, soft.cell_documents, None, soft.class_documents)
+    narrowed = (logs.astype(np.uint64) if column is None else narrow(column) for column in columns)
+    return dict(zip(SOFT, narrowed, strict=True)) if soft.cell_classes.size else {}
+
+
+def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftCounts | None:
+    """Return what unlabelled documents added to the labelled ones, of the same terms and classes."""
+    if plain is None:
+        require(not any(part[name].size for name in SOFT), "it has counts of no unlabelled documents")
+        return None
+    wrong = "its counts of unlabelled documents are not those of training"
+    weight, n_documents, losses = _named(plain, ("weight", "documents", "losses"), wrong)
+    if not isinstance(losses, dict):
+        raise malformed(wrong)
+    tried = {str(name): _number(loss, 0, sys.float_info.max, wrong) for name, loss in losses.items()}
+    weight, n_documents, empty = _number(weight, 0, 1, wrong), _count(n_documents, 1, wrong), without_cells(labelled)
+    if not weight:
+        require(not any(part[name].size for name in SOFT), wrong)
+        return SoftCounts(empty, weight, n_documents, tried)
+    cells, classes, counts, documents, logs, class_documents = (part[name] for name in SOFT)
+    cells, classes, counts, documents, class_documents = map(require_whole, (cells, classes, counts, documents, class_documents))
+    bounds, size = offsets(cells), classes.size
+    require(cells.size == labelled.n_terms and class_documents.size == labelled.n_classes, wrong)
+    require(bounds[-1] == size == counts.size == documents.size and logs.size in (0, size) and logs.dtype.kind == "u", wrong)
+    require(classes.max(initial=0) < labelled.n_classes and _rise_in_rows(classes, bounds), wrong)
+    require(documents.min(initial=1) >= 1 and np.all((documents <= counts) & (documents <= class_documents[classes])), wrong)
+    require(class_documents.sum() <= 2 * WEIGHT_UNIT * n_documents and float(logs.sum(dtype=np.float64)) < MOST_UNITS, wrong)
+    found = replace(
+        empty,
+        class_documents=class_documents,
+        term_offsets=bounds,
+        cell_classes=classes,
+        cell_counts=counts,
+        cell_documents=documents,
+        cell_logs=logs.astype(np.int64) if logs.size else None,
+    )
+    return SoftCounts(found, weight, n_documents, tried)
 
 
 def _choices(plain: object) -> Choices:
@@ -524,7 +580,9 @@ def _statistics(part: Arrays) -> ClassStatistics:
     cell_classes, bounds = require_whole(part["cell_classes"]), offsets(cells)
     require(classes and classes == sorted(set(classes)), "its classes are not sorted and distinct")
     require(class_documents.size == len(classes) and class_documents.min() >= 1, "its classes and documents do not fit")
-    require(cells.size == len(vocabulary) and cells.min(initial=1) >= 1, "its terms and cells do not fit")
+    of_others = part[SOFT[0]]  # a term may be one of unlabelled documents alone
+    held = cells if not of_others.size else cells + np.resize(require_whole(of_others), cells.shape)
+    require(cells.size == len(vocabulary) and held.min(initial=1) >= 1, "its terms and cells do not fit")
     require(bounds[-1] == cell_classes.size == counts.size == documents.size, "its cells do not fit each other")
     if cell_classes.size:
         require(cell_classes.max() < len(classes), "a cell has no class")

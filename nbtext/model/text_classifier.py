@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import Answer
     from nbtext.model.training import Learnt
+    from nbtext.model.unlabelled import UnlabelledDocuments
 
 
 MADE_OF_COUNTS = ("statistics", "text_terms", "class_tokens", "classifier", "language_models", "prior", "_counter", "_given_classes")
@@ -289,7 +290,7 @@ class TextClassifier:
             if (counted := count_each(self.analysis, corpus, jobs)) is not None:
                 return self.fit_counted(counted.statistics, counted.documents)
         elif (counts := count_in_total(self.analysis, corpus, jobs, scheduler)) is not None:
-            return self.learn(counts)
+            return self._estimate(counts, self.settings)
         raise no_documents()
 
     def answers(
@@ -327,7 +328,7 @@ class TextClassifier:
 
         Raises `UsageError` for a classifier that needs all documents at once, and for labels of another type.
         """
-        require_additive(self.settings)
+        require_additive(self.settings, self._learnt)
         if self._counts is None:
             return self.fit(texts, labels, sample_weight)
         more = count_corpus(labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
@@ -338,7 +339,7 @@ class TextClassifier:
 
         Raises `UsageError` if one was not, and then subtracts none.
         """
-        require_additive(self.settings)
+        require_additive(self.settings, self._learnt)
         labelled = labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight)
         return self.learn(forget_documents(self.counts, *count_documents(labelled, self.analysis)))
 
@@ -348,8 +349,26 @@ class TextClassifier:
         Raises `UsageError` for a classifier that needs all documents, or if anything is wrong, and leaves the model as it was.
         """
         settings = _changed(self.settings, changes)
-        require_additive(settings)
+        require_additive(settings, self._learnt)
         return self._estimate(counts, settings)
+
+    def learn_unlabelled(self, pool: UnlabelledDocuments) -> TextClassifier:
+        """Learn from unlabelled documents, in place of those that it learnt from before; raise as `nbtext.model.unlabelled.learn_unlabelled`.
+
+        What was learnt from labelled documents is estimated from their counts, which stay as they are.
+        """
+        from nbtext.model.unlabelled import learn_unlabelled
+
+        self.drop_unlabelled()
+        return self._replace(self.settings, *learn_unlabelled(self.counts, looked_up(self.analysis), self.learnt, pool))
+
+    def drop_unlabelled(self) -> TextClassifier:
+        """Forget what was learnt from unlabelled documents: the model is then that of its labelled documents alone."""
+        if self.learnt.unlabelled is None:
+            return self
+        from nbtext.model.unlabelled import without_unlabelled
+
+        return self._estimate(without_unlabelled(self.counts), self.settings)
 
     def predict(self, texts: Iterable[Text]) -> NDArray[Any]:
         """Return the most probable class of each text, shape (n_docs,), of equal ones the first; None where maximum likelihood rules out every class."""
@@ -472,7 +491,7 @@ class TextClassifier:
     @cached_property
     def statistics(self) -> ClassStatistics:
         """The counts by class, documents and classes weighed as training weighs them. Raises `UsageError` before training."""
-        return weighed_statistics(self.counts.statistics, self.settings)
+        return weighed_statistics(self.counts.statistics, self.settings, self.learnt.unlabelled)
 
     @property
     def learnt(self) -> Learnt:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.soft_counts import SoftCounts
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
 
@@ -159,8 +160,10 @@ class Learnt:
     own: OwnPseudoCounts = NO_OWN
     """The pseudo-counts of terms that were given their own instead of ``smoothing``."""
     choices: Choices = NO_CHOICES
+    unlabelled: SoftCounts | None = None
+    """The layer that unlabelled documents added; None if it was trained without them."""
     left_out: LeftOutPosteriors | None = None
-    """Of a calibrated classifier that needs all documents; for the others `left_out_posteriors` computes them."""
+    """Of a calibrated classifier that needs all documents, or of a model with a layer; for the others `left_out_posteriors` computes them."""
 
 
 def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None, choices: Choices | None = None) -> Learnt:
@@ -175,21 +178,21 @@ def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments 
         counts = weighed(counts, settings)
     learnt = terms_and_smoothing(counts, settings, documents, choices)
     select = _selector(counts.statistics, learnt, settings)
-    sample, own = _without_dropped(counts, learnt, settings), learnt.own
+    sample, own = without_dropped(counts, learnt, settings), learnt.own
     training = Training(
         counts.statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select, loss_after_calibration
     )
     fitted = class_for(counts.statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays())
     method = calibration_method(settings)
-    sample = _scored_sample(sample, counts.statistics)
+    sample = scored_sample(sample, counts.statistics)
     if method == "none" or not len(sample):
         return learnt
     unseen = fitted.unseen(training, sample)
     by_its_terms = unseen
     if select is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
         by_its_terms = fitted.unseen(replace(training, choose=None), sample)  # likelihoods over other terms cannot be compared
-    return _calibrated(_with_profile(learnt, fitted, by_its_terms), method, fitted, unseen)
+    return calibrated(with_profile(learnt, fitted, by_its_terms), method, fitted, unseen)
 
 
 def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings) -> LeftOutPosteriors:
@@ -206,21 +209,22 @@ def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings
             f"a model of {_kind(settings)} promises nothing unless training kept what it says of documents left out", hint=hint
         )
     counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
-    sample = _scored_sample(_without_dropped(counts, learnt, settings), counts.statistics)
+    sample = scored_sample(without_dropped(counts, learnt, settings), counts.statistics)
     if not len(sample):
         raise UsageError("the model keeps no documents to leave out", hint="train with a --sample above 0")
     select = _selector(counts.statistics, learnt, settings)
     training = Training(counts.statistics, learnt.selected, learnt.smoothing, settings, sample=sample, own=learnt.own, choose=select)
     fitted = class_for(counts.statistics, settings).restored(training, learnt.fitted)
-    return _posteriors(fitted, learnt.calibration, fitted.unseen(training, sample))
+    return posteriors(fitted, learnt.calibration, fitted.unseen(training, sample))
 
 
-def _posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> LeftOutPosteriors:
+def posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> LeftOutPosteriors:
+    """Return the calibrated posteriors of documents that were left out."""
     log_posterior = calibration.log_posterior(fitted.log_scale(unseen.scores, unseen.lengths), unseen.lengths)
     return LeftOutPosteriors.of(log_posterior, unseen.classes, unseen.weights)
 
 
-def _scored_sample(sample: CountedDocuments, statistics: ClassStatistics) -> CountedDocuments:
+def scored_sample(sample: CountedDocuments, statistics: ClassStatistics) -> CountedDocuments:
     """Return as many documents as there may be scores of."""
     return sample.rows(np.arange(min(len(sample), max(MOST_SCORES // statistics.n_classes, 1))))
 
@@ -237,7 +241,7 @@ def loss_after_calibration(unseen: Unseen) -> float:
     return -float(np.average(posterior[np.arange(len(truth)), truth], weights=weights))
 
 
-def _with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
+def with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
     """Add the figures of held-out documents."""
     per_token = fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown)
     tokens, answers = unseen.lengths + unseen.unknown, minimum_error(log_posterior(unseen.scores))
@@ -245,7 +249,8 @@ def _with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
     return replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile)
 
 
-def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) -> Learnt:
+def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) -> Learnt:
+    """Add the calibration that documents left out ask for, and their figures."""
     from nbtext.metrics.evaluation import proper_scores
     from nbtext.metrics.outcomes import judge_documents
 
@@ -267,7 +272,7 @@ def _calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
     judgement: Judgement = {"documents": len(truth), "before": figures(UNCALIBRATED, scores), "after": after}
-    left_out = _posteriors(chosen, calibration, unseen) if chosen.needs_documents(chosen.training.settings) else None
+    left_out = posteriors(chosen, calibration, unseen) if chosen.needs_documents(chosen.training.settings) else None
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays(), left_out=left_out)
 
 
@@ -323,8 +328,10 @@ def weighed(counts: CorpusCounts, settings: Settings) -> CorpusCounts:
     return replace(counts, statistics=weighed_statistics(counts.statistics, settings), sample=sample)
 
 
-def weighed_statistics(statistics: ClassStatistics, settings: Settings) -> ClassStatistics:
-    """Return the statistics of `weighed`; those that are weighed already as they are."""
+def weighed_statistics(statistics: ClassStatistics, settings: Settings, unlabelled: SoftCounts | None = None) -> ClassStatistics:
+    """Return the statistics of `weighed`, with the counts of unlabelled documents; those that are weighed already as they are."""
+    if unlabelled is not None and statistics.exact is None:
+        return unlabelled.added_to(statistics.natural)
     if settings.class_weight is not None and statistics.exact is None:
         statistics = statistics.times(balancing_factors(statistics), WEIGHT_UNIT)
     return statistics.natural
@@ -341,8 +348,11 @@ def needs_documents(settings: Settings) -> bool:
     return classifier_class(settings.classifier).needs_documents(settings)
 
 
-def require_additive(settings: Settings) -> None:
-    """Raise `UsageError` for a classifier that needs all documents at once, and so cannot be changed through its counts."""
+def require_additive(settings: Settings, learnt: Learnt | None = None) -> None:
+    """Raise `UsageError` for a classifier that needs all documents at once, or what unlabelled ones added, and so cannot be changed through its counts."""
+    if learnt is not None and learnt.unlabelled is not None:
+        hint = "give --unlabelled POOL to learn from them again, or --drop-unlabelled, to nbtext update or forget; or train it again"
+        raise UsageError("the model has learnt from unlabelled documents too, whose part does not follow from its counts", hint=hint)
     if needs_documents(settings):
         raise UsageError(f"a model of {_kind(settings)} cannot be changed exactly", hint="train it again on all documents")
 
@@ -375,7 +385,7 @@ def terms_and_smoothing(
     evidence = None
     if choices is None:
         choices, evidence = choose(counts, settings, selected)
-    selected = _after_choice(statistics, selected, choices, settings)
+    selected = after_choice(statistics, selected, choices, settings)
     smoothing = _smoothing(counts, selected, choices, settings, documents, evidence)
     own = own_pseudo_counts(statistics, settings)
     learnt = Learnt(selected, smoothing, own=own, choices=choices)
@@ -391,12 +401,12 @@ def choices_of(counts: CorpusCounts, settings: Settings) -> Choices:
     return choose(counts, settings, _within_document_limits(counts.statistics, settings.min_df, settings.max_df)).choices
 
 
-def _after_choice(statistics: ClassStatistics, selected: NDArray[np.bool_], choices: Choices, settings: Settings) -> NDArray[np.bool_]:
+def after_choice(statistics: ClassStatistics, selected: NDArray[np.bool_], choices: Choices, settings: Settings) -> NDArray[np.bool_]:
     """Leave out the terms of stop words that are dropped."""
     return selected if choices.stop_words_kept else selected & ~stop_terms(statistics, settings)
 
 
-def _without_dropped(counts: CorpusCounts, learnt: Learnt, settings: Settings) -> CountedDocuments:
+def without_dropped(counts: CorpusCounts, learnt: Learnt, settings: Settings) -> CountedDocuments:
     """Return the sample as its documents are counted to be answered: without dropped stop words."""
     sample = counts.sample.documents
     dropped = stop_terms(counts.statistics, settings) & ~learnt.selected
@@ -420,7 +430,7 @@ def _selector(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -
     if settings.top is None:
         return None
     within = _within_document_limits(statistics, settings.min_df, settings.max_df)
-    within = _after_choice(statistics, within, learnt.choices, settings)
+    within = after_choice(statistics, within, learnt.choices, settings)
 
     def select(fewer: ClassStatistics) -> NDArray[np.bool_]:
         return _top(fewer, replace(learnt, selected=within & (np.diff(fewer.term_offsets) > 0)), settings)
@@ -439,13 +449,14 @@ def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPse
 
 def language_models(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> LanguageModels:
     """Return the class language models."""
-    statistics = weighed_statistics(statistics, settings)
+    statistics = weighed_statistics(statistics, settings, learnt.unlabelled)
     return LanguageModels(statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
 
 
 def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Classifier:
     """Return the classifier; raise `ModelError` if its fitted arrays cannot be its own."""
-    training = Training(weighed_statistics(statistics, settings), learnt.selected, learnt.smoothing, settings, own=learnt.own)
+    weighed = weighed_statistics(statistics, settings, learnt.unlabelled)
+    training = Training(weighed, learnt.selected, learnt.smoothing, settings, own=learnt.own)
     return class_for(statistics, settings).restored(training, learnt.fitted)
 
 

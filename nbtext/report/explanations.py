@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.explain.counterfactual import WhyNot, WordChange
-    from nbtext.explain.explanation import Explained, Explanation, RuledOut
+    from nbtext.explain.explanation import Explained, Explanation, RuledOut, WordContribution
     from nbtext.explain.word_walk import Term, Token
 
     Row = Sequence[str]
@@ -138,7 +138,7 @@ def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
     yield *pair, "prior", "", repr(explanation.prior), "", "", explained.notice or ""
     for word in explanation.words:
         places = ",".join(f"{begin}-{end}" for begin, end in word.places)
-        yield *pair, "word", word.word, repr(word.nats), str(word.occurrences), places, word.note or ""
+        yield *pair, "word", word.word, repr(word.nats), str(word.occurrences), places, word.note or _unlabelled(word)
     for attribute in explanation.attributes:
         yield *pair, "attribute", f"{attribute.name}={attribute.value}", repr(attribute.nats), "", "", ""
     if explanation.rest is not None:
@@ -146,6 +146,10 @@ def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
     yield *pair, "log-odds", "", repr(explanation.log_odds), "", "", ""
     probabilities = f"{six_digits(explanation.probability)} to {six_digits(explanation.against_probability)}"
     yield *pair, "calibrated", "", repr(explanation.calibration.log_odds), "", "", probabilities
+
+
+def _unlabelled(word: WordContribution) -> str:
+    return "" if word.unlabelled is None else f"{word.unlabelled:.0%} of its counts from unlabelled documents"
 
 
 def explanation_record(explained: Explained) -> dict[str, Any]:
@@ -172,6 +176,7 @@ def explanation_record(explained: Explained) -> dict[str, Any]:
                 "places": word.places,
                 "terms": word.terms,
                 **({"dropped": word.note} if word.note else {}),
+                **({} if word.unlabelled is None else {"unlabelled": round(word.unlabelled, 6)}),
             }
             for word in explanation.words
         ],

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Overview,
         Perplexities,
         Similarity,
+        UnlabelledOverview,
     )
     from nbtext.inspection.verification import Check
     from nbtext.model.text_classifier import TextClassifier
@@ -174,6 +175,7 @@ def print_overview(overview: Overview) -> None:
         **_members(overview),
         "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
+        **({} if overview.unlabelled is None else {"unlabelled": _unlabelled(overview.unlabelled)}),
         "stop words": ", ".join(filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))),
         "training": _settings({**training, "smoothing": "per term"} if per_term else training),
         "reading": _settings(overview.reading),
@@ -191,6 +193,17 @@ def print_overview(overview: Overview) -> None:
     )
     heads = ("class", "documents", "tokens", "prior", "terms that speak most for it")
     show(*blocks, *_attribute_tables(overview.attributes), grid(None, heads, classes, numeric=(1, 2, 3)))
+
+
+def _unlabelled(unlabelled: UnlabelledOverview) -> str:
+    documents, (without, loss) = (
+        quantity(unlabelled.documents, "document"),
+        (unlabelled.log_loss[f"{weight:g}"] for weight in (0, unlabelled.weight)),
+    )
+    if not unlabelled.weight:
+        return f"{documents}, not used: left-out log loss is least without them"
+    terms = f"{quantity(unlabelled.terms, 'term')} of theirs alone"
+    return f"{documents} with weight {unlabelled.weight:g}, {terms}: left-out log loss {loss:.3g} nats, {without:.3g} without them"
 
 
 def _fields(terms: Mapping[str, int]) -> str:

@@ -1,0 +1,91 @@
+"""`--unlabelled` of `nbtext train`, `update` and `forget`, and what `inspect` and `explain` say of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.changing import inspected
+from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """Six training documents of each of two classes in ``few`` and two in ``more``, and others in ``pool`` without their classes."""
+    for folder in [SERVICE_DESK / "train" / name for name in ("parks-and-trees", "taxes-and-fees")]:
+        for number, file in enumerate(sorted(folder.iterdir())[:30]):
+            part = f"few/{folder.name}" if number < 6 else f"more/{folder.name}" if number < 8 else "pool"
+            corpus(tmp_path, {f"{part}/{folder.name}-{file.name}": file.read_bytes()})
+    return tmp_path
+
+
+def test_training_with_a_pool_says_what_came_from_where(desk: Path) -> None:
+    succeeded(nbtext("train", "few", "-m", "alone", cwd=desk))
+    succeeded(nbtext("train", "few", "--unlabelled", "pool", cwd=desk))
+    succeeded(nbtext("train", "few", "--unlabelled", "pool", "--jobs", "2", "-m", "jobs", cwd=desk))
+    assert (desk / "jobs").read_bytes() == (desk / "nbtext.joblib").read_bytes()
+    found = inspected(desk)
+    assert found["training"]["weighting"] == "log"
+    assert found["unlabelled"]["documents"] == len(list((desk / "pool").iterdir()))
+    assert set(found["unlabelled"]["log_loss"]) >= {"0", "1"}
+    assert found["unlabelled"]["weight"] > 0
+    assert found["documents"] == 12
+    assert b"unlabelled" in nbtext("inspect", cwd=desk).out
+    assert b"unlabelled" not in nbtext("inspect", "-m", "alone", cwd=desk).out
+    text = b" ".join(file.read_bytes() for file in (desk / "pool").iterdir())
+    notes = {row[-1] for row in succeeded(nbtext("explain", "-", "-o", "tsv", cwd=desk, stdin=text)).rows if row[3] == "word"}
+    assert "100% of its counts from unlabelled documents" in notes
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("update", "more"),
+        ("forget", "few"),
+        ("relabel", "taxes-and-fees", "x"),
+        ("merge", "alone", "--to", "x"),
+        ("prune", "--min-df", "2"),
+    ],
+)
+def test_what_does_not_follow_from_counts_is_not_changed(command: tuple[str, ...], desk: Path) -> None:
+    succeeded(nbtext("train", "few", "--unlabelled", "pool", cwd=desk))
+    if command[0] == "merge":
+        succeeded(nbtext("train", "few", "--weighting", "log", "-m", "alone", cwd=desk))
+        command = (*command, "nbtext.joblib")
+    before = (desk / "nbtext.joblib").read_bytes()
+    assert "unlabelled documents too" in error_line(nbtext(*command, cwd=desk), 2)
+    assert (desk / "nbtext.joblib").read_bytes() == before
+
+
+def test_labelled_documents_come_and_go_with_the_pool(desk: Path) -> None:
+    pool = ("--unlabelled", "pool")
+    succeeded(nbtext("train", "few", *pool, cwd=desk))
+    first = (desk / "nbtext.joblib").read_bytes()
+    succeeded(nbtext("train", "few", "more", *pool, "-m", "both", cwd=desk))
+    succeeded(nbtext("update", "more", *pool, cwd=desk))
+    assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
+    succeeded(nbtext("forget", "more", *pool, cwd=desk))
+    assert (desk / "nbtext.joblib").read_bytes() == first
+
+
+def test_the_part_of_unlabelled_documents_goes_and_comes_back(desk: Path) -> None:
+    pool = ("--unlabelled", "pool")
+    succeeded(nbtext("train", "few", *pool, cwd=desk))
+    first = (desk / "nbtext.joblib").read_bytes()
+    succeeded(nbtext("train", "few", "--weighting", "log", "-m", "alone", cwd=desk))
+    succeeded(nbtext("update", "--drop-unlabelled", cwd=desk))
+    assert (desk / "nbtext.joblib").read_bytes() == (desk / "alone").read_bytes()
+    succeeded(nbtext("update", *pool, cwd=desk))
+    assert (desk / "nbtext.joblib").read_bytes() == first
+
+
+def test_wrong_usage(desk: Path) -> None:
+    assert "exclude each other" in error_line(nbtext("train", "few", "--unlabelled", "pool", "--classifier", "logistic", cwd=desk), 2)
+    succeeded(nbtext("train", "few", cwd=desk))
+    assert "exclude each other" in error_line(nbtext("update", "--unlabelled", "pool", "--drop-unlabelled", cwd=desk), 2)
+    (desk / "empty").mkdir()
+    assert "no documents" in error_line(nbtext("train", "few", "--unlabelled", "empty", cwd=desk), 2)

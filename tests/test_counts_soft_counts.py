@@ -1,0 +1,57 @@
+"""Soft counts: sums of shares of documents, by term and class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given
+
+from nbtext.counts import soft_counts
+from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.soft_counts import SoftCounter, SoftCounts, added, without_cells
+from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.settings import Settings
+from tests.strategies import corpora
+
+if TYPE_CHECKING:
+    import pytest
+
+ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
+
+
+@given(corpora)
+def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) -> None:
+    statistics, documents = count_documents(((label, " ".join(words).encode()) for label, words in corpus), ANALYSIS)
+    matrix, shape = documents.matrix, (len(documents), statistics.n_terms)
+    dense = np.zeros(shape, np.int64)
+    dense[matrix.entry_documents, matrix.terms] = matrix.counts
+    shares = np.random.default_rng(len(corpus)).integers(0, WEIGHT_UNIT, (len(documents), statistics.n_classes))
+    soft = SoftCounter(matrix, statistics).statistics(shares.astype(np.float64))
+    terms = np.arange(statistics.n_terms)
+    assert np.array_equal(soft.counts_of(terms), dense.T @ shares)
+    assert np.array_equal(soft.documents_of(terms), (dense > 0).T @ shares)
+    assert np.array_equal(soft.class_documents, shares.sum(axis=0))
+    assert soft.unit == WEIGHT_UNIT
+    assert soft.cell_counts.dtype == np.int64
+    order = np.random.default_rng(0).permutation(len(documents))
+    assert SoftCounter(matrix.rows(order), statistics).statistics(shares[order].astype(np.float64)) == soft
+    both = SoftCounts(soft, 0.5, len(documents)).added_to(statistics)
+    assert np.allclose(both.counts_of(terms), statistics.counts_of(terms) + dense.T @ shares / 2 / WEIGHT_UNIT)
+    assert both.cell_logs is not None
+    assert both.exact is statistics
+
+
+def test_large_tables_are_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [f"w{number}" for number in range(40)]
+    statistics, documents = count_documents((("xy"[n % 2], " ".join(words[n : n + 9]).encode()) for n in range(30)), ANALYSIS)
+    shares = np.random.default_rng(1).integers(0, WEIGHT_UNIT, (30, 2)).astype(np.float64)
+    whole = SoftCounter(documents.matrix, statistics).statistics(shares)
+    monkeypatch.setattr(soft_counts, "TERM_WEIGHTS_AT_ONCE", 6)
+    assert SoftCounter(documents.matrix, statistics).statistics(shares) == whole
+
+
+def test_a_layer_of_weight_0_adds_nothing() -> None:
+    statistics, _ = count_documents([("x", b"ant bee"), ("y", b"bee")], ANALYSIS)
+    assert SoftCounts(without_cells(statistics), 0.0, 9).added_to(statistics) is statistics
+    assert np.array_equal(added(statistics, without_cells(statistics), 1.0).cell_counts, statistics.cell_counts)

@@ -1,0 +1,209 @@
+"""EM over unlabelled documents: against a slow twin, and what it leaves as it was."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nbtext import TextClassifier
+from nbtext.errors import ModelError, UsageError
+from nbtext.inspection.verification import verify
+from nbtext.model import unlabelled
+from nbtext.model.state import from_plain
+from nbtext.model.unlabelled import ITERATIONS, UnlabelledDocuments
+from nbtext.store import read_model_file
+from tests.changing import saved
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+TOPICS = {"cats": "cat purr mouse whisker kitten claw milk basket", "dogs": "dog bark bone leash puppy paw kennel ball"}
+COMMON = ["house", "garden", "day", "food", "child", "street", "morning", "rain"]
+
+Texts = list[bytes]
+Table = NDArray[np.float64]
+
+
+def documents(n: int, seed: int) -> tuple[Texts, list[str]]:
+    """Short documents of two topics, most of whose words are common to both."""
+    random = np.random.default_rng(seed)
+    labels = random.choice(list(TOPICS), n).tolist()
+    return [" ".join([*random.choice(TOPICS[label].split(), 3), *random.choice(COMMON, 4)]).encode() for label in labels], labels
+
+
+def few(n: int = 12, **settings: Any) -> TextClassifier:
+    """A model of a few labelled documents."""
+    return TextClassifier(**{"stop_words": "none", "stemmer": "none", **settings}).fit(*documents(n, 1))
+
+
+def pool(model: TextClassifier, n: int = 200) -> UnlabelledDocuments:
+    """Unlabelled documents as the model counts them."""
+    return UnlabelledDocuments.of(model.analysis, documents(n, 2)[0])
+
+
+def rows(texts: Sequence[bytes], vocabulary: list[str]) -> Table:
+    """Counts by document and term."""
+    counted = [Counter(text.decode().split()) for text in texts]
+    return np.array([[count[term] for term in vocabulary] for count in counted], np.float64)
+
+
+@pytest.mark.parametrize("weighting", ["counts", "log", "binary"])
+def test_language_models_are_those_of_a_slow_twin(weighting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unlabelled, "WEIGHTS", (0.3,))
+    alone = few(weighting=weighting, smoothing=0.2)
+    model = few(weighting=weighting, smoothing=0.2).learn_unlabelled(pool(alone))
+    assert model.learnt.unlabelled is not None
+    assert model.learnt.unlabelled.weight == 0.3
+    (texts, labels), unlabelled_texts = documents(12, 1), documents(200, 2)[0]
+    vocabulary = model.statistics.vocabulary.single_terms()
+
+    def transform(counts: Table) -> Table:
+        return {"counts": counts, "log": np.log1p(counts), "binary": (counts > 0).astype(np.float64)}[weighting]
+
+    counted, truth = rows(unlabelled_texts, vocabulary), np.eye(2)[[alone.classes.index(label) for label in labels]]
+    labelled, others = transform(rows(texts, vocabulary)), transform(counted)
+    sums, class_documents = labelled.T @ truth, truth.sum(axis=0)
+    known, prior = sums.sum(axis=1) > 0, class_documents
+    total = sums
+    for _ in range(ITERATIONS):
+        phi = np.where(known[:, None], (total + 0.2) / (total[known].sum(axis=0) + 0.2 * known.sum()), 1.0)
+        scores = others @ np.log(phi) + np.log(prior / prior.sum())
+        shares = np.rint(1000 * np.exp(alone.learnt.calibration.log_posterior(scores, counted.sum(axis=1).astype(np.int64)))) / 1000
+        total, prior, known = sums + 0.3 * others.T @ shares, class_documents + 0.3 * shares.sum(axis=0), np.ones_like(known)
+    expected = (total + 0.2) / (total.sum(axis=0) + 0.2 * len(vocabulary))
+    found = model.classifier.term_probabilities()
+    assert found is not None
+    assert np.allclose(found.probability(np.arange(len(vocabulary))), expected, rtol=1e-6)
+    assert np.allclose(model.prior, prior / prior.sum())
+
+
+def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
+    alone, model = few(), few()
+    model.learn_unlabelled(pool(model))
+    texts, labels = documents(300, 3)
+    assert model.score(texts, labels) > alone.score(texts, labels)
+    before, after = alone.counts.statistics, model.counts.statistics
+    assert after.cell_counts.dtype == np.int64
+    for name in ("class_documents", "cell_classes", "cell_counts", "cell_documents"):
+        assert np.array_equal(getattr(after, name), getattr(before, name))
+    assert after.n_terms > before.n_terms
+    assert (np.diff(after.term_offsets) == 0).any()
+
+
+@pytest.mark.parametrize("settings", [{}, {"weighting": "log"}, {"ngrams": 2}, {"min_df": 2}, {"prior_shape": "background"}], ids=str)
+def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(settings: dict[str, Any], tmp_path: Path) -> None:
+    alone, model = few(**settings), few(**settings)
+    model.learn_unlabelled(pool(model))
+    content, texts = saved(model, tmp_path), documents(20, 5)[0]
+    loaded = TextClassifier.load(str(tmp_path / "saved"))
+    assert np.array_equal(loaded.predict_log_proba(texts), model.predict_log_proba(texts))
+    assert [check for check in verify(str(tmp_path / "saved")) if check.passed is not True] == []
+    assert saved(loaded, tmp_path) == content
+    assert saved(loaded.drop_unlabelled(), tmp_path) == saved(alone, tmp_path) != content
+    assert loaded.drop_unlabelled() is loaded
+
+
+def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_pool_does_not_matter(tmp_path: Path) -> None:
+    model, texts = few(), documents(60, 2)[0]
+    first = saved(model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, texts)), tmp_path)
+    model.learn_unlabelled(pool(model, 30))
+    assert saved(model, tmp_path) != first
+    assert saved(model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, texts[::-1])), tmp_path) == first
+
+
+def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    model = few(40)
+    model.learn_unlabelled(pool(model))
+    layer = model.learnt.unlabelled
+    assert layer is not None
+    assert min(layer.losses, key=layer.losses.__getitem__) == f"{layer.weight:g}"
+    monkeypatch.setattr(unlabelled, "WEIGHTS", ())
+    none = few(40)
+    expected = none.predict_log_proba(documents(20, 5)[0])
+    none.learn_unlabelled(pool(none))
+    assert none.learnt.unlabelled is not None
+    assert none.learnt.unlabelled.weight == 0
+    saved(none, tmp_path)
+    assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(documents(20, 5)[0]), expected)
+
+
+def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out() -> None:
+    model = few(40)
+    model.learn_unlabelled(pool(model))
+    assert model.learnt.judgement is not None
+    assert model.learnt.judgement["documents"] == 40
+    assert len(model.left_out_posteriors().classes) == 40
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"classifier": "bernoulli"}, "classifier bernoulli"),
+        ({"weighting": "tfidf"}, "weighting tfidf"),
+        ({"estimate": "ml"}, "estimate ml"),
+        ({"top": 5}, "top 5"),
+        ({"smoothing": "leave-one-out"}, "smoothing leave-one-out"),
+        ({"calibration": "none"}, "calibration none"),
+        ({"class_weight": "balanced"}, "class.weight balanced"),
+    ],
+)
+def test_settings_that_cannot_learn_from_unlabelled_documents_say_so(settings: dict[str, Any], named: str) -> None:
+    model = few(**settings)
+    with pytest.raises(UsageError, match=f"{named} exclude each other"):
+        model.learn_unlabelled(pool(model))
+
+
+def test_too_few_labelled_documents_cannot_show_that_it_helps() -> None:
+    model = few(6)
+    with pytest.raises(UsageError, match="6 labelled documents cannot show"):
+        model.learn_unlabelled(pool(model))
+
+
+def test_what_unlabelled_documents_made_does_not_follow_from_counts() -> None:
+    model = few()
+    model.learn_unlabelled(pool(model))
+    for change in (model.partial_fit, model.forget):
+        with pytest.raises(UsageError, match="unlabelled documents too"):
+            change(["a cat"], ["cats"])
+    with pytest.raises(UsageError, match="unlabelled documents too"):
+        model.learn(model.counts)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"unlabelled_cells": None},
+        {"unlabelled_classes": np.zeros(3, np.uint8)},
+        {"unlabelled_class_documents": np.zeros(2, np.uint8)},
+        {"weight": 2.0},
+        {"weight": 0},
+        {"documents": 1},
+        {"losses": []},
+    ],
+    ids=str,
+)
+def test_a_layer_that_training_cannot_have_made_is_refused(damage: dict[str, Any], tmp_path: Path) -> None:
+    model = few()
+    saved(model.learn_unlabelled(pool(model)), tmp_path)
+    plain, arrays = read_model_file(str(tmp_path / "saved"))
+    changed: Any = json.loads(json.dumps(plain))
+    found = {name: array for name, array in arrays.items() if damage.get(name, array) is not None}
+    found.update({name: array for name, array in damage.items() if name.startswith("unlabelled_") and array is not None})
+    changed["unlabelled"].update({name: value for name, value in damage.items() if not name.startswith("unlabelled_")})
+    with pytest.raises(ModelError, match="malformed"):
+        from_plain(changed, found)
+
+
+def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:
+    texts, labels = documents(20, 1)
+    model = TextClassifier(stop_words="none", stemmer="none").fit(texts, labels, sample_weight=[0.5, 2] * 10)
+    model.learn_unlabelled(pool(model))
+    assert np.allclose(np.exp(model.predict_log_proba(documents(20, 5)[0])).sum(axis=1), 1)
+    assert replace(model.counts.statistics, vocabulary=model.statistics.vocabulary).unit != 1
