@@ -75,9 +75,12 @@ def holds_separators(text: bytes) -> bool:
 
 def with_fields(text: bytes, fields: Fields) -> bytes:
     """Join a text without separators and fields; separators in these become spaces."""
+    words = fields.words
+    if holds_separators(b" ".join([content for _, content in words])):
+        words = [(name, without_separators(content)) for name, content in words]
     parts = [text]
-    for name, content in fields.words:
-        parts += (BEFORE_FIELD, name, BEFORE_CONTENT, without_separators(content))
+    for name, content in words:
+        parts += (BEFORE_FIELD, name, BEFORE_CONTENT, content)
     if items := without_separators(fields.items).split():
         parts += (BEFORE_FIELD, BEFORE_CONTENT, b" ".join(items))
     return b"".join(parts)

@@ -6,13 +6,15 @@ import re
 from binascii import a2b_base64, a2b_qp
 from contextlib import suppress
 from functools import lru_cache
+from itertools import compress, repeat
+from operator import contains
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import from_charset, to_utf8
 from nbtext.document_parts import Fields, field_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
 Headers = list[tuple[bytes, bytes]]
 """Names in lower case, and values as they stand, without the white space around them."""
@@ -61,8 +63,9 @@ _LONGEST_ITEM = 100
 """Bytes of an address or host that are kept, from the end."""
 
 _OCTETS = 4
+_DOT = ord(".")
 
-_REMEMBERED = 1 << 13
+_REMEMBERED, _LONGEST_REMEMBERED = 1 << 13, 1 << 8
 
 
 def split_headers(message: bytes) -> tuple[Headers, bytes]:
@@ -79,9 +82,11 @@ def split_headers(message: bytes) -> tuple[Headers, bytes]:
     stray: list[bytes] = []
     for line in lines:
         name, colon, value = line.partition(b":")
-        if colon and len(name) <= _LONGEST_NAME and (lower := _lower(name)):
+        lower = _LOWER[name] if colon else b""
+        if lower:
             headers.append((lower, value.strip()))
-            stray.clear()
+            if stray:
+                stray.clear()
         elif headers:
             stray.append(line)
         elif not line.startswith(_BEFORE_HEADERS):
@@ -91,10 +96,25 @@ def split_headers(message: bytes) -> tuple[Headers, bytes]:
     return headers, b"\n".join([*stray, b"", body]) if any(stray) else body
 
 
-@lru_cache(_REMEMBERED)
-def _lower(name: bytes) -> bytes:
-    """Return the name of a header in lower case; nothing for what is no name."""
-    return name.lower() if _NAME.fullmatch(name) else b""
+class _Names(dict[bytes, bytes]):
+    """What becomes of the names of headers, remembered for so many names."""
+
+    def __init__(self, made: Callable[[bytes], bytes]) -> None:
+        super().__init__()
+        self._made = made
+
+    def __missing__(self, name: bytes) -> bytes:
+        made = self._made(name)
+        if len(self) < _REMEMBERED and len(name) <= _LONGEST_NAME:
+            self[name] = made
+        return made
+
+
+_LOWER = _Names(lambda name: name.lower() if len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) else b"")
+"""Names of headers in lower case; nothing for what is no name."""
+
+_FIELDS = _Names(lambda name: b"" if _UNREAD.fullmatch(name) else field_name(name.decode()))
+"""Names of fields by those of headers in lower case; nothing for a header that is never read."""
 
 
 def decoded_header(value: bytes, encoding: str) -> tuple[bytes, bool]:
@@ -130,7 +150,7 @@ def all_fields(headers: Headers, encoding: str) -> Fields:
     items: dict[bytes, None] = {}
     route: list[bytes] = []
     for name, value in headers:
-        field = _field(name)
+        field = _FIELDS[name]
         if not field:
             continue
         items[b"header:" + field] = None
@@ -141,23 +161,28 @@ def all_fields(headers: Headers, encoding: str) -> Fields:
             route.append(text)
             continue
         if name in _ADDRESSES and b"@" in text:
-            for address in text.translate(_TO_ADDRESSES).split():
-                if b"@" in address:
-                    whole = address[-_LONGEST_ITEM:]
-                    items[b"%b:%b" % (field, whole)] = None
-                    items.update(host_items(field, whole.rpartition(b"@")[2]))
-            text = _DOMAIN.sub(b" ", text)
+            of_addresses, text = (_usual_addresses if len(text) <= _LONGEST_REMEMBERED else _addresses)(field, text)
+            items.update(of_addresses)
         words.append((field, text))
-    for host in dict.fromkeys(b" ".join(route).translate(_TO_HOSTS).split()):
-        if b"." in host:
-            items.update(host_items(_ROUTE, host[-_LONGEST_ITEM:]))
+    tokens = b" ".join(route).translate(_TO_HOSTS).split()
+    for host in dict.fromkeys(compress(tokens, map(contains, tokens, repeat(_DOT)))):
+        items.update(host_items(_ROUTE, host[-_LONGEST_ITEM:]))
     return Fields(words, b" ".join(items))
 
 
-@lru_cache(_REMEMBERED)
-def _field(name: bytes) -> bytes:
-    """Return the name of the field of a header; nothing for a header that is never read."""
-    return b"" if _UNREAD.fullmatch(name) else field_name(name.decode())
+def _addresses(field: bytes, text: bytes) -> tuple[dict[bytes, None], bytes]:
+    """Return the items of the addresses in a header, and its text without their domains."""
+    items: dict[bytes, None] = {}
+    for address in text.translate(_TO_ADDRESSES).split():
+        if b"@" in address:
+            whole = address[-_LONGEST_ITEM:]
+            items[b"%b:%b" % (field, whole)] = None
+            items.update(host_items(field, whole.rpartition(b"@")[2]))
+    return items, _DOMAIN.sub(b" ", text)
+
+
+_usual_addresses = lru_cache(_REMEMBERED)(_addresses)
+"""Two of three headers of addresses have occurred before."""
 
 
 @lru_cache(_REMEMBERED)
