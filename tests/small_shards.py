@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli.main import main
-from nbtext.corpus import reading as cutting
+from nbtext.corpus import parts as cutting
 from nbtext.model import corpus_flow, sharding
 from nbtext.parallel import processes
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 size_of_shards = 0
 
 
-def small_shards(paths: Sequence[str], source: Any, size: int = 0) -> Iterator[cutting.Shard]:
-    """As `nbtext.corpus.reading.shards`, but small."""
+def small_shards(paths: Sequence[str], source: Any, size: int = 0, *, here: bool = True) -> Iterator[cutting.Shard]:
+    """As `nbtext.corpus.parts.shards`, but small."""
     del size
-    return cutting.shards(paths, source, size_of_shards)
+    return cutting.shards(paths, source, size_of_shards, here=here)
 
 
 def stall(of: object, shard: object) -> None:

@@ -20,7 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.corpus.reading import reader, resolve_format
+from nbtext.corpus.parts import reader
+from nbtext.corpus.reading import resolve_format
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS, Reading
 from tests.building import plain

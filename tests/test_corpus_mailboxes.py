@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from nbtext.corpus.document import Notices
 from nbtext.corpus.mail.mail import MailReading, read_mail, without_quotes, without_signature
-from nbtext.corpus.reading import read_shard, resolved, shards, source_of
+from nbtext.corpus.parts import shards
+from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package

@@ -1,8 +1,15 @@
-"""Shards of a corpus: together they hold what the whole holds, once and in order, with the same names."""
+"""Shards of a corpus: together they hold what the whole holds, once and in order, with the same names.
+
+Also tests `corpus/parts.py`.
+"""
 
 from __future__ import annotations
 
+import bz2
+import csv
 import gzip
+import io
+import lzma
 import os
 import random
 import tempfile
@@ -17,16 +24,18 @@ from hypothesis import strategies as st
 from nbtext.corpus.compression import compression
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import FILES, parts, read_corpus, read_shard, resolved, shards, source_of
+from nbtext.corpus.parts import FILES, Shard, parts, shards
+from nbtext.corpus.reading import read_blocks, read_corpus, read_shard, resolved, source_of
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import Reading
+from nbtext.text_block import LabelledBlock
 from tests.budget import examples
 from tests.process import PETS, corpus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from nbtext.corpus.document import Document
+    from nbtext.corpus.document import Document, FilePart
 
 LINE = st.one_of(
     st.sampled_from([
@@ -105,13 +114,17 @@ def test_any_parts_hold_each_record_once_in_order(
         assert notices.transcoded == noticed.transcoded
 
 
+def parts_of(path: Path, size: int, file_format: str = "tsv") -> list[FilePart | None]:
+    return list(parts(str(path), size, source_of(Reading.of({"format": file_format}), Notices(), labelled=True)))
+
+
 @given(st.lists(LINE, max_size=40), st.sampled_from([b"", b"\n"]), st.integers(1, 100))
 def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size: int) -> None:
     content = b"\n".join(lines) + end
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file")
         path.write_bytes(content)
-        cut = [part for part in parts(str(path), size) if part is not None]
+        cut = [part for part in parts_of(path, size) if part is not None]
     if cut:
         assert cut[0].start == 0
         assert cut[-1].end is None
@@ -128,19 +141,17 @@ def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size
 def test_a_part_is_as_small_as_lines_allow(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"123\n" * 100)
-    assert len(list(parts(str(path), 4))) == 100
-    assert len(list(parts(str(path), 40))) == 10
-    assert list(parts(str(path), 400)) == [None]
-    assert list(parts(str(path), 399)) == [None]  # no line end behind the cut but the last
+    assert len(parts_of(path, 4)) == 100
+    assert len(parts_of(path, 40)) == 10
+    assert parts_of(path, 400) == [None]
+    assert parts_of(path, 399) == [None]  # no line end behind the cut but the last
 
 
 def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
     lines = b"cats\tthe cat purrs\n" * 50
-    (tmp_path / "packed").write_bytes(gzip.compress(lines))
     (tmp_path / "wide").write_bytes(lines.decode().encode("utf-16"))
     os.mkfifo(tmp_path / "pipe")
-    assert [list(parts(str(tmp_path / name), 10)) for name in ("packed", "wide", "pipe", "missing", "a\0b")] == [[None]] * 5
-    assert len(in_shards([str(tmp_path / "packed")], 10, labelled=True, format="tsv")[0]) == 50
+    assert [parts_of(tmp_path / name, 10) for name in ("wide", "pipe", "missing", "a\0b")] == [[None]] * 4
     with pytest.raises(PathError, match="UTF-16"):
         in_shards([str(tmp_path / "wide")], 10, labelled=True, format="tsv")
 
@@ -151,14 +162,104 @@ def test_a_part_that_looks_compressed_is_not_unpacked(tmp_path: Path) -> None:
     assert in_shards([str(path)], 1, labelled=True, format="tsv")[0] == whole([str(path)], labelled=True, format="tsv")[0]
 
 
-@pytest.mark.parametrize("file_format", ["csv", "mbox"])
-def test_other_formats_are_a_shard_a_file(tmp_path: Path, file_format: str) -> None:
-    for name in ("one", "other"):
-        (tmp_path / name).write_text('cats,"the\ncat"\n' * 9 if file_format == "csv" else "From me\n\npurrs\n\n" * 9, encoding="utf-8")
-    paths = [str(tmp_path / name) for name in ("one", "other")]
-    found, _, n = in_shards(paths, 1, labelled=True, format=file_format)
-    assert n == 2
-    assert found == whole(paths, labelled=True, format=file_format)[0]
+PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@given(st.lists(LINE, max_size=30), st.integers(1, 60), st.sampled_from(["", "end", "middle", "limit"]))
+def test_compressed_files_are_cut_as_they_are_unpacked(suffix: str, lines: list[bytes], size: int, damage: str) -> None:
+    rows = b"\n".join(lines)
+    content = PACKERS[suffix](rows[: len(rows) // 2]) + PACKERS[suffix](rows[len(rows) // 2 :])
+    content = (
+        content[:-3] if damage == "end" else content[: len(content) // 2] + b"!" + content[len(content) // 2 + 1 :] if damage else content
+    )
+    more = {"max_unpacked_size": "200"} if damage == "limit" else {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"file.tsv.{suffix}")
+        path.write_bytes(content)
+        assert read_or_raised(in_shards, path, size, **more) == read_or_raised(whole, path, **more)
+        for part in parts_of(path, size):
+            assert part is None or part.content is not None
+
+
+def read_or_raised(read: Callable[..., tuple[Any, ...]], path: Path, *size: int, **reading: Any) -> list[tuple[Any, ...]] | str:
+    try:
+        return list(read([str(path)], *size, labelled=True, **{"format": "tsv", **reading})[0])
+    except (PathError, UsageError) as problem:
+        return str(problem)
+
+
+CELLS = st.sampled_from(
+    ["cats", "", 'a "quoted" word', "two\nlines", "crlf\r\ninside", "a,b", "x" * 80, "caf\u00e9", '"', "end\n", "\ufeffmark"]
+)
+RAW_ROWS = st.sampled_from(
+    [b"", b'cats,5" disk', b'cats,"never ends', b"one column", b"a,b\rc,d", b'"cats","x"y', b"caf\xe9,na\xefve", b'cats, "space"']
+)
+
+
+@pytest.mark.parametrize(
+    "reading", [{}, {"header": True, "id_column": "2"}, {"max_document_size": "64"}, {"delimiter": ";"}, {"delimiter": "\u00a7"}], ids=str
+)
+@given(
+    st.lists(st.one_of(st.tuples(CELLS, CELLS), st.tuples(CELLS, CELLS), st.tuples(CELLS, CELLS), RAW_ROWS), max_size=25),
+    st.sampled_from(["\n", "\r\n"]), st.integers(1, 120), st.booleans(),
+)  # fmt: skip
+def test_csv_is_cut_between_records(
+    reading: dict[str, Any], rows: list[tuple[str, str] | bytes], end: str, size: int, in_blocks: bool
+) -> None:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator=end, delimiter=reading.get("delimiter", ","))
+    for row in rows:
+        if isinstance(row, bytes):
+            text.write(row.decode("utf-8", "surrogateescape") + end)
+        else:
+            writer.writerow(row)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "file.csv")
+        path.write_bytes(text.getvalue().encode("utf-8", "surrogateescape"))
+        reading = {"format": "csv", "label_column": "1", "text_column": "2", **reading}
+        if in_blocks:
+            assert counted_or_raised(path, size, reading) == counted_or_raised(path, None, reading)
+        else:
+            assert read_or_raised(in_shards, path, size, **reading) == read_or_raised(whole, path, **reading)
+
+
+def test_regular_csv_is_cut_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text('cats,"the ""big""\ncat"\n"a",b\n' * 9, encoding="utf-8")
+    assert len(parts_of(tmp_path / "file", 1, "csv")) == 18
+    (tmp_path / "file").write_text('cats,5" disk\n' * 9, encoding="utf-8")
+    assert parts_of(tmp_path / "file", 1, "csv") == [None]
+
+
+def counted_or_raised(path: Path, size: int | None, reading: dict[str, Any]) -> list[tuple[Any, ...]] | str:
+    """Labels and texts as training reads them, in blocks, whose order does not matter."""
+    found: list[tuple[Any, ...]] = []
+    resolution = resolved(Reading.of(reading), [str(path)], labelled=True)
+    try:
+        cut = [Shard(str(path))] if size is None else shards([str(path)], source_of(resolution, Notices(), labelled=True), size)
+        for shard in cut:
+            for item in read_blocks(shard, source_of(resolution, Notices(), labelled=True, blocks=True)):
+                if isinstance(item, LabelledBlock):
+                    found += [(item.labels[number], text) for number, text in zip(item.classes.tolist(), item.texts, strict=True)]
+                else:
+                    found += [(item.label, item.text) if item.problem is None else (item.id, str(item.problem))]
+    except (PathError, UsageError) as problem:
+        return str(problem)
+    return sorted(found)
+
+
+MESSAGE_LINES = st.sampled_from([b"From me", b"from here", b">From me", b"", b"", b"Subject: x", b" ", b"caf\xe9", b"x" * 90, b"\r"])
+
+
+@given(st.lists(st.tuples(MESSAGE_LINES, ENDS), max_size=40), st.integers(1, 100), st.booleans())
+@example([(b"From me", b"\n\n")] * 9, 1, True)
+def test_mailboxes_are_cut_between_messages(lines: list[tuple[bytes, bytes]], size: int, labelled: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "file.mbox")
+        path.write_bytes(b"From me\n" + b"".join(line + end for line, end in lines))
+        found, _, n = in_shards([str(path)], size, labelled=labelled, format="mbox")
+        assert found == whole([str(path)], labelled=labelled, format="mbox")[0]
+        assert size > 1 or n == len(found)
 
 
 @pytest.mark.parametrize("labelled", [True, False])

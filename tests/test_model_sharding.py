@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, resolved, shards, source_of
+from nbtext.corpus.parts import shards
+from nbtext.corpus.reading import read_corpus, resolved, source_of
 from nbtext.counts.counting import Analysis, count_corpus, count_documents
 from nbtext.errors import DocumentError, PathError
 from nbtext.model.sharding import (
@@ -31,7 +32,7 @@ from nbtext.model.sharding import (
     score_shards,
     tree_sum,
 )
-from nbtext.parallel.processes import Share, Shares, Tally
+from nbtext.parallel.processes import Share
 from nbtext.settings import Reading, Settings
 from tests.process import PETS
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from nbtext.corpus.reading import Shard
+    from nbtext.corpus.parts import Shard
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.sharding import Outcome, PartialCounts
 
@@ -61,10 +62,10 @@ def cut(path: Path, size: int, *, on_error: str = "skip") -> tuple[ShardReader, 
     )
 
 
-def counted(of: Counting, processes: int) -> list[PartialCounts]:
+def counted(of: Counting, shards: list[Shard], processes: int) -> list[PartialCounts]:
     """As processes do it whose tasks are dealt out."""
-    tally = Tally(processes, seen_by_all=False)
-    return [count_shards(of, Share(Shares(len(of.shards), processes), tally, process)) for process in range(processes)]
+    numbered = list(enumerate(shards))
+    return [count_shards(of, Share(numbered[process::processes])) for process in range(processes)]
 
 
 @SIZES
@@ -72,7 +73,7 @@ def counted(of: Counting, processes: int) -> list[PartialCounts]:
 def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
     reader, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(Counting(of_corpus, reader, Analysis(PARAMETERS, ["the"])), processes)
+    pieces = counted(Counting(reader, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
     whole, found = count_corpus(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])), joined_counts(pieces)
     assert found is not None
     assert found.statistics == whole.statistics
@@ -86,7 +87,7 @@ def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tm
 def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes: int, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
     reader, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(Counting(of_corpus, reader, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text), processes)
+    pieces = counted(Counting(reader, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text), of_corpus, processes)
     outcomes = list(outcomes_in_order(pieces))
     assert [note.decode() for outcome in outcomes for note in outcome.notes] == [text for _, text in LABELLED]
     assert [name for outcome in outcomes for name in outcome.names] == [f"{tmp_path}/t.jsonl:{n + 1}" for n in range(len(LABELLED))]
@@ -104,19 +105,19 @@ def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(size: int,
     path = tmp_path / "t.jsonl"
     path.write_text(lines(*["{"] * (NAMED_PER_SHARD + 3)))
     reader, of_corpus = cut(path, size)
-    outcomes = list(outcomes_in_order(counted(Counting(of_corpus, reader, Analysis(PARAMETERS, [])), 2)))
+    outcomes = list(outcomes_in_order(counted(Counting(reader, Analysis(PARAMETERS, [])), of_corpus, 2)))
     named = [name for outcome in outcomes for name, _ in outcome.problems]
     assert sum(len(outcome.problems) + outcome.notices.unnamed for outcome in outcomes) == NAMED_PER_SHARD + 3
     assert named == [f"{path}:{number}" for number in range(4, 4 + len(named))]
     assert len(named) >= NAMED_PER_SHARD
     with pytest.raises(DocumentError, match=r"t\.jsonl:4: "):
-        list(outcomes_in_order(counted(Counting(of_corpus, reader._replace(on_error="fail"), Analysis(PARAMETERS, [])), 2)))
+        list(outcomes_in_order(counted(Counting(reader._replace(on_error="fail"), Analysis(PARAMETERS, [])), of_corpus, 2)))
 
 
 def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text("\n")
     reader, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    pieces = counted(Counting(of_corpus, reader, Analysis(PARAMETERS)), 2)
+    pieces = counted(Counting(reader, Analysis(PARAMETERS)), of_corpus, 2)
     assert (joined_counts(pieces), joined_documents(pieces)) == (None, None)
 
 
@@ -171,8 +172,8 @@ def test_a_sum_as_a_tree_is_the_sum(numbers: list[int]) -> None:
 def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
     reader, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    cut_up = list(runs(Counting(of_corpus, reader, Analysis(PARAMETERS, ["the"])), 2))
-    assert [shard for run in cut_up for shard in run.shards] == of_corpus
+    cut_up = list(runs(Counting(reader, Analysis(PARAMETERS, ["the"])), of_corpus, 2))
+    assert [shard for run in cut_up for shard in run.shards] == list(enumerate(of_corpus))
     assert len(cut_up) == 2 * RUNS_PER_THREAD
     pieces = [count_run(run) for run in cut_up]
     found = joined_counts(pieces)

@@ -21,7 +21,7 @@ import pytest
 
 from nbtext.errors import WorkerError
 from nbtext.parallel import processes
-from nbtext.parallel.processes import LARGE, MOST_TICKETS, Pace, Share, Shares, Tally, Tickets, in_order, side_by_side, workers
+from nbtext.parallel.processes import LARGE, Pace, Share, in_order, side_by_side, workers
 from tests.budget import some
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def leftovers() -> set[str]:
     return {path.name for path in Path("/dev/shm").glob("*") if "loky" in path.name or "joblib" in path.name}
 
 
-def numbers(shared: str, share: Share) -> tuple[int, list[str]]:
+def numbers(shared: str, share: Share[int]) -> tuple[int, list[str]]:
     found = [f"{shared}{number}" for number in share]
     share.report(len(found), 10 * len(found))
     return os.getpid(), found
@@ -63,13 +63,12 @@ def test_each_task_is_done_once(method: str, n: int, jobs: int) -> None:
     if method == "spawn" and n not in (2, 7):
         pytest.skip("an interpreter takes a while to start")
     heard: list[tuple[int, int]] = []
-    results = side_by_side(numbers, "a", n, jobs, lambda *now: heard.append(now))
-    assert len(results) == max(min(jobs, n), 1)
+    results = side_by_side(numbers, "a", range(n), jobs, lambda *now: heard.append(now))
+    assert len(results) == jobs
     processes = {process for process, _ in results}
     assert len(processes) == len(results) if method == "fork" else processes  # a quick interpreter may have a second share
     assert Counter(name for _, names in results for name in names) == Counter(f"a{number}" for number in range(n))
-    if method == "fork":
-        assert heard[-1] <= (n, 10 * n)
+    assert heard[-1] == (n, 10 * n)
 
 
 def arrays(n: int, task: int) -> dict[str, Any]:
@@ -91,31 +90,37 @@ def test_answers_hold_arrays_of_any_size(method: str, n: int) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == files
 
 
-@pytest.mark.parametrize("n", [0, 1, MOST_TICKETS - 1, MOST_TICKETS, MOST_TICKETS + 1, 5 * MOST_TICKETS + 3])
-def test_tickets_go_to_whoever_asks_until_there_are_none(n: int) -> None:
-    tickets = Tickets(n)
-    one, other = iter(Share(tickets, Tally(2, seen_by_all=False), 0)), tickets.of(1)
-    found: tuple[list[int], list[int]] = ([], [])
-    for place in range(n + 1):
-        found[place % 2].extend([number] if (number := next((one, other)[place % 2], None)) is not None else [])
-    rest = [*one, *other]
-    tickets.close()
-    assert sorted(found[0] + found[1] + rest) == list(range(n))
-    assert all(kept == sorted(kept) for kept in found)
+def test_tasks_can_be_withdrawn(method: str) -> None:
+    assert sum(side_by_side(some_of_them, 3, range(1, 1000), 2)) <= 6
+    assert side_by_side(some_of_them, 3, range(1, 1000), 1) == [3]
 
 
-def test_tickets_can_be_withdrawn() -> None:
-    tickets = Tickets(100)
-    mine = tickets.of(0)
-    assert next(mine) == 0
-    tickets.withdraw()
-    assert list(mine) == []
-    tickets.close()
+def some_of_them(most: int, share: Share[int]) -> int:
+    """Take so many tasks and no more."""
+    n = 0
+    for n, _ in enumerate(share, 1):
+        if n == most:
+            share.withdraw()
+    return n
 
 
-def test_shares_are_dealt_out_beforehand() -> None:
-    shares = Shares(7, 3)
-    assert [list(shares.of(process)) for process in range(3)] == [[0, 3, 6], [1, 4], [2, 5]]
+def test_tasks_are_taken_in_rising_order_and_few_ahead() -> None:
+    begun: list[int] = []
+
+    def tasks() -> Iterator[int]:
+        for task in range(1, 200):
+            begun.append(task)
+            yield task
+
+    first, *_ = side_by_side(seconds_of_each, begun, tasks(), 2)
+    assert first == sorted(first)
+    with pytest.raises(ZeroDivisionError):
+        side_by_side(seconds_of_each, begun, (1 // (3 - task) for task in range(5)), 2)
+
+
+def seconds_of_each(shared: object, share: Share[int]) -> list[int]:
+    del shared
+    return list(share)
 
 
 def doubled(shared: int, task: int) -> int:
@@ -159,21 +164,16 @@ def end_while_sending(shared: object, task: object) -> bytes:
     return b"never"
 
 
-def alone(function: Callable[[Any, Any], Any]) -> Callable[[Any, Share], object]:
-    """Work that does this in other processes."""
-    parent = os.getpid()
-
-    def work(shared: object, share: Share) -> object:
-        return function(shared, 0) if os.getpid() != parent else None
-
-    return work
+def with_one(function: Callable[[Any, Any], Any], shared: object, share: Share[int]) -> object:
+    """Do this with the first task."""
+    return function(shared, next(iter(share)))
 
 
 def test_what_a_function_raises_is_raised(method: str) -> None:
     with pytest.raises(ValueError, match="shared 3"):
         list(in_order(fail, "shared", [3], 2, lambda _: False))
-    with pytest.raises(ValueError, match="shared 0"):
-        side_by_side(alone(fail), "shared", 9, 2)
+    with pytest.raises(ValueError, match="shared 7"):
+        side_by_side(partial(with_one, fail), "shared", [7, 7], 2)
 
 
 @pytest.mark.parametrize("how", [end, leave, end_while_sending])
@@ -182,7 +182,7 @@ def test_a_worker_that_ends_is_an_error_and_not_waited_for(method: str, how: Cal
         list(in_order(how, None, range(9), 2, lambda _: False))
     assert found.value.exit_status == 4
     with pytest.raises(WorkerError):
-        side_by_side(alone(how), None, 9, 2)
+        side_by_side(partial(with_one, how), None, range(9), 2)
 
 
 def test_results_not_wanted_any_more_end_the_workers(method: str) -> None:

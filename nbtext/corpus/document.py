@@ -13,6 +13,7 @@ from nbtext.settings import in_bytes
 
 if TYPE_CHECKING:
     from nbtext.attributes import Attributes
+    from nbtext.errors import PathError
     from nbtext.settings import Reading
 
 _LONGEST_MESSAGE = 300
@@ -70,11 +71,20 @@ class Notices:
 
 
 class FilePart(NamedTuple):
-    """Whole lines of a file: bytes from ``start`` to ``end``, None for the end of the file, and the number of lines before them."""
+    """Whole records of a file: bytes from ``start`` to ``end``, None for the end of the file, of what it unpacks to if it is compressed."""
 
     start: int
     end: int | None
     lines_before: int
+    records_before: int
+    content: bytes | None = None
+    """The bytes themselves, if the file is compressed."""
+    read: int = 0
+    """Bytes of the compressed file that were read for them."""
+    failure: PathError | None = None
+    """Why no more than the content can be read."""
+    is_unpacked: bool = False
+    """True if the file is compressed, and its content is not here."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,11 @@ class Source:
     def lines_before(self) -> int:
         """Lines of the file before those to read."""
         return self.part.lines_before if self.part else 0
+
+    @property
+    def records_before(self) -> int:
+        """Records of the file before those to read."""
+        return self.part.records_before if self.part else 0
 
     @cached_property
     def unpacked_limit(self) -> int:

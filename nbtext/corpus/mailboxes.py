@@ -120,10 +120,10 @@ def mbox(path: str, source: Source) -> Iterator[Document]:
     """
     label = label_of(path, ".mbox", ".mbx") if source.labelled else None
     limit = source.limit
-    with open_stream(path, source.unpacked_limit) as stream:
+    with open_stream(path, source.unpacked_limit, source.part) as stream:
         if source.labelled and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR) and stream.peek(1):
             raise PathError('not an mbox: it does not begin with "From "', where=path)
-        for number, message in enumerate(_messages(stream, limit), 1):
+        for number, message in enumerate(_messages(stream, limit), source.records_before + 1):
             problem = too_large(limit) if message is None else None
             yield Document(f"{path}:{number}", label, message or b"", problem)
 

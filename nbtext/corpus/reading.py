@@ -7,41 +7,31 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from codecs import BOM_UTF8
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
 from nbtext.corpus.columns import column_name, find_delimiter, is_table, names_a_column, recognise, split_rows, table_format
-from nbtext.corpus.compression import LONGEST_BEGINNING, compression, uncompressed_name
-from nbtext.corpus.decoding import LONGEST_WIDE, detect_encoding, is_ascii_compatible, is_plain, is_wide, refuse_binary, to_utf8
-from nbtext.corpus.directory import LabelledFolder, read_listed
-from nbtext.corpus.document import Document, FilePart, Notices, Source, problem_of, too_large
+from nbtext.corpus.compression import uncompressed_name
+from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
+from nbtext.corpus.directory import read_listed
+from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import holds_maildirs, is_mbox, read_message
+from nbtext.corpus.parts import Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, beginning
 from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, Fields, field_name, with_fields, with_weight, without_separators
-from nbtext.errors import DocumentError, NbtextError, UsageError
+from nbtext.errors import DocumentError, UsageError
 from nbtext.settings import FORMATS
 from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nbtext.corpus.directory import ListedFile
-    from nbtext.settings import Format, Reading
+    from nbtext.settings import Reading
 
 _LOOKED_AT = 1 << 16
-
-BYTES, FILES = 1 << 22, 256
-"""About the most that a shard holds, unless a single document is larger."""
-
-SMALL_FILE = 1 << 12
-"""Bytes that a smaller file of a directory counts for: opening it takes as long as counting so many."""
-
-_READ_AT_ONCE = 1 << 18
 
 CONVERTED = {
     ".parquet": "make it jsonl first, as with python -c \"import pandas; pandas.read_parquet('FILE').to_json('FILE.jsonl', orient='records', lines=True)\"",
@@ -54,24 +44,6 @@ _CONVERTED_BY_CONTENT = {
     re.compile(rb"PK\x03\x04"): "unpack the archive first",
 }
 """The same by the beginning of a file that is to be learnt."""
-
-
-class Shard(NamedTuple):
-    """The part of a path to read, small enough to send to another process or machine: some of its files, a part of the file, or all.
-
-    A file of one document a line is cut at line ends, a directory or Maildir into lists of its files. Any other file is one shard, and so are
-    a compressed file and standard input, which can only be read from the beginning.
-    """
-
-    path: str
-    part: FilePart | None = None
-    files: tuple[ListedFile, ...] | None = None
-
-    def absolute(self) -> Shard:
-        """Return the shard for a process in another directory that finds the corpus at the same place."""
-        files = self.files and tuple((os.path.abspath(file), label, problem) for file, label, problem in self.files)  # noqa: PTH100 - links stay
-        path = os.path.abspath(self.path)  # noqa: PTH100
-        return Shard(LabelledFolder(path, self.path.label) if isinstance(self.path, LabelledFolder) else path, self.part, files)
 
 
 def read_corpus(
@@ -169,13 +141,6 @@ def read_bytes(identity: str, body: bytes, reading: Reading) -> Document:
     """Return the document that some bytes are, read as those of a file; its problem comes with it if they cannot be read."""
     source = source_of(replace(reading, format="dir"), Notices(), labelled=False)
     return next(_decoded([Document(identity, None, body)], source))
-
-
-def reader(layout: Format) -> Callable[[str, Source], Iterator[Any]]:
-    """Return the reader of a format: from a path to its documents, or to its files if there is a document in each."""
-    module, _, function = layout.reader.partition(".")
-    found: Callable[[str, Source], Iterator[Any]] = getattr(import_module(f"nbtext.corpus.{module}"), function)
-    return found
 
 
 def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = False) -> str:
@@ -372,74 +337,3 @@ def _require_label_and_limit(label: str | None, body: bytes, source: Source) -> 
         raise DocumentError("the label is empty")
     if len(body) > source.limit:
         raise too_large(source.limit)
-
-
-def shards(paths: Sequence[str], source: Source, size: int = BYTES) -> Iterator[Shard]:
-    """Yield all of the paths in shards of about ``size`` bytes, in order, without overlap; add notices to those of the source.
-
-    If a path cannot be listed, the last shard is all of it: reading it reports the reason.
-    """
-    layout = FORMATS[source.reading.format]
-    for path in paths:
-        if layout.line_per_document and path != "-":
-            yield from (Shard(path, part) for part in parts(path, size))
-        elif layout.file_per_document:
-            try:
-                yield from (Shard(path, files=files) for files in _grouped(reader(layout)(path, source), size))
-            except NbtextError:
-                yield Shard(path)
-                return
-        else:
-            yield Shard(path)
-
-
-def _grouped(files: Iterable[ListedFile], size: int) -> Iterator[tuple[ListedFile, ...]]:
-    group: list[ListedFile] = []
-    total = 0
-    for file in files:
-        group.append(file)
-        try:
-            total += max(os.stat(file[0]).st_size, SMALL_FILE)  # noqa: PTH116 - faster
-        except (OSError, ValueError):
-            total += SMALL_FILE
-        if total >= size or len(group) == FILES:
-            yield tuple(group)
-            group, total = [], 0
-    if group:
-        yield tuple(group)
-
-
-def parts(path: str, size: int) -> Iterator[FilePart | None]:
-    """Cut a file at line ends into parts of about ``size`` bytes, or more if a line is longer; yield None alone if it is to be read as a whole.
-
-    That is so for what is no regular file or cannot be read, and for compressed files and wide encodings. The file is read to the end of each
-    part, to count its lines, which takes about 2 % of the time of counting its terms.
-    """
-    start = lines_before = 0
-    try:
-        for end, line_ends in _cuts(path, size):
-            yield FilePart(start, end, lines_before)
-            start, lines_before = end, line_ends
-    except (OSError, ValueError):
-        pass  # reading the rest reports the reason
-    yield FilePart(start, None, lines_before) if start else None
-
-
-def _cuts(path: str, step: int) -> Iterator[tuple[int, int]]:
-    """Yield the place after the first line end behind each multiple of the step, except for the end of the file, and the line ends before it."""
-    status = os.stat(path)  # noqa: PTH116 - names may hold bytes that are no text
-    if not stat.S_ISREG(status.st_mode) or status.st_size <= step:
-        return
-    with open(path, "rb") as file:  # noqa: PTH123 - as above
-        if compression(path, file.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING]) is not None or is_wide(
-            file.peek(LONGEST_WIDE)[:LONGEST_WIDE]
-        ):
-            return
-        position = line_ends = 0
-        target = step
-        while piece := file.read(min(target - position, _READ_AT_ONCE)) if position < target else file.readline(_READ_AT_ONCE):
-            position += len(piece)
-            line_ends += piece.count(b"\n")
-            if target <= position < status.st_size and piece.endswith(b"\n"):
-                yield position, line_ends
-                target = (position // step + 1) * step

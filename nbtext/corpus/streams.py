@@ -111,8 +111,8 @@ def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
             start = _begun[path][0]
         else:
             with Path(path).open("rb") as file:
-                return _read_to_end(_readable(file, path, _NO_LIMIT), size)
-        return _read_to_end(_readable(cast("BufferedReader", io.BufferedReader(io.BytesIO(start))), path, _NO_LIMIT), size)
+                return _read_to_end(readable_stream(file, path, _NO_LIMIT), size)
+        return _read_to_end(readable_stream(cast("BufferedReader", io.BufferedReader(io.BytesIO(start))), path, _NO_LIMIT), size)
     except (OSError, PathError):
         return b""  # reading the file reports the reason
 
@@ -144,17 +144,19 @@ def open_stream(path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | Non
     Raise `PathError` if it cannot be read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
     """
     try:
-        if part is not None:
-            with (
-                _PartOfFile(path, part) as bytes_of_part,
-                _counted(cast("BufferedReader", io.BufferedReader(bytes_of_part, _BUFFER))) as stream,
-            ):
+        if part is not None and not part.is_unpacked:
+            found = _PartOfFile(path, part) if part.content is None else _GivenPart(part)
+            with found as bytes_of_part, _counted(cast("BufferedReader", io.BufferedReader(bytes_of_part, _BUFFER))) as stream:
                 yield stream
         elif path != "-" and stat.S_ISDIR(must_exist(path).st_mode):
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
         else:
-            with opened(path) as file, _counted(file) as stream:
-                yield _readable(stream, path, unpacked_limit)
+            with opened(path) as file, _counted(file) as packed:
+                stream = readable_stream(packed, path, unpacked_limit)
+                skipped = part.start if part else 0
+                while skipped > 0:
+                    skipped -= len(stream.read(min(skipped, _BUFFER))) or skipped
+                yield stream
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     except PathError as problem:
@@ -162,7 +164,8 @@ def open_stream(path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | Non
         raise
 
 
-def _readable(stream: BufferedReader, path: str, unpacked_limit: int) -> BufferedReader:
+def readable_stream(stream: BufferedReader, path: str, unpacked_limit: int) -> BufferedReader:
+    """Return a stream unpacked if it is compressed; raise `PathError` if it is in UTF-16 or UTF-32."""
     kind = compression(path, stream.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING])
     if kind is not None:
         stream = io.BufferedReader(Unpacked(stream, kind, unpacked_limit), _BUFFER)
@@ -187,6 +190,28 @@ class _PartOfFile(io.FileIO):
         if self._part.end is not None:
             view = view[: self._part.end - self._part.start - self.tell()]
         return super().readinto(view) or 0
+
+
+class _GivenPart(io.RawIOBase):
+    """The content of a part of a compressed file; raise its failure after that."""
+
+    def __init__(self, part: FilePart) -> None:
+        self._part, self._place = part, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._part.read if self._place else 0
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer)
+        piece = (self._part.content or b"")[self._place : self._place + len(view)]
+        if not piece and self._part.failure is not None:
+            raise self._part.failure
+        view[: len(piece)] = piece
+        self._place += len(piece)
+        return len(piece)
 
 
 _open_streams: list[BufferedReader] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from codecs import BOM_UTF8
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -77,7 +77,7 @@ class _RecordLines:
             line = self._text.readline(self._limit + 3)
 
 
-def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, lines_before: int = 0) -> Iterator[Row]:
+def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, lines_before: int = 0) -> Generator[Row]:
     """Yield the lines split at the delimiter; quotes are characters."""
     separator = delimiter.encode("utf-8", "surrogateescape")
     for number, line in numbered_lines(stream, limit, lines_before):
@@ -137,10 +137,10 @@ def _blocks_of_tsv(stream: BufferedReader, delimiter: str, limit: int, lines_bef
         yield _RowBlock(rows_of_tsv(one_by_one, delimiter, limit, before), columns)
 
 
-def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int) -> Generator[_RowBlock]:
+def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[_RowBlock]:
     """Yield blocks that end where a record ends; from where no such end is found, or csv is not valid, the rest as one block."""
     csv.field_size_limit(max(limit, 1 << 17))
-    rest, rows_before, lines_before = b"", 0, 0
+    rest = b""
     for _, content, one_by_one in line_blocks(stream, limit):
         whole, later, records, size = rest, one_by_one, None, 0
         if content is not None:
@@ -215,22 +215,27 @@ def _columns_of_lines(content: bytes, delimiter: str, width: int, wanted: Sequen
 def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
     part, limit, delimiter = source.part, source.limit, source.reading.delimiter
-    with open_stream(path, source.unpacked_limit, part) as stream:
+    with open_stream(path, source.unpacked_limit, part) as stream, ExitStack() as also:
+        blocks: Iterator[_RowBlock]
+        rows_of: Callable[[BufferedReader, str, int], Generator[Row]]
         if source.reading.format == "csv":
-            with closing((_blocks_of_csv if source.in_blocks else _rest_of_csv)(stream, delimiter or ",", limit)) as records:
-                yield from _documents(path, records, source)
-            return
-        delimiter = delimiter or "\t"
-        blocks = (
-            _blocks_of_tsv(stream, delimiter, limit, source.lines_before)
-            if source.in_blocks
-            else iter([_RowBlock(rows_of_tsv(stream, delimiter, limit, source.lines_before))])
-        )
-        if part is None or not part.start:
-            yield from _documents(path, blocks, source)
-            return
-        with open_stream(path) as whole:
-            yield from _documents(path, blocks, source, rows_of_tsv(whole, delimiter, limit))
+            delimiter, rows_of = delimiter or ",", rows_of_csv
+            found = (_blocks_of_csv if source.in_blocks else _rest_of_csv)(
+                stream, delimiter, limit, source.records_before, source.lines_before
+            )
+            blocks = also.enter_context(closing(found))
+        else:
+            delimiter, rows_of = delimiter or "\t", rows_of_tsv
+            blocks = (
+                _blocks_of_tsv(stream, delimiter, limit, source.lines_before)
+                if source.in_blocks
+                else iter([_RowBlock(rows_of_tsv(stream, delimiter, limit, source.lines_before))])
+            )
+        first_rows = None
+        if part is not None and part.start:
+            whole = also.enter_context(open_stream(path, source.unpacked_limit))
+            first_rows = also.enter_context(closing(rows_of(whole, delimiter, limit)))
+        yield from _documents(path, blocks, source, first_rows)
 
 
 class _Places(NamedTuple):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbtext.attributes import KINDS, Attributes
 from nbtext.corpus.document import Notices
 from nbtext.corpus.extent import number_of_files, size_of_files
-from nbtext.corpus.reading import BYTES, format_like, read_corpus, read_labelled, resolve_format, resolved, shards, source_of
+from nbtext.corpus.parts import BYTES, shards
+from nbtext.corpus.reading import format_like, read_corpus, read_labelled, resolve_format, resolved, source_of
 from nbtext.corpus.streams import can_be_read_here_only
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, quantity
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import Document
-    from nbtext.corpus.reading import Shard
+    from nbtext.corpus.parts import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis, Labelled
     from nbtext.counts.documents import CountedDocuments
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 
 WORTH_COUNTING, WORTH_SCORING = 12, 3
 """Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
+
+MOST_LOOKED_AT = 8
+"""Processes for which shards are cut beforehand, to know whether they are worth it; with so many, all are."""
 
 BYTES_HERE = BYTES >> 2
 """About what a shard for a process of this machine holds: scores take more memory than counts, and processes end together."""
@@ -132,12 +136,12 @@ class Corpus:
         if self.failure is not None:
             raise self.failure
 
-    def in_shards(self, size: int = BYTES) -> tuple[Iterator[Shard], ShardReader]:
-        """Return the corpus in shards of about ``size`` bytes, and how they are read."""
+    def in_shards(self, size: int = BYTES, *, here: bool = True) -> tuple[Iterator[Shard], ShardReader]:
+        """Return the corpus in shards of about ``size`` bytes, and how they are read, by processes that are ``here`` or elsewhere."""
         reading = resolved(self.reading, self.paths, labelled=self.labelled)
         source = source_of(reading, self.notices, labelled=self.labelled, columns=self.columns)
         on_error = self._on_error_of_readable if self.labelled else self.on_error
-        return shards(self.paths, source, size), ShardReader(reading, self.labelled, self.columns, on_error)
+        return shards(self.paths, source, size, here=here), ShardReader(reading, self.labelled, self.columns, on_error)
 
     def report(self, outcome: Outcome) -> None:
         """Report what happened in a shard."""
@@ -261,11 +265,13 @@ def _count_in_shards(analysis: Analysis, corpus: Corpus, jobs: int, note: Callab
     from nbtext.parallel.processes import cores, side_by_side
 
     of_corpus, reader = corpus.in_shards(BYTES_HERE)
-    counting = Counting(list(of_corpus), reader, analysis, note)
-    worthwhile = 1 if any(map(can_be_read_here_only, corpus.paths)) else len(counting.shards) // WORTH_COUNTING
-    processes = min(jobs or cores(), worthwhile) if worthwhile > 1 else 1
+    numbered = enumerate(of_corpus)
+    jobs = 1 if any(map(can_be_read_here_only, corpus.paths)) else jobs or cores()
+    beginning = list(islice(numbered, WORTH_COUNTING * min(jobs, MOST_LOOKED_AT)))
+    worthwhile = len(beginning) // WORTH_COUNTING
+    processes = jobs if worthwhile == min(jobs, MOST_LOOKED_AT) else max(worthwhile, 1)
     with corpus.watched() as heard:
-        return side_by_side(count_shards, counting, len(counting.shards), processes, heard)
+        return side_by_side(count_shards, Counting(reader, analysis, note), chain(beginning, numbered), processes, heard)
 
 
 def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str) -> CorpusCounts | None:
@@ -275,10 +281,9 @@ def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str) -> Cor
         raise UsageError("--backend dask is for models of counts alone", hint="use --jobs")
     if STDIN in corpus.paths:
         raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
-    of_corpus, reader = corpus.in_shards()
-    counting = Counting([shard.absolute() for shard in of_corpus], reader, analysis)
+    of_corpus, reader = corpus.in_shards(here=False)
     with cluster(scheduler) as workers, corpus.watched() as heard:
-        counts, pieces = count_on_cluster(workers, counting, heard)
+        counts, pieces = count_on_cluster(workers, Counting(reader, analysis), (shard.absolute() for shard in of_corpus), heard)
     for outcome in outcomes_in_order(pieces):
         corpus.report(outcome)
     return counts

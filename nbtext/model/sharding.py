@@ -22,20 +22,23 @@ from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.model.scoring import ScoredBlock, scored
-from nbtext.parallel.processes import Pace, Share, Shares, Tally, in_order
+from nbtext.parallel.processes import Pace, Share, in_order
 from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.corpus.document import Document
-    from nbtext.corpus.reading import Shard
+    from nbtext.corpus.parts import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis, Labelled
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.scoring import ScoringModel
     from nbtext.parallel.cluster import Cluster
     from nbtext.settings import Reading
+
+    NumberedShard = tuple[int, Shard]
+    """With its place in the corpus."""
 
     Heard = Callable[[int, int], object]
     """Is told the documents and the bytes read so far."""
@@ -138,15 +141,12 @@ class ShardReader(NamedTuple):
 
 
 class Counting(NamedTuple):
-    """A labelled corpus in shards, and how it is read and counted."""
+    """How the shards of a labelled corpus are read and counted."""
 
-    shards: Sequence[Shard]
     reader: ShardReader
     analysis: Analysis
     note: Callable[[Document], Any] | None = None
     """Returns what is to be kept of each document, if all are to be kept as counts, with their names, and not a sample."""
-    first: int = 0
-    """The number of the first shard in the corpus."""
 
 
 class PartialCounts(NamedTuple):
@@ -157,8 +157,8 @@ class PartialCounts(NamedTuple):
     documents: tuple[ClassStatistics, CountedDocuments] | None = None
 
 
-def count_shards(counting: Counting, share: Share) -> PartialCounts:
-    """Count the shards with the numbers in a share, one after the other."""
+def count_shards(counting: Counting, share: Share[NumberedShard]) -> PartialCounts:
+    """Count the shards of a share, one after the other."""
     outcomes: list[Outcome] = []
     labelled = map(with_label, paced(_documents(counting, share, outcomes), share.report))
     try:
@@ -176,12 +176,11 @@ def count_shards(counting: Counting, share: Share) -> PartialCounts:
         return PartialCounts(outcomes)
 
 
-def _documents(counting: Counting, share: Share, outcomes: list[Outcome]) -> Iterator[Document | LabelledBlock]:
-    for number in share:
-        outcome = Outcome(counting.first + number)
+def _documents(counting: Counting, share: Share[NumberedShard], outcomes: list[Outcome]) -> Iterator[Document | LabelledBlock]:
+    for number, shard in share:
+        outcome = Outcome(number)
         outcomes.append(outcome)
         before = bytes_read()
-        shard = counting.shards[number]
         if counting.note is None:
             for item in counting.reader.blocks(shard, outcome):
                 outcome.documents += number_of(item)
@@ -244,25 +243,35 @@ def tree_sum(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item 
     return reduce(lambda later, earlier: join(earlier, later), left) if left else None
 
 
-def runs(counting: Counting, threads: int) -> Iterator[Counting]:
+class Run(NamedTuple):
+    """Consecutive shards, for a worker of a cluster."""
+
+    counting: Counting
+    shards: Sequence[NumberedShard]
+
+
+def runs(counting: Counting, shards: Iterable[Shard], threads: int) -> Iterator[Run]:
     """Yield the shards of a corpus in runs for so many threads."""
-    size = min(max(len(counting.shards) // (RUNS_PER_THREAD * max(threads, 1)), 1), MOST_SHARDS)
-    for first in range(0, len(counting.shards), size):
-        yield counting._replace(shards=counting.shards[first : first + size], first=first)
+    numbered = list(enumerate(shards))
+    size = min(max(len(numbered) // (RUNS_PER_THREAD * max(threads, 1)), 1), MOST_SHARDS)
+    for first in range(0, len(numbered), size):
+        yield Run(counting, numbered[first : first + size])
 
 
-def count_run(run: Counting) -> PartialCounts:
+def count_run(run: Run) -> PartialCounts:
     """Count a run, as a worker of a cluster that reads the shards itself."""
-    return count_shards(run, Share(Shares(len(run.shards), 1), Tally(1, seen_by_all=False), 0))
+    return count_shards(run.counting, Share(run.shards))
 
 
-def count_on_cluster(cluster: Cluster, counting: Counting, heard: Heard | None = None) -> tuple[CorpusCounts | None, list[PartialCounts]]:
+def count_on_cluster(
+    cluster: Cluster, counting: Counting, shards: Iterable[Shard], heard: Heard | None = None
+) -> tuple[CorpusCounts | None, list[PartialCounts]]:
     """Return the counts of a corpus, None if there is not one document, and its pieces without them, for their outcomes."""
     counted: list[PartialCounts] = []
 
     def arriving() -> Iterator[PartialCounts]:
         documents = read = 0
-        for piece in cluster.results(count_run, runs(counting, cluster.threads)):
+        for piece in cluster.results(count_run, runs(counting, shards, cluster.threads)):
             documents += sum(outcome.documents for outcome in piece.outcomes)
             read += sum(outcome.read for outcome in piece.outcomes)
             if heard is not None:

@@ -10,17 +10,15 @@ import mmap
 import os
 import pickle
 import signal
-import struct
 import sys
 import threading
 import time
-from array import array
 from collections import deque
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import accumulate
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from nbtext.errors import WorkerError
 
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
+
+    Serving = Callable[[Connection, Callable[[Any], Any], int], None]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
@@ -71,110 +71,54 @@ class Pace:
         self.due, self._before = self.due + self._stride, now
 
 
-MOST_TICKETS = 1024
-"""Tickets of four bytes each that fit into a pipe on every system."""
-
-_TICKET = array("I").itemsize
-
-_SLOT = struct.Struct("2q")
-
-
-class Tickets:
-    """Tasks for processes forked from this one, for whichever asks first.
-
-    They are in a pipe, four bytes each. Reading from a pipe is atomic and needs no lock that a dying process could hold.
-    """
-
-    def __init__(self, n: int) -> None:
-        self._n = n
-        self._run = -(-n // MOST_TICKETS) or 1
-        """Consecutive tasks on a ticket."""
-        self._reading, writing = os.pipe()
-        os.write(writing, array("I", range(0, n, self._run)).tobytes())
-        os.close(writing)  # so that it has an end
-
-    def of(self, process: int) -> Iterator[int]:
-        """Yield those that this process takes."""
-        del process
-        while ticket := os.read(self._reading, _TICKET):
-            first = array("I", ticket)[0]
-            yield from range(first, min(first + self._run, self._n))
-
-    def withdraw(self) -> None:
-        """Take all that are left."""
-        while os.read(self._reading, _TICKET * MOST_TICKETS):
-            pass
-
-    def close(self) -> None:
-        """Close the pipe."""
-        os.close(self._reading)
-
-
-class Shares:
-    """Tasks for processes that share nothing with this one: as many for each, dealt out beforehand."""
-
-    def __init__(self, n: int, processes: int) -> None:
-        self._n, self._processes = n, processes
-
-    def of(self, process: int) -> Iterator[int]:
-        """Yield every n-th, from the number of the process on."""
-        return iter(range(process, self._n, self._processes))
-
-    def withdraw(self) -> None:
-        """Do nothing: the others cannot be told."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Tally:
-    """How many documents and bytes each process has read; seen by all if they were forked from the one that made it."""
-
-    def __init__(self, processes: int, *, seen_by_all: bool) -> None:
-        self._processes = processes
-        size = _SLOT.size * processes
-        self._memory: mmap.mmap | bytearray = mmap.mmap(-1, size) if seen_by_all else bytearray(size)
-
-    def note(self, process: int, documents: int, read: int) -> None:
-        """Record what one process has done so far."""
-        _SLOT.pack_into(self._memory, process * _SLOT.size, documents, read)
-
-    @property
-    def total(self) -> tuple[int, int]:
-        """Return the documents and bytes of all."""
-        slots = [_SLOT.unpack_from(self._memory, process * _SLOT.size) for process in range(self._processes)]
-        return sum(documents for documents, _ in slots), sum(read for _, read in slots)
-
-
-class Share:
+class Share(Generic[Task]):
     """The tasks of one process, and where it reports how far it is."""
 
-    def __init__(
-        self,
-        tasks: Tickets | Shares,
-        tally: Tally,
-        process: int,
-        heard: Callable[[int, int], object] | None = None,
-        check: Callable[[], object] | None = None,
-    ) -> None:
-        """``heard`` is told, with each report of this process, the documents and bytes read by all; ``check`` is called before each task."""
-        self._tasks, self._tally, self._process, self._heard, self._check = tasks, tally, process, heard, check
+    def __init__(self, tasks: Iterable[Task], heard: Callable[[int, int], object] | None = None) -> None:
+        """``heard`` is told the documents and bytes read so far."""
+        self._tasks, self._heard = iter(tasks), heard
 
-    def __iter__(self) -> Iterator[int]:
-        for task in self._tasks.of(self._process):
-            if self._check is not None:
-                self._check()
+    def __iter__(self) -> Iterator[Task]:
+        while (task := next(self._tasks, None)) is not None:
             yield task
 
     def withdraw(self) -> None:
-        """Have the other processes begin no more tasks."""
-        self._tasks.withdraw()
+        """Have no process begin more tasks."""
+        self._tasks = iter(())
 
     def report(self, documents: int, read: int) -> None:
         """Report the documents and bytes that this process has read so far."""
-        self._tally.note(self._process, documents, read)
         if self._heard is not None:
-            self._heard(*self._tally.total)
+            self._heard(documents, read)
+
+
+class ShareOfWorker(Share[Task]):
+    """The tasks that a worker asks its parent for, one after the other."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(iter(self._asked, None), lambda documents, read: connection.send(ReadSoFar(documents, read)))
+        self._connection = connection
+
+    def _asked(self) -> Task | None:
+        self._connection.send(NEXT)
+        task: Task | None = self._connection.recv()
+        return task
+
+    def withdraw(self) -> None:
+        """Have no process begin more tasks."""
+        super().withdraw()
+        self._connection.send(ENOUGH)
+
+
+NEXT, ENOUGH = "next", "enough"
+"""What a worker says to its parent: it wants a task; nobody should get more."""
+
+
+class ReadSoFar(NamedTuple):
+    """The documents and bytes that a worker has read so far."""
+
+    documents: int
+    bytes: int
 
 
 @contextmanager
@@ -189,17 +133,32 @@ def signals_blocked() -> Iterator[None]:
 
 def serve(connection: Connection, function: Callable[[Any], Any], parent: int) -> None:
     """Answer each task with what the function returns or raises, as a worker of the process with the number ``parent``, until the task is None."""
+    _become_worker(parent)
+    with suppress(EOFError):  # the parent is gone
+        while (task := connection.recv()) is not None:
+            send(connection, _attempt(function, *task))
+
+
+def serve_share(connection: Connection, work: Callable[[Share[Any]], Any], parent: int) -> None:
+    """Answer with what work returns or raises for a share of the tasks, as a worker of the process with the number ``parent``."""
+    _become_worker(parent)
+    with suppress(EOFError, OSError):  # the parent is gone
+        send(connection, _attempt(work, ShareOfWorker(connection)))
+        connection.recv()
+
+
+def _become_worker(parent: int) -> None:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    with suppress(EOFError):  # the parent is gone
-        while (task := connection.recv()) is not None:
-            try:
-                answer = True, function(*task)
-            except Exception as problem:  # noqa: BLE001 - raised where the result is asked for
-                answer = False, problem
-            send(connection, answer)
+
+
+def _attempt(function: Callable[..., Any], *task: object) -> tuple[bool, Any]:
+    try:
+        return True, function(*task)
+    except Exception as problem:  # noqa: BLE001 - raised where the result is asked for
+        return False, problem
 
 
 def send(connection: Connection, answer: object) -> None:
@@ -251,38 +210,22 @@ def _end_with(parent: int) -> None:
 
 
 def side_by_side(
-    work: Callable[[Shared, Share], Result],
+    work: Callable[[Shared, Share[Task]], Result],
     shared: Shared,
-    n_tasks: int,
+    tasks: Iterable[Task],
     jobs: int,
     heard: Callable[[int, int], object] | None = None,
 ) -> list[Result]:
-    """Return the results of ``work(shared, share)`` in up to ``jobs`` processes, this one included, in no order.
+    """Return the results of ``work(shared, share)`` in ``jobs`` other processes, in no order; in this one if ``jobs`` is 1 or none can be started.
 
-    Tasks are the numbers below ``n_tasks``; a share iterates over those of one process, in rising order. Forked processes take the next task
-    when they are free. ``heard`` is told the documents and bytes read by all. Raises what the work raises, and `WorkerError` for a process
-    that ended before its work.
+    A share iterates over the tasks of one process, in rising order: it gets the next one when it is free. ``heard`` is told the documents and bytes
+    read by all. Raises what the work raises, and `WorkerError` for a process that ended before its work.
     """
-    jobs = min(jobs, n_tasks)
-    if jobs < 2:
-        return [work(shared, Share(Shares(n_tasks, 1), Tally(1, seen_by_all=False), 0, heard))]
-    forked = forks()
-    tasks: Tickets | Shares = Tickets(n_tasks) if forked else Shares(n_tasks, jobs)
-    tally = Tally(jobs, seen_by_all=forked)
-    try:
-        with workers(jobs - 1, partial(_worked, work, shared, tasks, tally)) as others:
-            futures = [others.submit(process) for process in range(1, jobs)]
-            results = [work(shared, Share(tasks, tally, 0, heard, others.require_alive))]
-            while any(not future.done() for future in futures):
-                _wait(futures)
-                others.require_alive()
-                if heard is not None:
-                    heard(*tally.total)
-            return results + [future.result() for future in futures]
-    except CannotStartError:
-        return [work(shared, Share(Shares(n_tasks, 1), tally, 0, heard))]
-    finally:
-        tasks.close()
+    if jobs > 1:
+        tasks = iter(tasks)
+        with suppress(CannotStartError), workers(jobs, partial(work, shared), serve_share) as others:
+            return others.share_out(tasks, heard)
+    return [work(shared, Share(tasks, heard))]
 
 
 def never(task: object) -> bool:
@@ -326,18 +269,6 @@ def _first(pending: deque[tuple[Task, Future[Any] | None]], others: Workers) -> 
     return task, None if future is None else others.result(future)
 
 
-def _worked(work: Callable[[Any, Share], Result], shared: object, tasks: Tickets | Shares, tally: Tally, process: int) -> Result:
-    return work(shared, Share(tasks, tally, process))
-
-
-def _wait(futures: list[Future[Any]]) -> None:
-    """Wait until all are done, one has failed, or `WAIT` has passed; raise why one has failed."""
-    from concurrent.futures import FIRST_EXCEPTION, wait
-
-    for future in wait(futures, WAIT, FIRST_EXCEPTION).done:
-        future.result()
-
-
 class CannotStartError(Exception):
     """No worker can be started, and the first task is not taken."""
 
@@ -355,12 +286,12 @@ def forks() -> bool:
 
 
 @contextmanager
-def workers(n: int, function: Callable[[Any], Any]) -> Iterator[Workers]:
+def workers(n: int, function: Callable[[Any], Any], serving: Serving = serve) -> Iterator[Workers]:
     """Have ``n`` workers, started with the first task, that call a function; they are gone in the end.
 
     Raises `WorkerError` if one ended before its work.
     """
-    pool = Workers(n, function)
+    pool = Workers(n, function, serving)
     try:
         yield pool
     except BaseException:
@@ -380,8 +311,8 @@ class Workers:
     the pipe is closed then, and the thread knows.
     """
 
-    def __init__(self, n: int, function: Callable[[Any], Any]) -> None:
-        self._n, self._function = n, function
+    def __init__(self, n: int, function: Callable[[Any], Any], serving: Serving = serve) -> None:
+        self._n, self._function, self._serving = n, function, serving
         self._forked = forks()
         self._processes: list[BaseProcess] = []
         self._pipes: list[Connection] = []
@@ -397,6 +328,41 @@ class Workers:
                 self._start()
                 self._threads = ThreadPoolExecutor(self._n)
             return self._threads.submit(self._done, task)
+
+    def share_out(self, tasks: Iterator[Any], heard: Callable[[int, int], object] | None) -> list[Any]:
+        """Return what comes of the shares of all workers, which `serve_share`; as `side_by_side`."""
+        from multiprocessing.connection import wait
+
+        with signals_blocked():
+            self._start()
+        results, waiting = [], list(self._pipes)
+        progress = dict.fromkeys(range(self._n), ReadSoFar(0, 0))
+        upcoming = next(tasks, None)
+        while waiting:
+            ready: list[Any] = wait(waiting, WAIT)
+            for pipe in ready:
+                try:
+                    said = receive(pipe)
+                    if said == NEXT:
+                        pipe.send(upcoming)
+                except (EOFError, OSError):
+                    raise _worker_ended() from None
+                if said == NEXT:
+                    upcoming = next(tasks, None)
+                elif said == ENOUGH:
+                    upcoming, tasks = None, iter(())
+                elif isinstance(said, ReadSoFar):
+                    progress[self._pipes.index(pipe)] = said
+                else:
+                    is_result, answer = said
+                    if not is_result:
+                        raise answer
+                    results.append(answer)
+                    waiting.remove(pipe)
+            self.require_alive()
+            if heard is not None:
+                heard(*map(sum, zip(*progress.values(), strict=True)))
+        return results
 
     def result(self, future: Future[Any]) -> Any:  # noqa: ANN401 - what the function returns
         """Return what came of a task, once it is done; raise what the function raised."""
@@ -425,7 +391,7 @@ class Workers:
             for _ in range(self._n):
                 ours, theirs = multiprocessing.Pipe()
                 self._pipes.append(ours)
-                process = context.Process(target=serve, args=(theirs, self._function, os.getpid()), daemon=True)
+                process = context.Process(target=self._serving, args=(theirs, self._function, os.getpid()), daemon=True)
                 process.start()
                 theirs.close()  # before the next worker is forked, so that nobody else has it
                 self._processes.append(process)
