@@ -9,6 +9,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.prior_from import for_prior, prior_from_option
 from nbtext.cli.promises import precise_rule, promise_options, set_rule_of
 from nbtext.errors import NbtextError, UsageError, quantity
 
@@ -41,6 +42,7 @@ class _Classify(panels.Command):
 )  # fmt: skip
 @option.decision_options
 @promise_options
+@prior_from_option
 @panels.option(
     "--min-typicality", group="answer", type=option.Number(0, 1), default=0.0, metavar="SHARE",
     help="Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
@@ -133,7 +135,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         from nbtext.evaluation.drift_log import DriftWatch
 
         drift = DriftWatch(model, model_path)
-    blocks = score_corpus(model, documents, options["jobs"], at_once)
+    blocks = for_prior(score_corpus(model, documents, options["jobs"], at_once), model, options, say)
     watched = blocks if drift is None else drift.watched(blocks)
     answers = answers_to(watched, model, rule, min_typicality=options["min_typicality"], top_k=form.top_k, sets=sets)
     counts = AnswerCounts()

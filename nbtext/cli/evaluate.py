@@ -8,6 +8,7 @@ from typing import Any
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
+from nbtext.cli.prior_from import for_prior, prior_from_option
 from nbtext.cli.promises import precise_rule, promise_options, set_rule_of
 from nbtext.errors import UsageError, quantity
 
@@ -32,6 +33,7 @@ from nbtext.errors import UsageError, quantity
 )  # fmt: skip
 @option.decision_options
 @promise_options
+@prior_from_option
 @panels.option(
     "--training", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
     help="Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
@@ -85,8 +87,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     rule = precise_rule(options, model, option.decision_rule(options, model.classes, say), say)
     paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(options["by"])), options["errors"]
     if options["sweep"] is not None:
-        if asked or rule != DecisionRule() or tally is not None or by or errors is not None or options["training"]:
-            raise UsageError("--sweep goes with no costs, threshold, gate, --by, --errors or --training")
+        if asked or rule != DecisionRule() or tally is not None or by or errors is not None or options["training"] or options["prior_from"]:
+            raise UsageError("--sweep goes with no costs, threshold, gate, --by, --errors, --training or --prior-from")
         documents = documents_for(model, paths, options, say, labelled=True)
         sweep = sweep_prior(model, documents.readable())
         write_result(output, lambda: sweep, lambda: json_values(sweep.strengths), lambda: print_sweep(sweep))
@@ -97,7 +99,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     with nullcontext() if errors is None else MistakeFile(errors) as mistakes:
         leaks = leak_watch(model, paths, options, say)
         documents = documents_for(model, paths, options, say, labelled=True, columns=by)
-        scored = leaks.watched_scored(score_corpus(model, documents, options["jobs"]))
+        scored = leaks.watched_scored(for_prior(score_corpus(model, documents, options["jobs"]), model, options, say))
         scored = scored if tally is None else tally.watched(scored)
         if mistakes is None:
             evaluation = judge_scored(scored, model, rule, by=by)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FOR_RECORDS = (
     "text", "files_from", "null", "format", "output", "excel_safe", "limit", "scores", "drift", "lines", "batch", "exit_status_abstained",
-    "coverage",
+    "coverage", "prior_from",
 )  # fmt: skip
 """Options of `nbtext classify` for input of other kinds and for its records."""
 

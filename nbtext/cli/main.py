@@ -32,6 +32,7 @@ GROUPS_OF_COMMANDS = {
     },
     "Ask": {
         "classify": "Print the class of each document and its probability.",
+        "prevalence": "Estimate how many of the documents are of each class.",
     },
     "Judge": {
         "evaluate": "Measure a model on documents whose classes are known.",

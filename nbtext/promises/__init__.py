@@ -1,1 +1,1 @@
-"""What a model can promise of documents like those of training: sets of classes that hold the truth, and answers of a given precision."""
+"""What a model can promise of documents like those of training: sets of classes that hold the truth, answers of a given precision, shares of classes."""

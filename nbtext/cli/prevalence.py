@@ -1,0 +1,67 @@
+"""`nbtext prevalence`: estimate the shares of the classes among documents without labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtext.cli import options as option
+from nbtext.cli import panels
+
+
+@panels.command("prevalence")
+@option.corpus_argument
+@option.model_option
+@option.output_option(
+    "table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are classes, or with --by the values of the column."
+)
+@panels.option(
+    "--by", group="output", common=True, metavar="COLUMN", help="Add the shares for each value of a column, such as a day or a source."
+)
+@option.input_options
+@option.reading_options
+@option.jobs_option
+@option.messages_options
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: str | None, **options: Any) -> int:
+    """Estimate how many of the documents are of each class, with 95 % intervals.
+
+    Counting the answers of classify leans towards the shares of training, because mistakes do not cancel out. Here the shares are those under which the
+    documents are most likely, given what the model says of training documents that it was not trained on. The intervals are for the shares among
+    these documents. They cover what the texts leave open, and that the model knows classes from a sample only.
+
+    This holds if the documents of each class are like those of training and only the shares differ. There is a warning if the documents are unlike
+    those of training in other ways too. CORPUS is read as nbtext classify reads it.
+
+    \b
+    Examples:
+      nbtext prevalence inbox/
+      nbtext prevalence messages.csv --by sender
+      nbtext prevalence inbox/ --output json
+    """
+    from nbtext.cli.corpus import corpus_paths, documents_for
+    from nbtext.cli.prior_from import likelihoods_of
+    from nbtext.errors import quantity
+    from nbtext.evaluation.drift_log import DriftWatch, beyond_prior_shift
+    from nbtext.model import TextClassifier
+    from nbtext.model.corpus_flow import score_corpus
+    from nbtext.promises.class_shares import estimate_prevalence
+    from nbtext.report.comparisons import DRIFT_FIGURES
+    from nbtext.report.forms import write_result
+    from nbtext.report.share_tables import print_prevalence, result_record, share_rows
+
+    say = option.messages(options)
+    model = TextClassifier.load(model_path)
+    options["on_error"] = options["on_error"] or "skip"  # reported, and with no part in the shares
+    documents = documents_for(model, corpus_paths(corpus, options), options, say, labelled=False, columns=[] if by is None else [by])
+    likelihoods = likelihoods_of(model, say)
+    blocks = score_corpus(model, documents, options["jobs"])
+    watch = None if model.learnt.profile is None else DriftWatch(model)
+    result = estimate_prevalence(blocks if watch is None else watch.watched(blocks), model.classes, likelihoods)
+    drift = None if watch is None else watch.drift()
+    documents.say_notices()
+    if result.impossible:
+        say.warn(f"left out, because no class is possible: {quantity(result.impossible, 'document')}")
+    if drift and (moved := beyond_prior_shift(drift)):
+        titles = " and ".join(DRIFT_FIGURES[name] for name in moved)
+        say.warn(f"the documents differ from those of training by more than class shares ({titles}), so these shares may be off")
+    write_result(output, lambda: result_record(result, by, drift), lambda: share_rows(result, by), lambda: print_prevalence(result, by))
+    return say.finish()

@@ -1,0 +1,104 @@
+"""`nbtext prevalence` in every form, and ``--prior-from`` of classify and evaluate.
+
+Also tests `cli/prior_from.py` and `report/share_tables.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from shutil import copyfile
+
+import pytest
+
+from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
+
+TEST = str(SERVICE_DESK / "test")
+LABELS = sorted(folder.name for folder in (SERVICE_DESK / "test").iterdir())
+
+
+@pytest.fixture
+def desk(service_desk_model: Path, tmp_path: Path) -> Path:
+    """A folder with a model, and its test documents as a table with days."""
+    copyfile(service_desk_model, tmp_path / "nbtext.joblib")
+    rows = [("text", "day")]
+    for place, file in enumerate(sorted(Path(TEST).rglob("*.txt"))):
+        rows.append((file.read_text(encoding="utf-8"), f"2026-05-0{1 + place % 3}"))
+    with (tmp_path / "messages.csv").open("w", encoding="utf-8", newline="") as file_:
+        csv.writer(file_).writerows(rows)
+    return tmp_path
+
+
+def test_every_form_has_the_same_shares(desk: Path) -> None:
+    found = json.loads(succeeded(nbtext("prevalence", TEST, "-o", "json", cwd=desk)).text)
+    assert list(found) == ["documents", "prevalence", "drift"]
+    assert found["documents"] == sum(file.is_file() for file in Path(TEST).rglob("*"))
+    assert list(found["prevalence"]) == LABELS
+    assert sum(share["share"] for share in found["prevalence"].values()) == pytest.approx(1, abs=1e-4)
+    lines = [json.loads(line) for line in succeeded(nbtext("prevalence", TEST, "-o", "jsonl", cwd=desk)).text.splitlines()]
+    assert lines == [{"label": label, **share} for label, share in found["prevalence"].items()]
+    rows = succeeded(nbtext("prevalence", TEST, "-o", "tsv", cwd=desk)).rows
+    assert rows == [[label, *map(str, share.values())] for label, share in found["prevalence"].items()]
+    assert succeeded(nbtext("prevalence", TEST, "-o", "csv", cwd=desk)).text.startswith("label,share,low,high,counted\n")
+    table = succeeded(nbtext("prevalence", TEST, cwd=desk)).text
+    largest = max(found["prevalence"], key=lambda label: found["prevalence"][label]["share"])
+    assert table.splitlines()[4].split()[:2] == [largest, f"{found['prevalence'][largest]['share']:.3f}"]
+
+
+def test_by_column_there_is_a_row_for_each_value(desk: Path) -> None:
+    whole = json.loads(succeeded(nbtext("prevalence", "messages.csv", "--by", "day", "-o", "json", cwd=desk)).text)
+    days = whole["by"]["day"]
+    assert list(days) == ["2026-05-01", "2026-05-02", "2026-05-03"]
+    assert sum(day["documents"] for day in days.values()) == whole["documents"]
+    lines = [json.loads(line) for line in nbtext("prevalence", "messages.csv", "--by", "day", "-o", "jsonl", cwd=desk).text.splitlines()]
+    assert lines == [{"day": day, **found} for day, found in days.items()]
+    table = succeeded(nbtext("prevalence", "messages.csv", "--by", "day", cwd=desk)).text
+    assert "by day" in table
+    assert [line.split()[0] for line in table.splitlines()[-3:]] == list(days)
+
+
+def test_what_cannot_be_read_is_reported_and_has_no_share(desk: Path) -> None:
+    (desk / "inbox").mkdir()
+    (desk / "inbox/1").write_bytes(b"the lamp in our street is broken")
+    (desk / "inbox/2").write_bytes(b"\0\1")
+    done = nbtext("prevalence", "inbox", "-o", "json", cwd=desk)
+    assert done.status == 1
+    assert done.notes[0].startswith("nbtext: inbox/2: binary")
+    assert json.loads(done.text)["documents"] == 1
+    (desk / "inbox/1").unlink()
+    none = nbtext("prevalence", "inbox", cwd=desk)
+    assert none.status == 2
+    assert "no documents that can be read" in none.notes[-1]
+
+
+def test_documents_of_another_kind_are_warned_of(desk: Path) -> None:
+    (desk / "other.txt").write_text("".join(f"quantum flux capacitor number{n} warp\n" for n in range(60)), encoding="utf-8")
+    done = nbtext("prevalence", "other.txt", "--format", "lines", cwd=desk)
+    assert done.status == 0
+    assert "differ from those of training by more than class shares (unknown tokens" in done.notes[0]
+
+
+def test_a_model_without_a_sample_estimates_without_correction(desk: Path) -> None:
+    succeeded(nbtext("train", str(SERVICE_DESK / "train"), "--sample", "0", "--calibration", "none", "-m", "bare.joblib", cwd=desk))
+    done = nbtext("prevalence", TEST, "-m", "bare.joblib", "-o", "json", cwd=desk)
+    assert done.status == 0
+    assert "not corrected by left-out documents" in done.notes[0]
+    assert "drift" not in json.loads(done.text)
+
+
+def test_answers_for_the_shares_of_other_documents(desk: Path) -> None:
+    """An inbox of mail about waste alone makes an unclear message one about waste."""
+    plain = succeeded(nbtext("classify", "--text", "hello", "-o", "jsonl", cwd=desk)).text
+    waste = f"{TEST}/waste-collection"
+    shifted = succeeded(nbtext("classify", "--text", "hello", "--prior-from", waste, "-o", "jsonl", cwd=desk)).text
+    assert json.loads(shifted)["label"] == "waste-collection"
+    assert json.loads(shifted)["probability"] > json.loads(plain)["probability"]
+    before, after = (
+        json.loads(succeeded(nbtext("evaluate", TEST, "-o", "json", *more, cwd=desk)).text)["log_loss"]
+        for more in ((), ("--prior-from", waste))
+    )
+    assert after > before
+    error_line(nbtext("classify", "--text", "hello", "--prior-from", "-", cwd=desk), 2)
+    error_line(nbtext("classify", "--text", "hello", "--prior-from", waste, "--coverage", "0.9", cwd=desk), 2)
+    error_line(nbtext("evaluate", TEST, "--sweep", "prior", "--prior-from", waste, cwd=desk), 2)

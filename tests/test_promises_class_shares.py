@@ -1,0 +1,180 @@
+"""Shares of classes: EM against an optimiser, slopes and offsets against an optimiser and refits, intervals against documents that were drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from nbtext import TextClassifier
+from nbtext.corpus.document import Document
+from nbtext.decision import log_posterior as normalised
+from nbtext.errors import UsageError
+from nbtext.model.left_out import LeftOutPosteriors
+from nbtext.model.scoring import scored
+from nbtext.promises import class_shares as module
+from nbtext.promises.class_shares import (
+    ClassLikelihoods,
+    class_likelihoods,
+    class_shares,
+    estimate_prevalence,
+    most_likely_shares,
+    with_prior_of,
+)
+
+MEANS = np.array([[2.0, 0.0], [0.0, 1.5], [-1.0, -1.0]])
+NAMES = ["a", "b", "c"]
+
+
+def drawn(counts: list[int], seed: int, prior: tuple[float, ...] = (0.5, 0.3, 0.2), bias: float = 0.0) -> tuple[Any, Any]:
+    """Posteriors of points around the means of three classes under a prior, right but for a bias and a slope that ``bias`` moves, and classes."""
+    random = np.random.default_rng(seed)
+    classes = np.repeat(np.arange(3), counts)
+    points = MEANS[classes] + random.standard_normal((len(classes), 2))
+    log_likelihood = -((points[:, np.newaxis] - MEANS) ** 2).sum(axis=2) / 2
+    posterior = normalised(log_likelihood + np.log(prior))
+    return normalised((1 + bias) * posterior + bias * np.array([1.0, -1.0, 0.0])), classes
+
+
+def left_out(n: int, seed: int = 1, bias: float = 0.0) -> LeftOutPosteriors:
+    posterior, classes = drawn([5 * n // 10, 3 * n // 10, 2 * n // 10], seed, bias=bias)
+    return LeftOutPosteriors.of(posterior, classes, np.ones(len(classes)))
+
+
+def test_em_finds_the_shares_that_an_optimiser_finds() -> None:
+    likelihood = np.exp(drawn([40, 10, 50], 3)[0] - np.log((0.5, 0.3, 0.2)))
+
+    def loss(free: Any) -> float:
+        shares = np.exp(np.append(free, 0.0))
+        return -float(np.log(likelihood @ (shares / shares.sum())).sum())
+
+    free = np.exp(np.append(minimize(loss, np.zeros(2), tol=1e-12).x, 0.0))
+    assert most_likely_shares(likelihood) == pytest.approx(free / free.sum(), abs=1e-4)
+
+
+def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
+    documents = left_out(400, bias=0.6)
+    truth = np.arange(len(documents.classes)), documents.classes
+
+    def loss(scaling: Any) -> float:
+        slopes, offsets = scaling.reshape(2, 3)
+        away = ((slopes - 1) ** 2 + offsets**2).sum() / 2
+        return float(away - normalised(slopes * documents.log_posterior + offsets)[truth].sum())
+
+    found = ClassLikelihoods.corrected(documents).scaling
+    best = minimize(loss, np.ones(6), tol=1e-10)
+    assert loss(found.ravel()) == pytest.approx(best.fun, abs=1e-4)
+    assert found.ravel() == pytest.approx(best.x, abs=0.01)
+
+
+def test_a_newton_step_is_near_the_fit_to_resampled_documents() -> None:
+    documents = left_out(1000)
+    likelihoods = ClassLikelihoods.corrected(documents)
+    times = module._resampling(documents.classes)
+    for draw in range(3):
+        rows = np.repeat(np.arange(1000), times[draw].astype(int))
+        again = ClassLikelihoods.corrected(
+            LeftOutPosteriors(documents.log_posterior[rows], documents.classes[rows], documents.weights[rows])
+        )
+        moved = np.abs(again.scaling - likelihoods.scaling).max()
+        assert np.abs(likelihoods.resampled[draw] - again.scaling).max() < 0.3 * moved
+
+
+def test_documents_are_resampled_within_their_classes() -> None:
+    classes = np.array([0, 1, 1, 0, 3, 1])
+    times = module._resampling(classes)
+    for number in (0, 1, 3):
+        here = classes == number
+        assert np.all(times[:, here].sum(axis=1) == here.sum())
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.7])
+def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(bias: float) -> None:
+    likelihoods = ClassLikelihoods.corrected(left_out(2000, bias=bias))
+    uncorrected = ClassLikelihoods.uncorrected(np.array((0.5, 0.3, 0.2)))
+    held, errors = [], []
+    random = np.random.default_rng(5)
+    for seed in range(60):
+        counts = random.multinomial(200, random.dirichlet(np.ones(3)))
+        posterior = drawn(counts.tolist(), 100 + seed, bias=bias)[0]
+        found = class_shares(posterior, NAMES, likelihoods)
+        raw = most_likely_shares(uncorrected.given(posterior))
+        for k, each in enumerate(found.prevalence.values()):
+            truth = counts[k] / 200
+            assert 0 <= each.low <= each.share <= each.high <= 1
+            held.append(each.low - 1e-9 <= truth <= each.high + 1e-9)
+            errors.append((abs(each.share - truth), abs(raw[k] - truth), abs(each.counted - truth)))
+    ours, without, counting = np.mean(errors, axis=0)
+    assert 0.9 <= np.mean(held) <= 0.99
+    assert ours < 0.75 * counting
+    assert ours < (1.1 if bias == 0 else 0.9) * without
+
+
+def test_one_class_and_one_document() -> None:
+    only = class_shares(np.zeros((3, 1)), ["all"], ClassLikelihoods.uncorrected(np.ones(1)))
+    assert only.prevalence["all"] == (1.0, 1.0, 1.0, 1.0)
+    one = class_shares(drawn([1, 0, 0], 2)[0], NAMES, ClassLikelihoods.corrected(left_out(50)))
+    assert sum(each.share for each in one.prevalence.values()) == pytest.approx(1)
+    assert one.prevalence["a"].high == 1
+
+
+def test_a_class_without_left_out_documents_and_one_that_is_impossible() -> None:
+    documents = left_out(200)
+    posterior = np.hstack((documents.log_posterior, np.full((200, 1), -np.inf)))
+    likelihoods = ClassLikelihoods.corrected(LeftOutPosteriors(posterior, documents.classes, documents.weights))
+    found = class_shares(posterior[::4], [*NAMES, "d"], likelihoods)
+    assert all(np.isfinite(each) for share in found.prevalence.values() for each in share)
+    assert found.prevalence["d"].share < 1e-3
+
+
+def test_many_documents_are_drawn_for_in_parts_with_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    posterior, likelihoods = drawn([30, 30, 40], 4)[0], ClassLikelihoods.corrected(left_out(500))
+    whole = class_shares(posterior, NAMES, likelihoods)
+    monkeypatch.setattr(module, "SCORES_AT_ONCE", 900)
+    parts = class_shares(posterior, NAMES, likelihoods)
+    for mine, theirs in zip(whole.prevalence.values(), parts.prevalence.values(), strict=True):
+        assert mine.share == theirs.share
+        assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)  # by other random numbers
+
+
+TEXTS = ["sofa cat", "cat purr", "dog bark", "dog bone bark", "cat dog"] * 8
+LABELS = ["cats", "cats", "dogs", "dogs", "cats"] * 8
+
+
+def test_posteriors_for_the_prior_of_training_are_the_corrected_ones() -> None:
+    model = TextClassifier().fit(TEXTS, LABELS)
+    likelihoods = class_likelihoods(model)
+    documents = [Document(str(place), None, text.encode()) for place, text in enumerate([*TEXTS, ""])]
+    shares = estimate_prevalence(scored(model, documents), model.classes, likelihoods).all
+    assert shares.documents == len(TEXTS) + 1
+    training = shares._replace(
+        documents=10**9,
+        prevalence={
+            label: share._replace(share=float(prior))
+            for (label, share), prior in zip(shares.prevalence.items(), np.exp(likelihoods.log_prior), strict=True)
+        },
+    )
+    [before], [after] = list(scored(model, documents)), list(with_prior_of(scored(model, documents), training, likelihoods))
+    corrected = normalised(likelihoods.scaling[0] * before.log_posterior + likelihoods.scaling[1])
+    assert after.log_posterior == pytest.approx(corrected, abs=1e-6)
+    assert np.exp(after.log_posterior).sum(axis=1) == pytest.approx(1)
+
+
+def test_documents_that_no_class_can_have_are_left_out_and_keep_no_answer() -> None:
+    model = TextClassifier(estimate="ml").fit(TEXTS, LABELS)
+    likelihoods = ClassLikelihoods.uncorrected(model.prior)
+    documents = [Document("1", None, b"sofa"), Document("2", None, b"purr bone")]
+    result = estimate_prevalence(scored(model, documents), model.classes, likelihoods)
+    assert (result.impossible, result.all.documents, result.by) == (1, 1, {})
+    [block] = with_prior_of(scored(model, documents), result.all, likelihoods)
+    assert np.isnan(block.log_posterior).all(axis=1).tolist() == [False, True]
+    with pytest.raises(UsageError, match="no documents"):
+        estimate_prevalence(scored(model, documents[1:]), model.classes, likelihoods)
+
+
+def test_too_many_classes_for_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_CLASSES", 1)
+    with pytest.raises(UsageError, match="more than 1 classes"):
+        class_likelihoods(TextClassifier().fit(TEXTS, LABELS))
