@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from nbtext.cli.corpus import CommandCorpus
+    from nbtext.cli.label_terminal import Terminal
     from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
     from nbtext.labelling.answer_file import Answer, AnswerFile
@@ -58,12 +59,16 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
 def command(corpus: tuple[str, ...], **options: Any) -> int:
     """Sort documents without labels into classes; nbtext train reads the result.
 
-    CORPUS is the pool, in any format; its classes are not looked at. --suggest prints documents that a label would teach most, --take adds the
-    labels of the rows; in between rows are filled in by an editor or a program. Each label is on the disk before the command goes on. The file has
-    a JSON object a line, with id, label and text. Labels of documents that are not in the pool teach too.
+    CORPUS is the pool, in any format; its classes are not looked at. A terminal shows one document after the other, those first that teach most:
+    number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
+    one underlined on orange. Without a terminal, --suggest prints documents and --take adds the labels of the rows, filled in by an editor or a program.
+
+    Each label is on the disk before the next document is shown. The file has a JSON object a line, with id, label and text. Labels of documents that
+    are not in the pool teach too.
 
     \b
     Examples:
+      nbtext label inbox/
       nbtext label inbox/ --suggest 20 > rows.tsv
       nbtext label inbox/ --take rows.tsv
     """
@@ -82,9 +87,15 @@ def command(corpus: tuple[str, ...], **options: Any) -> int:
         _write(suggest(session, options["suggest"]), options["output"] or "tsv", excel_safe=safe)
         source.say_notices()
         return say.finish()
+    screen = None if options["take"] is not None else _terminal()
     with _answers(options, say) as file:
         session, source = _session(paths, options, say, file)
-        status = _take(session, options, say)
+        if screen is None:
+            status = _take(session, options, say)
+        else:
+            _ask(session, screen, options)
+            status = say.finish()
+            say.notice(_said(session, options["to"]))
     source.say_notices()
     return status
 
@@ -149,6 +160,25 @@ def _write(rows: Iterable[Suggestion], output: str, *, excel_safe: bool) -> None
         sys.stdout.write(line(COLUMNS))
     for row in rows:
         sys.stdout.write(json_line(row._asdict()) if output == "jsonl" else line(cells(row)))
+
+
+def _terminal() -> Terminal:
+    from nbtext.cli.label_terminal import Terminal
+
+    return Terminal()
+
+
+def _ask(session: Session, terminal: Terminal, options: Options) -> None:
+    from nbtext.cli.label_screen import LabelScreen
+
+    with terminal:
+        LabelScreen(session, terminal, lambda row, label: session.answer(row, label, options["who"], now(options))).run()
+
+
+def _said(session: Session, path: str) -> str:
+    return (
+        f"{path}: {quantity(len(session.labels), 'label')}, {quantity(len(session.classes), 'class')}; learn them with nbtext train {path}"
+    )
 
 
 def _take(session: Session, options: Options, say: Messages) -> int:

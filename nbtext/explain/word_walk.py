@@ -185,8 +185,13 @@ class WordWalker:
     @classmethod
     def of_model(cls, model: TextClassifier) -> WordWalker:
         """Return the walker that finds the ids of a model's terms, and marks terms that the model does not know or did not select."""
-        walker = cls(model.answered_analysis)
-        walker._vocabulary, walker._selected = model.statistics.vocabulary, model.learnt.selected.tobytes()
+        return cls.over(model.answered_analysis, model.statistics.vocabulary, model.learnt.selected)
+
+    @classmethod
+    def over(cls, analysis: Analysis, vocabulary: Vocabulary, selected: NDArray[np.bool_]) -> WordWalker:
+        """Return the walker that finds the ids of a vocabulary, and marks terms that are not in it or not selected."""
+        walker = cls(analysis)
+        walker._vocabulary, walker._selected = vocabulary, selected.tobytes()
         return walker
 
     def tokens(self, document: bytes) -> Iterator[Token]:

@@ -120,14 +120,15 @@ class AnswerFile:
         """Write an answer; when this returns it is on the disk. Raise `PathError` if that fails, and then the file is as before."""
         line = f"{answer.line}\n".encode(*_ENCODING)
         begin = self._ends[-1] if self._ends else 0
+        left = line
         try:
-            left = line
             while left:
                 left = left[os.write(self._descriptor, left) :]
             os.fsync(self._descriptor)
         except BaseException as problem:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, begin)
+            if left or isinstance(problem, OSError):  # a signal may come after the line is there
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._descriptor, begin)
             if isinstance(problem, OSError):
                 raise PathError(f"cannot write ({reason(problem)})", where=self.path, hint="the answers before are in it") from None
             raise

@@ -117,6 +117,11 @@ class DocumentPool:
         entries = flat_indices(starts, sizes)
         return Reach(row, terms, self.log_counts[here], self.documents_by_term.take(entries), entries, sizes)
 
+    def part(self, rows: Whole) -> DocumentPool:
+        """Return some of the documents as a pool of their own, over the same vocabulary."""
+        names, texts = ([each[row] for row in rows.tolist()] for each in (self.names, self.texts))
+        return DocumentPool(names, texts, self.analysis, self.vocabulary, self.matrix.rows(rows), self.hashes[rows])
+
     def text(self, row: int) -> str:
         """Return a document as people read it."""
         return readable(self.texts[row])

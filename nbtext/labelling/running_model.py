@@ -89,10 +89,14 @@ class RunningModel:
             self._sums[number] = running[pool.matrix.offsets[1:]] - running[pool.matrix.offsets[:-1]]
 
     def scores(self, rows: Whole | slice = slice(None)) -> Floats:
-        """Return s_k of documents, by default all, shape (n_classes, n_docs), in nats but for what is the same in every class."""
+        """Return s_k of documents, by default all, shape (n_classes, n_docs), in nats but for what is the same in every class.
+
+        A class without documents is impossible.
+        """
         sums = self._sums[:, rows] / (NATS * COUNTS)
         sums -= self._pool.lengths[rows] * self._log_tokens(self._tokens)[:, np.newaxis]
-        sums += np.log((self._documents + 1) / (self._documents.sum() + self.n_classes))[:, np.newaxis]
+        prior = (self._documents + 1) / (self._documents.sum() + self.n_classes)
+        sums += np.where(self._documents > 0, np.log(prior), -np.inf)[:, np.newaxis]
         return sums
 
     def left_out(self, rows: Whole, classes: Whole) -> Floats:

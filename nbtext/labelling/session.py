@@ -92,6 +92,11 @@ class Session:
         self.coverage.load(rows)
         self._is_left[rows] = False
 
+    @property
+    def n_left(self) -> int:
+        """Documents that wait for a label."""
+        return int(np.count_nonzero(self._is_left))
+
     def next_document(self) -> int | None:
         """Return the document to ask about, None if none is left."""
         if not self._is_left.any():

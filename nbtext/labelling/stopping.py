@@ -1,0 +1,66 @@
+"""When to stop: what twice the labels would bring, by the learning curve of the labels in the order in which they came.
+
+Each point is the accuracy, on the random sample, of the model of the first m labels, a document of the sample left out where it is among them. The
+law that is fitted to the points is that of `nbtext.evaluation.learning_curves`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.evaluation.learning_curves import Forecast, forecast
+from nbtext.labelling.running_model import RunningModel
+from nbtext.metrics.intervals import Bootstrap
+
+if TYPE_CHECKING:
+    from nbtext.labelling.session import Session
+
+PARTS = 5
+"""Parts of the sample, as if each came from a run of its own."""
+
+FEWEST_DRAWN = 25
+"""Documents of the sample, and labels, without which there is no forecast."""
+
+SIZES = 6
+SMALLEST_SIZE = 16
+"""The smallest size is the largest over this."""
+
+WORTH_GOING_ON = 0.01
+"""Accuracy that twice the labels must bring to be worth them."""
+
+
+def outlook(session: Session) -> Forecast:
+    """Return the forecast of accuracy at twice the labels."""
+    rows, n = session.sample(), len(session.labels)
+    if rows.size < FEWEST_DRAWN:
+        return Forecast(2 * n, withheld=f"{rows.size} documents drawn at random say too little, {FEWEST_DRAWN} are needed")
+    labelled, classes = np.array(list(session.labels)), np.array(list(session.labels.values()))
+    place = {row: number for number, row in enumerate(labelled.tolist())}
+    places = np.array([place[row] for row in rows.tolist()])
+    part = session.pool.part(labelled)
+    fewest = max(n // SMALLEST_SIZE, min(2 * len(session.classes), n))
+    sizes = np.unique(np.round(np.geomspace(fewest, n, SIZES)).astype(np.int64))
+    figures = np.empty((PARTS, sizes.size))
+    for column, size in enumerate(sizes.tolist()):
+        model = RunningModel(part)
+        for _ in session.classes:
+            model.add_class()
+        model.load(np.arange(size), classes[:size])
+        answers = model.scores(places).argmax(axis=0)
+        within = places < size
+        answers[within] = model.left_out(places[within], classes[places[within]]).argmax(axis=0)
+        right = answers == classes[places]
+        figures[:, column] = [right[number::PARTS].mean() for number in range(PARTS)]
+    return forecast(sizes, figures, PARTS, n, 2 * n, Bootstrap())
+
+
+def advice(found: Forecast) -> str:
+    """Return a forecast in words."""
+    if found.value is None or found.interval is None or found.now is None:
+        return f"too early to say when to stop: {found.withheld}"
+    gain = found.value - found.now
+    what = "you can stop" if gain < WORTH_GOING_ON else "labels still pay"
+    low, high = found.interval
+    return f"{what}: {found.documents:,} labels would bring {found.value:.2f} ({low:.2f} to {high:.2f}), these {found.now:.2f}"

@@ -1,0 +1,287 @@
+"""`nbtext label` at a terminal, through a real pseudo-terminal: keys in, screens out, and the terminal as it was whatever happens.
+
+Also tests `cli/label_drawing.py` and `cli/label_terminal.py`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import sys
+import termios
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.cli.label_drawing import class_lines, text_lines
+from tests.labelling import labelled_texts
+from tests.process import HOUSE, TIME_LIMIT, corpus, error_line, nbtext, start, succeeded, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.process import Running
+
+TEXTS = labelled_texts(40)
+EVIL = "\x1b]0;title\x07\x1b[31mred\x9b2J\u202egnp\u2028"
+CODES = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
+
+
+class Screen:
+    """A pseudo-terminal with the command behind it."""
+
+    def __init__(self, ours: int, theirs: int, child: Running) -> None:
+        self.ours, self.theirs, self.child = ours, theirs, child
+        self.raw = b""
+
+    def read(self) -> bytes:
+        """Read what there is; return all so far."""
+        with suppress(BlockingIOError):
+            while True:
+                self.raw += os.read(self.ours, 65536)
+        return self.raw
+
+    @property
+    def height(self) -> int:
+        """Lines of the last screen by now."""
+        self.read()
+        return len(self.frame)
+
+    @property
+    def frame(self) -> list[str]:
+        """The lines of the last whole screen, without styles."""
+        whole, _, _ = self.raw.rpartition(b"\x1b[J")
+        return CODES.sub("", whole.rpartition(b"\x1b[H")[2].decode()).split("\r\n")
+
+    def wait(self, wanted: str) -> list[str]:
+        """Wait until the last screen holds some words."""
+
+        def there() -> bool:
+            self.read()
+            return wanted in "\n".join(self.frame)
+
+        until(there, wanted)
+        return self.frame
+
+    def type(self, keys: str, wanted: str) -> list[str]:
+        """Send keys; wait for a screen."""
+        os.write(self.ours, keys.encode())
+        return self.wait(wanted)
+
+    def label(self, label: str, n: int) -> None:
+        """Name the class of the document; wait until there are n labels."""
+        self.type("n", "class: _")
+        self.type(label, f"class: {label}_")
+        self.type("\r", f"{n} label{'s' * (n != 1)}, ")
+
+    def resize(self, columns: int, lines: int) -> None:
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self.child.send_signal(signal.SIGWINCH)
+
+    def end(self) -> int:
+        """Exit status."""
+        until(lambda: (self.read(), self.child.poll())[1] is not None, "the end")
+        self.read()
+        return self.child.wait()
+
+
+@contextmanager
+def screen(folder: Path, *arguments: str, size: tuple[int, int] = (80, 24), env: dict[str, str] | None = None) -> Iterator[Screen]:
+    ours, theirs = pty.openpty()
+    os.set_blocking(ours, False)
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    environment = {**HOUSE, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
+    command = [sys.executable, "-m", "nbtext", "label", *(arguments or ("pool",))]
+    before = termios.tcgetattr(theirs)
+    with start(command, cwd=folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, new_session=True) as child:
+        found = Screen(ours, theirs, child)
+        try:
+            yield found
+            assert child.wait(TIME_LIMIT) is not None
+            if child.returncode != -signal.SIGKILL:
+                assert termios.tcgetattr(theirs) == before
+        finally:
+            child.kill()
+            os.close(ours)
+            os.close(theirs)
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    return corpus(tmp_path, {f"pool/{row:02}.txt": text for row, (_, text) in enumerate(TEXTS)})
+
+
+def labels(folder: Path) -> list[tuple[str, str]]:
+    records = [json.loads(line) for line in (folder / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [(record["id"], record["label"]) for record in records]
+
+
+def name(frame: list[str]) -> str:
+    return str(re.findall(r"pool/\d\d\.txt", "\n".join(frame))[0])
+
+
+def test_a_session_from_the_first_class_to_a_model(pool: Path) -> None:
+    with screen(pool) as shown:
+        first = name(shown.wait("0 labels, 40 left"))
+        assert shown.frame[-1].startswith("Enter >class  1-0 class  n name  s skip")
+        assert "nothing is suggested yet" in "\n".join(shown.type("\r", "nothing is suggested"))
+        shown.label("cats", 1)
+        shown.label("dogs", 2)
+        assert re.search(r">?1 0\.\d\d cats +>?2 0\.\d\d dogs", shown.frame[-2])
+        shown.type("n", "class: _")
+        shown.type("c", "Tab: cats")
+        shown.type("\t", "class: cats_")
+        third = name(shown.type("\r", "3 labels, "))
+        shown.type("2", "4 labels, 36 left")
+        assert name(shown.type("u", "taken back; label it anew")) == third
+        shown.type("1", "4 labels, 36 left")
+        fifth = name(shown.frame)
+        assert name(shown.type("s", "4 labels, 35 left")) != fifth
+        shown.type("\r", "5 labels, 34 left")
+        shown.type("9", "no class has the key 9")
+        shown.type("f", "too early to say when to stop")
+        shown.type("/", "search (empty: next one found): _")
+        shown.type("engine", "engine_")
+        assert "engine" in "\n".join(shown.type("\r", "found without a label")[3:])
+        shown.type("q", "")
+        assert shown.end() == 0
+        assert b"labels.jsonl: 5 labels, 2 classes; learn them with nbtext train labels.jsonl" in shown.raw
+    done = labels(pool)
+    assert done[0] == (first, "cats")
+    assert [label for _, label in done[:4]] == ["cats", "dogs", "cats", "cats"]
+    assert done[3][0] == third
+    succeeded(nbtext("train", "labels.jsonl", cwd=pool))
+
+
+def test_a_session_goes_on_where_the_last_one_was_killed(pool: Path) -> None:
+    with screen(pool) as shown:
+        shown.wait("0 labels")
+        shown.label("cats", 1)
+        shown.label("dogs", 2)
+        following = name(shown.frame)
+        shown.child.send_signal(signal.SIGKILL)
+        shown.end()
+    assert [label for _, label in labels(pool)] == ["cats", "dogs"]
+    with screen(pool) as shown:
+        assert name(shown.wait("2 labels, 38 left")) == following
+        shown.type("1", "3 labels, 37 left")
+        shown.type("\x04", "")
+        assert shown.end() == 0
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+def test_signals_give_the_terminal_back(pool: Path, number: int, status: int) -> None:
+    with screen(pool) as shown:
+        shown.wait("0 labels")
+        shown.label("cats", 1)
+        shown.type("n", "class: _")
+        shown.child.send_signal(number)
+        assert shown.end() == status
+        assert shown.raw.count(b"\x1b[?1049h") == shown.raw.count(b"\x1b[?25h\x1b[?1049l") == 1
+    assert [label for _, label in labels(pool)] == ["cats"]
+
+
+def test_a_failure_gives_the_terminal_back(pool: Path) -> None:
+    with screen(pool, "pool", "--to", "gone/labels.jsonl") as shown:
+        assert shown.end() == 4
+    (pool / "labels.jsonl").touch()
+    with screen(pool) as shown:
+        shown.wait("0 labels")
+        with screen(pool) as second:
+            assert second.end() == 5
+            assert b"labels.jsonl: another session has this file open; end it, or give another file" in second.raw
+        shown.type("q", "")
+        assert shown.end() == 0
+
+
+def test_stopping_gives_the_terminal_back_and_going_on_draws_again(pool: Path) -> None:
+    with screen(pool) as shown:
+        shown.wait("0 labels")
+        shown.child.send_signal(signal.SIGTSTP)  # the group has no shell, so the kernel lets it go on at once
+
+        def again() -> bool:
+            shown.read()
+            return shown.raw.count(b"\x1b[?1049h") == 2 and shown.raw.rstrip().endswith(b"\x1b[J")
+
+        until(again, "the second screen")
+        assert shown.raw.index(b"\x1b[?1049l") < shown.raw.rindex(b"\x1b[?1049h")
+        shown.label("cats", 1)
+        shown.type("q", "")
+        assert shown.end() == 0
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 8), (12, 6), (200, 60)])
+def test_the_screen_fits(pool: Path, size: tuple[int, int]) -> None:
+    corpus(pool, {"pool/long.txt": "word " * 500 + "unbroken" * 60 + "\n" + "\u4e2d\u6587" * 90})
+    with screen(pool, size=size) as shown:
+        for label in ("a class with a rather long name", "dogs", "cats"):
+            os.write(shown.ours, f"n{label}\r".encode())
+        os.write(shown.ours, b"/unbroken\r b    q")
+        assert shown.end() == 0
+    frames = [CODES.sub("", frame.partition(b"\x1b[J")[0].decode()).split("\r\n") for frame in shown.raw.split(b"\x1b[H")[1:]]
+    assert len(frames) > 10
+    for frame in frames:
+        assert len(frame) <= size[1]
+        assert all(len(line) + sum(character > "\u2fff" for character in line) < size[0] for line in frame)
+
+
+def test_another_size_draws_again(pool: Path) -> None:
+    with screen(pool) as shown:
+        shown.wait("q quit")
+        shown.resize(30, 10)
+        until(lambda: shown.height == 10, "the smaller screen")
+        assert all(len(line) < 30 for line in shown.frame)
+        assert shown.frame[-1].endswith("q quit")
+        shown.resize(100, 30)
+        until(lambda: shown.height == 30, "the larger screen")
+        shown.type("q", "")
+        assert shown.end() == 0
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"LC_ALL": "C"}, {"TERM": "dumb", "LC_ALL": "C"}], ids=str)
+def test_documents_cannot_move_the_cursor_and_terminals_without_colours_or_unicode_do(pool: Path, env: dict[str, str]) -> None:
+    words = ("alpha beta", "gamma delta", "alpha gamma", "beta delta")
+    corpus(pool, {f"evil/{EVIL}{number}": f"{EVIL} \u00e9t\u00e9 {both}" for number, both in enumerate(words)})
+    with screen(pool, "evil", env=env) as shown:
+        until(lambda: b"q quit" in shown.read(), "the screen")
+        for keys in (b"ncats\r", b"ndogs\r"):
+            os.write(shown.ours, keys)
+        until(lambda: b"2 labels" in shown.read(), "two labels")
+        os.write(shown.ours, b"q")
+        assert shown.end() == 0
+    text = shown.raw.decode()
+    assert not set(CODES.sub("", text)) & set("\x1b\x07\x9b\u202e\u2028")
+    assert ("\x1b[" in text) == (env.get("TERM") != "dumb")
+    assert ("48;5;" in text) == (not env.keys() & {"NO_COLOR", "TERM"})
+    assert text.isascii() == ("LC_ALL" in env)
+
+
+def test_without_a_terminal_there_is_a_way_said(pool: Path) -> None:
+    assert error_line(nbtext("label", "pool", cwd=pool), 2) == "nbtext: nbtext label needs a terminal; without one use --suggest and --take"
+    assert not (pool / "labels.jsonl").exists()
+
+
+def test_words_are_wrapped_whole_and_marked() -> None:
+    pieces = [("one ", 0.0), ("two", 2.0), (" three\nfo", 0.0), ("ur", -2.0), (" five", 0.0)]
+    assert text_lines(pieces, 11) == ["one *two*", "three", "fo_ur_ five"]
+    assert text_lines([("a" * 25, 0.0)], 10) == ["a" * 10, "a" * 10, "a" * 5]
+    assert text_lines([("fo", 0.0), ("ur", 1.0), ("t five", 0.0)], 8) == ["fo*ur*t", "five"]
+    assert text_lines([], 10) == []
+
+
+def test_classes_stand_in_columns_and_of_too_many_the_most_probable() -> None:
+    few = [("cats", 0.75), ("dogs", 0.25)]
+    assert class_lines(few, 80, 4) == [">1 0.75 cats   2 0.25 dogs"]
+    many = [(f"class-{number:02}", number / 1000) for number in range(30)]
+    lines = class_lines(many, 40, 3)
+    assert len(lines) == 3
+    assert all(len(line) <= 40 for line in lines)
+    assert "class-29" in lines[-1]
+    assert "class-00" not in "".join(lines)
