@@ -251,12 +251,16 @@ class ClassStatistics:
             sums = running[self.term_offsets[1:]] - running[self.term_offsets[:-1]]
         return sums
 
-    def _dense(self, terms: NDArray[np.int64], cells: NDArray[Any]) -> NDArray[Any]:
+    def cells_of(self, terms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the cells of some terms, by number, and the place of the term of each among ``terms``; both of shape (n,)."""
         starts = self.term_offsets[terms]
         sizes = self.term_offsets[terms + 1] - starts
-        place = flat_indices(starts, sizes)
-        table = np.zeros((terms.size, self.n_classes), cells.dtype)
-        table[np.repeat(np.arange(terms.size), sizes), self.cell_classes[place]] = cells[place]
+        return flat_indices(starts, sizes), np.repeat(np.arange(terms.size), sizes)
+
+    def _dense(self, terms: NDArray[np.int64], column: NDArray[Any]) -> NDArray[Any]:
+        cells, places = self.cells_of(terms)
+        table = np.zeros((terms.size, self.n_classes), column.dtype)
+        table[places, self.cell_classes[cells]] = column[cells]
         return table
 
 

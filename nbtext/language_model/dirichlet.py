@@ -185,9 +185,20 @@ class LanguageModels:
             return np.log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
 
     def log_probability(self, terms: Whole) -> Floats:
-        """Return log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood is 0."""
+        """Return log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood is 0.
+
+        Most terms occur in few classes. In the others all terms have the same probability under a symmetric prior, so its logarithm is taken once.
+        """
+        statistics, tokens = self.statistics, self.class_tokens
         with np.errstate(divide="ignore"):
-            return np.log(self.probability(terms))
+            if self.prior_shape != "symmetric" or len(self.own):
+                return np.log(self.probability(terms))
+            cells, places = statistics.cells_of(terms)
+            classes = statistics.cell_classes[cells]
+            unseen = np.log(self.estimated(terms[:1], np.zeros((1, tokens.size)), tokens))
+            logs = np.repeat(unseen[: terms.size], terms.size, axis=0)
+            logs[places, classes] = np.log(self.estimated(terms[places], statistics.cell_counts[cells], tokens[classes]))
+            return logs
 
 
 ESTIMATES: dict[str, Callable[[Floats, Floats, Floats, float, int], Floats]] = {
