@@ -109,6 +109,10 @@ def share(part: Floats, whole: Floats) -> Floats:
     return shares
 
 
+SPARSE = 8
+"""Classes for each that a term occurs in, from which probabilities of those it occurs in are computed apart."""
+
+
 @dataclass(frozen=True, eq=False)
 class LanguageModels:
     """φ: for every class a categorical distribution over the selected terms.
@@ -187,11 +191,12 @@ class LanguageModels:
     def log_probability(self, terms: Whole) -> Floats:
         """Return log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood is 0.
 
-        Most terms occur in few classes. In the others all terms have the same probability under a symmetric prior, so its logarithm is taken once.
+        Where terms occur in few of many classes, those in the others have the same probability under a symmetric prior: its logarithm is taken once.
         """
         statistics, tokens = self.statistics, self.class_tokens
+        n_cells = int((statistics.term_offsets[terms + 1] - statistics.term_offsets[terms]).sum())
         with np.errstate(divide="ignore"):
-            if self.prior_shape != "symmetric" or len(self.own):
+            if SPARSE * n_cells > terms.size * tokens.size or self.prior_shape != "symmetric" or len(self.own):
                 return np.log(self.probability(terms))
             cells, places = statistics.cells_of(terms)
             classes = statistics.cell_classes[cells]
