@@ -16,6 +16,7 @@ from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.metrics import BINS, Evaluation, wilson_interval
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import ProbabilityResult, ReliabilityBin
+from nbtext.promises.precision import RiskPoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,6 +95,7 @@ def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a tex
         learning_curve=LearningCurve(
             1250, 5, tuple(CurvePoint(*point, (0.3, 0.9), 0.95) for point in points), Forecasts(forecast, forecast)
         ),
+        risk=(RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),
     )
 
 
@@ -101,7 +103,7 @@ def bare(data: ReportData) -> ReportData:
     """The same without mistakes, calibration, terms and learning curve."""
     labels = data.evaluation.classes
     right = evaluated(labels, {label: {label: 80} for label in labels})
-    return replace(data, evaluation=right, mistakes=(), before=None, top_terms=(), telling=(), learning_curve=None)
+    return replace(data, evaluation=right, mistakes=(), before=None, top_terms=(), telling=(), learning_curve=None, risk=())
 
 
 class Page(HTMLParser):

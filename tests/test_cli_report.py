@@ -32,7 +32,8 @@ def test_the_training_corpus_adds_a_learning_curve_and_shows_leaks(service_desk_
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "learning" in {section["class"] for section in page.all("section")}
     assert "These figures may flatter the model:" in page.text
-    curve = next(svg for svg in page.all("svg") if svg["class"] == "chart curve")
+    risk, curve = (svg for svg in page.all("svg") if svg["class"] == "chart curve")
+    assert risk["aria-label"].startswith("Precision goes from 100.0\u00a0% of the surest")
     assert curve["aria-label"].startswith("Learning curve: accuracy goes from")
 
 

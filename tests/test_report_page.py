@@ -143,7 +143,7 @@ def test_the_summary_says_when_the_test_is_unfair() -> None:
 def test_terms_that_tell_most_have_densities() -> None:
     data = example()
     page = Page(html_page(data))
-    assert len(page.all("polygon")) == 1 + 3  # the band of the learning curve, and a density for each class
+    assert len(page.all("polygon")) == 2 + 3  # the bands of two curves, and a density for each class
     assert "How probable, and how surely" in page.text
     assert "How probable" not in Page(html_page(replace(data, telling=()))).text
     [term] = data.telling

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast
 from nbtext.metrics.results import ReliabilityBin
+from nbtext.promises.precision import RiskPoint
 from nbtext.report.forms import shortened
 from nbtext.report.page.charts import (
+    CURVE,
     bar,
     chosen_classes,
     confused_first,
@@ -24,6 +26,7 @@ from nbtext.report.page.charts import (
     legend,
     logarithmic,
     reliability_diagram,
+    risk_curve_chart,
     round_numbers,
     shade_class,
 )
@@ -199,3 +202,12 @@ def test_breaks_in_names_change_no_letter(text: str) -> None:
     page = Page(f"<p>{breakable(text)}</p>")
     assert page.text == Page(f"<p>{escaped(text)}</p>").text
     assert {name for name, _ in page.elements} <= {"p", "wbr"}
+
+
+def test_a_risk_curve_falls_from_the_surest_answers_to_all() -> None:
+    chart = drawn(risk_curve_chart((RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))), "a curve"))
+    (x1, y1), (x2, y2) = (numbers(dot, "cx", "cy") for dot in chart.iter("circle"))
+    assert (x1, x2) == (CURVE.x(0.5), CURVE.x(1))
+    assert (y2 - CURVE.top) == pytest.approx(4 * (y1 - CURVE.top))  # 20 % wrong, and 5 %
+    assert next(chart.iter("title")).text == "50.0\u00a0% answered, from a probability of 0.900: precision 95.0\u00a0%"
+    assert "70\u00a0%" in [text.text for text in chart.iter("text")]

@@ -14,6 +14,7 @@ from nbtext.inspection.terms import class_terms, telling_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.outcomes import join_judged, judge_documents, uniform_where_impossible
 from nbtext.model.scoring import ScoredBlock
+from nbtext.promises.precision import risk_curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.outcomes import Judged
     from nbtext.metrics.results import EvaluationResult, ProbabilityResult
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.promises.precision import RiskPoint
 
     Columns = list[NDArray[Any]]
 
@@ -72,6 +74,8 @@ class ReportData:
     learning_curve: LearningCurve | None = None
     """Of the training corpus."""
     leaks: LeakResult | SampledLeakResult | None = None
+    risk: tuple[RiskPoint, ...] = ()
+    """Precision by share answered."""
 
 
 def gather(
@@ -106,6 +110,7 @@ def gather(
         provenance=provenance,
         learning_curve=curve,
         leaks=None if leaks is None else leaks(evaluation),
+        risk=risk_curve(evaluation.judged),
     )
 
 

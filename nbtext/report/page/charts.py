@@ -1,4 +1,4 @@
-"""Charts of a page: bars, reliability diagrams and learning curves as SVG, and the confusion of classes as a shaded table.
+"""Charts of a page: bars, reliability diagrams, risk and learning curves as SVG, and the confusion of classes as a shaded table.
 
 Colours and letters come from the page's style.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
 from nbtext.report.forms import shortened
-from nbtext.report.numbers import percent, percent_bounds
+from nbtext.report.numbers import percent, percent_bounds, share_in_words
 from nbtext.report.page.markup import NOTHING, Markup, breakable, element, escaped, joined
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.learning_curves import CurvePoint, Forecast
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import ClassResult, ReliabilityBin
+    from nbtext.promises.precision import RiskPoint
 
 BAR_WIDTH, BAR_HEIGHT = 100.0, 8.0
 
@@ -169,6 +170,34 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
         _polyline("third", [place(point.documents, point.training_accuracy) for point in points]),
         _polyline("first", accuracy),
         NOTHING if expected is None else _ring(expected, accuracy[-1], place),
+        joined(dots),
+    )
+
+
+def risk_curve_chart(points: Sequence[RiskPoint], label: str) -> Markup:
+    """Draw precision with its 95 % interval against the share of documents that are answered."""
+    lowest = floor(10 * min(point.interval[0] for point in points)) / 10
+    span = 1 - min(lowest, 0.9)
+
+    def place(answered: float, value: float) -> tuple[float, float]:
+        return CURVE.x(answered), CURVE.y(1 - (1 - value) / span)
+
+    lower, upper = ([place(point.answered, point.interval[end]) for point in points] for end in (0, 1))
+    levels = [1 - step / 10 for step in range(round(span * 10) + 1)]
+    dots = []
+    for point in points:
+        words = f"{percent(point.answered)} answered, from a probability of {share_in_words(point.probability)}: precision {percent(point.precision)}"
+        x, y = place(point.answered, point.precision)
+        dots.append(element("g", element("title", words), element("circle", class_="first", cx=x, cy=y, r=4)))
+    return _chart(
+        "curve",
+        "620 284",
+        label,
+        joined(_line("grid", CURVE.left, (y := place(0, level)[1]), CURVE.x(1), y) for level in levels),
+        joined(_text("y", CURVE.left - 8, place(0, level)[1] + 4, percent(level, 0)) for level in levels),
+        joined(_text("x", CURVE.x(share), CURVE.y(0) + 20, percent(share, 0)) for share in QUARTERS),
+        element("polygon", class_="band", points=_points(lower + upper[::-1])),
+        _polyline("first", [place(point.answered, point.precision) for point in points]),
         joined(dots),
     )
 

@@ -18,6 +18,7 @@ from nbtext.report.page.charts import (
     learning_curve_chart,
     legend,
     reliability_diagram,
+    risk_curve_chart,
 )
 from nbtext.report.page.markup import (
     NOTHING,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from nbtext.inspection.terms import ClassTerms, TermDetails
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import EvaluationResult, LargestClass, ProbabilityResult
+    from nbtext.promises.precision import RiskPoint
     from nbtext.report.page.markup import Heads, Markup
 
     Content = Sequence[object]
@@ -266,6 +268,27 @@ def _calibration(data: ReportData) -> Content:
         NOTHING
         if data.before
         else note("These are the probabilities of the bare scores: the model has no calibration, or one that changes nothing."),
+        _risk(data.risk) if data.risk else NOTHING,
+    )
+
+
+def _risk(points: Sequence[RiskPoint]) -> Markup:
+    """Return how precise the surest answers are, by share answered."""
+    first, last = points[0], points[-1]
+    words = f"Precision goes from {percent(first.precision)} of the surest {percent(first.answered)} to {percent(last.precision)} of all answers."
+    heads: Heads = (("Answered", "number"), ("Probability from", "number"), ("Precision", "number"), ("95\u00a0% interval", "number wide"))
+    rows = [
+        (percent(point.answered), share_in_words(point.probability), percent(point.precision), percent_bounds(point.interval))
+        for point in points
+    ]
+    return element(
+        "figure",
+        element(
+            "figcaption", element("h3", "If only the surest are answered"), element("span", "precision of the answers, with its interval")
+        ),
+        risk_curve_chart(points, words),
+        element("p", "share answered →", class_="axis"),
+        element("details", element("summary", "Numbers"), table("If only the surest are answered", heads, rows)),
     )
 
 
