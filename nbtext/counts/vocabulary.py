@@ -324,7 +324,7 @@ def _sorted_order(terms: Sequence[str], text: bytes, bounds: NDArray[np.int64]) 
     words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
     first_eight = words[bounds[:-1]].astype(np.uint64) & keep[np.minimum(np.diff(bounds), 8)]
-    order = np.argsort(first_eight, kind="stable")
+    order = np.argsort(first_eight)
     equal = np.diff(first_eight[order]) == 0
     begins = np.flatnonzero(equal & ~np.append(False, equal[:-1])) if equal.size else np.empty(0, np.int64)
     ends = np.flatnonzero(equal & ~np.append(equal[1:], False)) + 2 if equal.size else begins

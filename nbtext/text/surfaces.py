@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.ragged import flat_indices
 from nbtext.text.hashing import KeyTable, pair
 from nbtext.text.unspaced import unspaced_runs
 from nbtext.text_block import BETWEEN, TextBlock
@@ -38,7 +39,8 @@ SURFACE = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
 SEPARATORS = re.compile(rb"[^0-9A-Za-z'\x80-\xff]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]")
 """Matches where a text can be cut: a byte that is not part of a surface form, or a comma or full stop of Chinese and Japanese, which ends a word."""
 _SEPARATOR = 0
-_BETWEEN = b" "
+BETWEEN_FORMS = " "
+"""No form has it."""
 
 PAIRS, RUNS, WORDS = "pairs", "runs", "words"
 """What becomes of a run of a script without spaces: a form for each pair of characters, one form, or nothing but a part of a form."""
@@ -58,10 +60,13 @@ class Surfaces(NamedTuple):
 
     def forms(self, positions: NDArray[np.int64]) -> list[str]:
         """Return the forms at some positions."""
-        starts = self.starts.take(positions)
-        ends = starts + self.lengths.take(positions)
-        joined = _BETWEEN.join(map(self.text.__getitem__, map(slice, starts.tolist(), ends.tolist())))
-        return joined.decode().split(_BETWEEN.decode()) if positions.size else []
+        starts, sizes = self.starts.take(positions), self.lengths.take(positions) + 1
+        if sizes.max(initial=0) > MAX_INTERNED + 1:  # the indices of all bytes would take many times their memory
+            bounds = zip(starts.tolist(), (starts + sizes - 1).tolist(), strict=True)
+            return [self.text[start:end].decode() for start, end in bounds]
+        octets = np.frombuffer(self.text, np.uint8).take(flat_indices(starts, sizes))
+        octets[np.cumsum(sizes) - 1] = ord(BETWEEN_FORMS)
+        return octets.tobytes().decode().split(BETWEEN_FORMS)[:-1]
 
 
 def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
