@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import sys
@@ -53,6 +54,12 @@ def corpora(tmp_path: Path) -> Path:
         "texts.jsonl": "".join(json.dumps({"label": label, "text": text}) + "\n\n" for label, text in ROWS).encode(),
         "texts.ft": "".join(f"__label__{label} {text}\n" for label, text in ROWS).encode(),
         "counts.svm": "".join(f"{label} {' '.join(f'{word}:1' for word in text.split())}\n" for label, text in ROWS).encode(),
+        "quoted.csv": "".join(f'{label},"said ""{text}""\n, and so on"\n' for label, text in ROWS).encode(),
+        "packed.tsv.gz": gzip.compress(table()[:999]) + gzip.compress(table()[999:]),
+        **{
+            f"{name}.mbox": "".join(f"From me\nSubject: {text}\n\n{text}\n\n" for label, text in ROWS if label == name).encode()
+            for name in TEXTS
+        },
         "latin.tsv": table().decode().encode("latin-1"),
         "empty.tsv": b"",
         "one.tsv": b"cats\tthe only cat\n",
@@ -83,7 +90,9 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
         ("header.tsv", "--label-column", "topic", "--text-column", "body"),
         ("long.tsv",),
         ("table.csv",),
-        ("table.csv", "table.csv", "table.csv"),
+        ("quoted.csv", "table.csv", "--label-column", "1", "--text-column", "2"),
+        ("packed.tsv.gz",),
+        ("cats.mbox", "dogs.mbox", "mice.mbox"),
         ("texts.jsonl",),
         ("texts.ft", "--ngrams", "2"),
         ("counts.svm",),
@@ -182,6 +191,9 @@ def model(corpora: Path) -> str:
         ("bad.tsv", "--on-error", "record"),
         ("missing.tsv", "--format", "tsv"),
         ("plain.tsv", "missing.tsv"),
+        ("quoted.csv", "--format", "csv"),
+        ("packed.tsv.gz",),
+        ("cats.mbox",),
     ],
     ids=" ".join,
 )

@@ -23,7 +23,7 @@ from nbtext.errors import NbtextError, PathError
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from io import BufferedReader
 
     from nbtext.corpus.directory import ListedFile
@@ -36,7 +36,7 @@ BYTES, FILES = 1 << 22, 256
 SMALL_FILE = 1 << 12
 """Bytes that a smaller file of a directory counts for: opening it takes as long as counting so many."""
 
-LONGEST_RECORD = 1 << 23
+LONGEST_RECORD = 1 << 22
 """Bytes after which no end of a record is looked for: the rest of the file is one part."""
 
 _MESSAGE = b"\nFrom "
@@ -109,65 +109,95 @@ def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterato
     That is so for what is no regular file or cannot be read, and for wide encodings. The file is read once more for that, to count the records
     before each part, which takes about 2 % of the time of counting its terms.
     """
-    records = _records_of(source)
+    records, last = _records_of(source), None
     try:
         status = os.stat(path)  # noqa: PTH116 - names may hold bytes that are no text
-        if records is None or not stat.S_ISREG(status.st_mode):
-            yield None
-            return
-        with open(path, "rb") as file:  # noqa: PTH123 - as above
-            is_packed = compression(path, file.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING]) is not None
-            if (status.st_size <= size and not is_packed) or (is_packed and not here) or is_wide(file.peek(LONGEST_WIDE)[:LONGEST_WIDE]):
-                yield None
-                return
-            yield from _cut(readable_stream(file, path, source.unpacked_limit), size, records, file if is_packed else None)
+        if records is not None and stat.S_ISREG(status.st_mode):
+            with open(path, "rb") as file:  # noqa: PTH123 - as above
+                is_packed = compression(path, file.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING]) is not None
+                is_worth_it = here if is_packed else status.st_size > size and not is_wide(file.peek(LONGEST_WIDE)[:LONGEST_WIDE])
+                if is_worth_it:
+                    stream = readable_stream(file, path, source.unpacked_limit)
+                    last = yield from _cut(stream, size, records, file if is_packed else None)
     except (OSError, ValueError, PathError):
-        yield None  # reading it reports the reason
+        pass  # reading it reports the reason
+    yield last
 
 
-def _cut(stream: BufferedReader, size: int, records: Records, packed: BufferedReader | None) -> Iterator[FilePart | None]:
+def _cut(stream: BufferedReader, size: int, records: Records, packed: BufferedReader | None) -> Generator[FilePart, None, FilePart | None]:
+    window = _Window(stream, size)
     start = lines = before = read = 0
-    rest, wanted, ended, failure = b"", size + LONGEST_BEGINNING, False, None
-    while True:
-        pieces, there = [rest], len(rest)
-        while there <= wanted and not ended and failure is None:  # a byte more, to know that there is more
-            try:
-                piece = stream.read1(wanted + 1 - there)
-            except PathError as problem:
-                failure = problem
-                break
-            ended, there = not piece, there + len(piece)
-            pieces.append(piece)
-        rest = b"".join(pieces)
-        if (start == 0 and not records.may_begin(rest)) or failure is not None or (ended and there <= size):
+    while window.holds_more_than(size) and (start > 0 or records.may_begin(window.beginning())):
+        end = records.end(window.content, window.begin, window.begin + size, window.filled)
+        if not window.begin < end < window.filled:
+            there = window.size
+            if there <= LONGEST_RECORD and (window.holds_more_than(2 * there) or window.size > there):
+                continue
             break
-        end = records.end(rest, size)
-        found = records.contained(rest[:end] if start else rest[:end].removeprefix(BOM_UTF8)) if 0 < end < there else None
-        if found is not None:
-            content = rest[:end] if packed else None
-            before_read, read = read, packed.tell() if packed else 0
-            yield FilePart(start, start + end, lines, before, content, read - before_read)
-            start, lines, before = start + end, lines + found[0], before + found[1]
-            rest, wanted = rest[end:], size + LONGEST_BEGINNING
-        elif ended or 0 < end < there or there > LONGEST_RECORD:
+        mark = len(BOM_UTF8) if not start and window.beginning().startswith(BOM_UTF8) else 0
+        found = records.contained(window.content, window.begin + mark, end)
+        if found is None:
             break
-        else:
-            wanted = 2 * there
+        here = end - window.begin
+        content = bytes(window.content[window.begin : end]) if packed else None
+        read_before, read = read, packed.tell() if packed else 0
+        yield FilePart(start, start + here, lines, before, content, read - read_before)
+        start, lines, before, window.begin = start + here, lines + found[0], before + found[1], end
     if not start:
-        yield None
-    elif packed and (ended or failure is not None):
-        yield FilePart(start, None, lines, before, rest, packed.tell() - read, failure)
-    else:
-        yield FilePart(start, None, lines, before, is_unpacked=packed is not None)
+        return None
+    if packed and window.has_all:
+        rest = bytes(window.content[window.begin : window.filled])
+        return FilePart(start, None, lines, before, rest, packed.tell() - read, window.failure)
+    return FilePart(start, None, lines, before, is_unpacked=packed is not None)
+
+
+class _Window:
+    """The content of a stream from a place on, as far as it was asked for, in memory that is used again: fresh memory takes longer than the rest."""
+
+    def __init__(self, stream: BufferedReader, size: int) -> None:
+        self._stream = stream
+        self.content = bytearray(2 * size + (1 << 16))
+        self.begin = self.filled = 0
+        self.has_all = False
+        self.failure: PathError | None = None
+        """Why there is no more, if not for the end of the stream."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that are there."""
+        return self.filled - self.begin
+
+    def beginning(self) -> bytes:
+        """Return the first bytes."""
+        return bytes(self.content[self.begin : self.begin + LONGEST_BEGINNING])
+
+    def holds_more_than(self, size: int) -> bool:
+        """Read on until there are more bytes than that; return whether there are."""
+        if self.begin + size >= len(self.content):
+            there = self.content[self.begin : self.filled]
+            if size >= len(self.content) // 2:
+                self.content = bytearray(2 * size + 2)
+            self.content[: len(there)] = there
+            self.begin, self.filled = 0, len(there)
+        try:
+            while self.size <= max(size, LONGEST_BEGINNING) and not self.has_all:
+                read = self._stream.readinto1(memoryview(self.content)[self.filled :])
+                self.filled, self.has_all = self.filled + read, read == 0
+        except PathError as problem:
+            self.failure, self.has_all = problem, True
+        except OSError:
+            return False  # reading the rest reports the reason
+        return self.size > size
 
 
 class Records(NamedTuple):
     """Where records of a format end."""
 
-    end: Callable[[bytes, int], int]
-    """From content that begins with a record to the first end of one at or after a place, 0 if there is none."""
-    contained: Callable[[bytes], tuple[int, int] | None]
-    """From whole records to the line ends and the records in them; None if the ends may be wrong."""
+    end: Callable[[bytearray, int, int, int], int]
+    """From content, the place where a record begins, a later place and the end of what is there, to the first end of a record at or after the later
+    place, 0 if there is none."""
+    contained: Callable[[bytearray, int, int], tuple[int, int] | None]
+    """From content and the bounds of whole records in it to the line ends and the records; None if the bounds may be wrong."""
     may_begin: Callable[[bytes], bool] = bool
     """Whether the beginning of a file is one of this format."""
 
@@ -182,48 +212,51 @@ def _records_of(source: Source) -> Records | None:
     return Records(_end_of_line, _lines_in) if FORMATS[name].line_per_document else None
 
 
-def _end_of_line(content: bytes, least: int) -> int:
-    return content.find(b"\n", least - 1) + 1
+def _end_of_line(content: bytearray, begin: int, least: int, end: int) -> int:
+    del begin
+    return content.find(b"\n", least - 1, end) + 1
 
 
-def _lines_in(content: bytes) -> tuple[int, int]:
-    n = content.count(b"\n")
+def _lines_in(content: bytearray, begin: int, end: int) -> tuple[int, int]:
+    n = content.count(b"\n", begin, end)
     return n, n
 
 
-def _end_of_message(content: bytes, least: int) -> int:
-    place = content.find(_MESSAGE, max(least - 1, 1))
-    while place > 0 and content[place - 1 : place] != b"\n" and content[max(place - 2, 0) : place] != b"\n\r":
-        place = content.find(_MESSAGE, place + 1)
-    return place + 1
+def _end_of_message(content: bytearray, begin: int, least: int, end: int) -> int:
+    place = max(least - 1, begin + 1)
+    while (place := content.find(_MESSAGE, place, end)) > 0:
+        if content[place - 1 : place] == b"\n" or content[max(place - 2, begin) : place] == b"\n\r":
+            return place + 1
+        place += 1
+    return 0
 
 
-def _messages_in(content: bytes) -> tuple[int, int]:
-    found, place = 1, 1
-    while (place := _end_of_message(content, place + 1)) > 0:
+def _messages_in(content: bytearray, begin: int, end: int) -> tuple[int, int]:
+    found, place = 1, begin
+    while place := _end_of_message(content, begin, place + 1, end):
         found += 1
     return 0, found
 
 
-def _end_of_record(content: bytes, least: int) -> int:
+def _end_of_record(content: bytearray, begin: int, least: int, end: int) -> int:
     """Return the first end of a line at or after a place that follows an even number of quotes."""
-    end, counted, quotes = least - 1, 0, 0
-    while (end := content.find(b"\n", end)) >= 0:
-        quotes += content.count(b'"', counted, end)
+    place, counted, quotes = least - 1, begin, 0
+    while (place := content.find(b"\n", place, end)) >= 0:
+        quotes += content.count(b'"', counted, place)
         if quotes % 2 == 0:
-            return end + 1
-        end, counted = end + 1, end
+            return place + 1
+        place, counted = place + 1, place
     return 0
 
 
-def _records_in(content: bytes, delimiter: bytes) -> tuple[int, int] | None:
+def _records_in(content: bytearray, begin: int, end: int, delimiter: bytes) -> tuple[int, int] | None:
     """Return the number of lines and records; None if a quote is not where a field begins or ends, or a line ends at CR alone."""
-    n_lines = content.count(b"\n")
-    if content.count(b"\r") != content.count(b"\r\n"):
+    n_lines = content.count(b"\n", begin, end)
+    if content.count(b"\r", begin, end) != content.count(b"\r\n", begin, end):
         return None
-    if b'"' not in content:
+    if content.find(b'"', begin, end) < 0:
         return n_lines, n_lines
-    octets = np.frombuffer(b"\n%b\n" % content, np.uint8)
+    octets = np.frombuffer(b"\n%b\n" % bytes(content[begin:end]), np.uint8)
     quotes = np.flatnonzero(octets == ord('"'))
     inside = np.isin(np.append(octets[quotes[0::2] - 1], octets[quotes[1::2] + 1]), np.frombuffer(b'"\r\n' + delimiter, np.uint8))
     if not inside.all():
