@@ -1,0 +1,97 @@
+"""What unlabelled text brings to a model of few labels: `python bench/unlabelled.py FOLDER` prints a Markdown table, with `--write` also into bench/README.md.
+
+FOLDER holds the directories `20news-bydate-train` and `20news-bydate-test`. From each class of the training half so many documents are drawn with their
+labels, the others without; accuracy is that on the test half. For the last row a random half of the test half is the text without labels, and the
+other half the test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+from statistics import fmean, stdev
+
+from measuring import measure, progress, write_between
+
+README = Path(__file__).resolve().with_name("README.md")
+LABELS = (5, 20, 100)
+STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}
+"""The 97.5 % quantile of Student's t by number of seeds."""
+
+MODELS = {"counts": (), "log counts": ("--weighting", "log"), "log counts, and unlabelled": ("--weighting", "log", "--unlabelled", "pool")}
+
+
+def linked(files: list[Path], folder: Path, *, by_class: bool) -> None:
+    """Link files into a folder of each class, or all into one."""
+    for file in files:
+        target = folder / file.parent.name / file.name if by_class else folder / f"{file.parent.name}-{file.name}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(file.resolve())
+
+
+def drawn(corpus: Path, n_labels: int | None, seed: int, root: Path) -> None:
+    """Fill ``labelled``, ``pool`` and ``test`` of a folder."""
+    train, test = (sorted(file for file in (corpus / f"20news-bydate-{part}").rglob("*") if file.is_file()) for part in ("train", "test"))
+    if n_labels is None:
+        random.Random(seed).shuffle(test)
+        half = len(test) // 2
+        parts = train, test[:half], test[half:]
+    else:
+        labelled = []
+        for label in sorted({file.parent.name for file in train}):
+            files = [file for file in train if file.parent.name == label]
+            random.Random(f"{seed}/{label}").shuffle(files)
+            labelled += files[:n_labels]
+        parts = labelled, sorted(set(train) - set(labelled)), test
+    for name, files in zip(("labelled", "pool", "test"), parts, strict=True):
+        linked(files, root / name, by_class=name != "pool")
+
+
+def accuracies(root: Path) -> list[float]:
+    """Return the accuracy of each model."""
+    found, nbtext = [], [sys.executable, "-m", "nbtext"]
+    for options in MODELS.values():
+        given = [str(root / option) if option == "pool" else option for option in options]
+        measure([*nbtext, "train", str(root / "labelled"), *given, "-m", str(root / "model")])
+        output = measure([*nbtext, "evaluate", str(root / "test"), "-m", str(root / "model"), "-o", "json"]).output
+        found.append(float(json.loads(output)["accuracy"]))
+    return found
+
+
+def cell(values: list[float]) -> str:
+    """Return mean and half the width of its 95 % interval."""
+    return f"{fmean(values):.3f} ± {STUDENT[len(values)] * stdev(values) / len(values) ** 0.5:.3f}"
+
+
+def table(corpus: Path, seeds: int) -> str:
+    """Measure every row."""
+    rows = [["labels a class", *MODELS], ["---", *["---:"] * len(MODELS)]]
+    for n_labels in (*LABELS, None):
+        found = []
+        for seed in range(1, seeds + 1):
+            progress(f"{n_labels or 'all'} labels a class, seed {seed}")
+            with tempfile.TemporaryDirectory() as scratch:
+                drawn(corpus, n_labels, seed, Path(scratch))
+                found.append(accuracies(Path(scratch)))
+        rows.append([str(n_labels or "all"), *map(cell, map(list, zip(*found, strict=True)))])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seeds", type=int, default=5, choices=sorted(STUDENT), help="how often documents are drawn")
+    parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
+    options = parser.parse_args()
+    measured = table(options.folder, options.seeds)
+    print(measured)
+    if options.write:
+        write_between(README, "unlabelled", measured)
+
+
+if __name__ == "__main__":
+    main()
