@@ -89,3 +89,20 @@ def test_wrong_usage(desk: Path) -> None:
     assert "exclude each other" in error_line(nbtext("update", "--unlabelled", "pool", "--drop-unlabelled", cwd=desk), 2)
     (desk / "empty").mkdir()
     assert "no documents" in error_line(nbtext("train", "few", "--unlabelled", "empty", cwd=desk), 2)
+    assert "--unlabelled" in error_line(nbtext("train", "--seeds", "seeds", cwd=desk), 2)
+    assert "cannot read" in error_line(nbtext("train", "--seeds", "nowhere", "--unlabelled", "pool", cwd=desk), 4)
+
+
+def test_a_model_of_seed_words_says_what_it_is(desk: Path) -> None:
+    corpus(desk, {"seeds": "parks-and-trees\ttree\nparks-and-trees\tpark\ntaxes-and-fees\ttax\ntaxes-and-fees\tfee\t3\n"})
+    done = nbtext("train", "--seeds", "seeds", "--unlabelled", "pool", cwd=desk)
+    assert b"not calibrated" in done.err
+    found = inspected(desk)
+    assert found["documents"] == 0
+    assert found["unlabelled"]["seeds"] == {"parks-and-trees": {"tree": 10, "park": 10}, "taxes-and-fees": {"tax": 10, "fee": 3}}
+    assert b"begun with 4 seed words; no labelled ones to judge by" in nbtext("inspect", cwd=desk, env={"COLUMNS": "300"}).out
+    rows = succeeded(nbtext("classify", "-", cwd=desk, stdin=b"a tree fell in the park")).rows
+    assert rows[0][1] == "parks-and-trees"
+    assert "seed words" in error_line(nbtext("update", "more", "--drop-unlabelled", cwd=desk), 2)
+    succeeded(nbtext("train", "few", "--seeds", "seeds", "--unlabelled", "pool", cwd=desk))
+    assert inspected(desk)["documents"] == 12

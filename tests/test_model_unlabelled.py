@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nbtext import TextClassifier
+from nbtext.counts.seeds import Seed
 from nbtext.errors import ModelError, UsageError
 from nbtext.inspection.verification import verify
 from nbtext.model import unlabelled
@@ -207,3 +208,44 @@ def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:
     model.learn_unlabelled(pool(model))
     assert np.allclose(np.exp(model.predict_log_proba(documents(20, 5)[0])).sum(axis=1), 1)
     assert replace(model.counts.statistics, vocabulary=model.statistics.vocabulary).unit != 1
+
+
+SEEDS = [Seed("cats", ("cat",), 10.0), Seed("cats", ("whisker",), 10.0), Seed("dogs", ("dog",), 10.0), Seed("dogs", ("bone",), 10.0)]
+
+
+@pytest.mark.parametrize("weighting", ["counts", "log"])
+def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: str, tmp_path: Path) -> None:
+    model = TextClassifier(stop_words="none", stemmer="none", weighting=weighting)
+    model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, documents(200, 2)[0]), SEEDS)
+    assert model.score(*documents(300, 3)) > 0.9
+    assert model.counts.statistics.n_documents == 0
+    content = saved(model, tmp_path)
+    loaded = TextClassifier.load(str(tmp_path / "saved"))
+    assert saved(loaded, tmp_path) == content
+    assert [check for check in verify(str(tmp_path / "saved")) if check.passed is not True] == []
+    assert "not calibrated" in loaded.warnings()[0]
+    with pytest.raises(UsageError, match="seed words"):
+        loaded.partial_fit(["a cat"], ["cats"])
+
+
+def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Path) -> None:
+    alone, model = few(), few()
+    model.learn_unlabelled(pool(model), SEEDS)
+    assert np.array_equal(model.counts.statistics.cell_counts, alone.counts.statistics.cell_counts)
+    assert model.learnt.judgement is not None
+    layer = model.learnt.unlabelled
+    assert layer is not None
+    assert list(layer.seeds) == sorted(SEEDS)
+    saved(model, tmp_path)
+    texts = documents(9, 5)[0]
+    assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(texts), model.predict_log_proba(texts))
+
+
+@pytest.mark.parametrize(
+    ("seed", "named"),
+    [(Seed("birds", ("wing",), 1.0), "birds"), (Seed("cats", ("--",), 1.0), "no term"), (Seed("cats", ("big cat",), 1.0), "2 terms")],
+)
+def test_seeds_that_no_document_could_hold_or_of_unknown_classes_are_refused(seed: Seed, named: str) -> None:
+    model = few()
+    with pytest.raises(UsageError, match=named):
+        model.learn_unlabelled(pool(model), [*SEEDS, seed])

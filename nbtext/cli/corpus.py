@@ -223,7 +223,7 @@ def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messag
         say.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
 
 
-def untrained(paths: Sequence[str], options: Options, say: Messages) -> tuple[TextClassifier, Settings]:
+def untrained(paths: Sequence[str], options: Options, say: Messages, *, labelled: bool = True) -> tuple[TextClassifier, Settings]:
     """Return a model as the options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
@@ -231,7 +231,7 @@ def untrained(paths: Sequence[str], options: Options, say: Messages) -> tuple[Te
 
     reading = Reading.of(given(READING, options))
     model = TextClassifier(**given(TRAINING, options))
-    model.reading = recognised(reading, paths, say, labelled=True)
+    model.reading = recognised(reading, paths, say, labelled=labelled)
     require_words(model.settings)
     return model, looked_up(model.analysis)
 

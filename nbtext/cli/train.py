@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.writing import read_pool, say_model, unlabelled_option, write_new_model, writing_options
+from nbtext.cli.writing import given_seeds, read_pool, say_model, seeds_option, unlabelled_option, write_new_model, writing_options
 from nbtext.errors import quantity
 
 
@@ -20,6 +20,7 @@ from nbtext.errors import quantity
     help="Count equal documents once. The last of their labels holds. A ledger beside the model remembers them for nbtext update --once.",
 )  # fmt: skip
 @unlabelled_option
+@seeds_option
 @writing_options
 @option.input_options
 @option.training_options
@@ -44,23 +45,26 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     begin = time.monotonic()
     say = option.messages(options)
     scheduler = option.scheduler_of(options)
-    paths = corpus_paths(corpus, options)
+    seeds = given_seeds(options)
+    from_seeds = bool(seeds) and not corpus and options["files_from"] is None and not options["folders"]
+    paths = options["unlabelled"] if from_seeds else corpus_paths(corpus, options)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     if options["unlabelled"] and options["weighting"] is options["classifier"] is None:
         options["weighting"] = "log"
-    model, _ = untrained(paths, options, say)
+    model, _ = untrained(paths, options, say, labelled=not from_seeds)
     pool = read_pool(model, model_path, options, say)
-    documents = CommandCorpus(paths, model.reading, say, options, labelled=True)
-    if options["once"]:
+    documents = None if from_seeds else CommandCorpus(paths, model.reading, say, options, labelled=True)
+    ledger = None
+    if documents is not None and options["once"]:
         ledger = train_once(model, documents, options["jobs"])
-    else:
-        ledger = None
+    elif documents is not None:
         model.learn_corpus(documents, options["jobs"], scheduler)
     if pool is not None:
-        model.learn_unlabelled(pool)
+        model.learn_unlabelled(pool, seeds)
     write_new_model(model, model_path, options, say, ledger)
-    documents.say_notices()
+    if documents is not None:
+        documents.say_notices()
     if missed := model.counts.missed:
         say.notice(f"terms were left out to keep to --max-terms; counts of the others may be too low by {quantity(missed, 'document')}")
     say_model(model, model_path, say, more=f", {time.monotonic() - begin:.1f} s")

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, stable_order
+from nbtext.counts.seeds import Seed, seed_statistics
 from nbtext.counts.statistics import ClassStatistics, log_units, sum_cells
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.ragged import offsets
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,9 +40,18 @@ class SoftCounts:
     losses: Mapping[str, float] = field(default_factory=dict)
     """Mean log loss of left-out labelled documents, in nats, by the weight that was tried."""
 
+    seeds: Sequence[Seed] = ()
+    """Pseudo-counts that EM began with."""
+
     def added_to(self, labelled: ClassStatistics) -> ClassStatistics:
-        """Return labelled + λ · soft counts, float64; ``labelled`` are statistics with the same vocabulary and classes, in documents and tokens."""
+        """Return labelled + λ · soft counts + seeds, float64; ``labelled`` have the same vocabulary and classes, and are in documents and tokens."""
+        labelled = with_seeds(labelled, self.seeds)
         return added(labelled, self.statistics, self.weight / self.statistics.unit) if self.weight else labelled
+
+
+def with_seeds(labelled: ClassStatistics, seeds: Sequence[Seed]) -> ClassStatistics:
+    """Return the statistics plus the pseudo-counts of seeds."""
+    return added(labelled, seed_statistics(seeds, labelled), 1.0) if seeds else labelled
 
 
 def added(labelled: ClassStatistics, soft: ClassStatistics, factor: float) -> ClassStatistics:

@@ -325,6 +325,8 @@ class UnlabelledOverview:
     """Mean log loss of left-out labelled documents, calibrated, in nats, by the weights that were tried."""
     classes: dict[str, float]
     """Documents of each class, the sum of their shares."""
+    seeds: dict[str, dict[str, float]]
+    """The pseudo-counts of seed words by class, as terms."""
 
 
 @dataclass(frozen=True)
@@ -405,7 +407,10 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
         return None
     classes = dict(zip(labelled.classes, (layer.statistics.class_documents / layer.statistics.unit).tolist(), strict=True))
     n_terms = int(np.count_nonzero(np.diff(labelled.term_offsets) == 0))
-    return UnlabelledOverview(layer.documents, layer.weight, n_terms, dict(layer.losses), classes)
+    seeds: dict[str, dict[str, float]] = {}
+    for seed in layer.seeds:
+        seeds.setdefault(seed.label, {})[" ".join(seed.term)] = seed.pseudo_count
+    return UnlabelledOverview(layer.documents, layer.weight, n_terms, dict(layer.losses), classes, seeds)
 
 
 def _fields(model: TextClassifier) -> dict[str, int] | None:

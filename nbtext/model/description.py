@@ -81,6 +81,8 @@ def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt
             "--class-weight balanced: probabilities are those of documents drawn from all classes alike, not as often as in training; "
             "give --class-prior for other frequencies"
         )
+    if learnt.unlabelled is not None and not learnt.unlabelled.losses:
+        found.append("learnt from seed words without labelled documents: probabilities are not calibrated and mostly too near 0 and 1")
     if similar := similar_labels(statistics.classes):
         found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
     found += _wrong_columns(statistics, settings.reading)

@@ -21,6 +21,8 @@ from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import LARGEST_HASH, MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
+from nbtext.counts.seeds import MOST as MOST_OF_SEEDS
+from nbtext.counts.seeds import Seed
 from nbtext.counts.soft_counts import SoftCounts, without_cells
 from nbtext.counts.statistics import ClassStatistics, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
@@ -38,6 +40,7 @@ from nbtext.model.training import (
     looked_up,
     own_pseudo_counts,
     require_weights_taken,
+    weighed_statistics,
 )
 from nbtext.ragged import offsets
 from nbtext.settings import NLTK_STEMMERS, Declared, Reading, Settings
@@ -112,6 +115,9 @@ WEIGHTS = "sample_weights"
 
 UNLABELLED = "unlabelled"
 """A setting of models only that have learnt from unlabelled documents: how, and what it brought."""
+
+KEPT_OF_UNLABELLED = ("weight", "documents", "losses", "seeds")
+"""What that setting holds, the last only if there are seed words."""
 
 SOFT = tuple(f"unlabelled_{name}" for name in ("cells", "classes", "counts", "documents", "logs", "class_documents"))
 """The arrays of the counts of unlabelled documents, in whole thousandths."""
@@ -191,7 +197,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
         counts = replace(counts, is_closed=True)
     stop_list = utf8(part["stop_words"]).split()
     try:
-        class_prior(settings.class_prior, counts.statistics)
+        class_prior(settings.class_prior, weighed_statistics(counts.statistics, settings, unlabelled))
         if is_weighted(counts, settings):
             require_weights_taken(settings)
         learnt = learnt_from_plain(plain, part, settings, counts.statistics.n_terms, counts.statistics.n_classes)
@@ -360,7 +366,8 @@ def learnt_from_plain(plain: Plain, part: Arrays, settings: Settings, n_terms: i
 
 
 def _unlabelled_plain(unlabelled: SoftCounts) -> dict[str, object]:
-    return {"weight": unlabelled.weight, "documents": unlabelled.documents, "losses": dict(unlabelled.losses)}
+    seeds = {"seeds": [[seed.label, list(seed.term), seed.pseudo_count] for seed in unlabelled.seeds]} if unlabelled.seeds else {}
+    return {"weight": unlabelled.weight, "documents": unlabelled.documents, "losses": dict(unlabelled.losses), **seeds}
 
 
 def _soft_arrays(soft: ClassStatistics) -> dict[str, Array]:
@@ -376,7 +383,8 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
         require(not any(part[name].size for name in SOFT), "it has counts of no unlabelled documents")
         return None
     wrong = "its counts of unlabelled documents are not those of training"
-    weight, n_documents, losses = _named(plain, ("weight", "documents", "losses"), wrong)
+    weight, n_documents, losses, given = _named({"seeds": [], **plain} if isinstance(plain, dict) else plain, KEPT_OF_UNLABELLED, wrong)
+    seeds = _seeds(given, labelled.classes, wrong)
     if not isinstance(losses, dict):
         raise malformed(wrong)
     tried = {str(name): _number(loss, 0, sys.float_info.max, wrong) for name, loss in losses.items()}
@@ -401,7 +409,15 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
         cell_documents=documents,
         cell_logs=logs.astype(np.int64) if logs.size else None,
     )
-    return SoftCounts(found, weight, n_documents, tried)
+    return SoftCounts(found, weight, n_documents, tried, seeds)
+
+
+def _seeds(plain: object, classes: Sequence[str], wrong: str) -> tuple[Seed, ...]:
+    if not isinstance(plain, list) or not all(isinstance(seed, list) and len(seed) == 3 for seed in plain):
+        raise malformed(wrong)
+    for label, term, _ in plain:
+        require(label in classes and isinstance(term, list) and term and all(isinstance(part, str) for part in term), wrong)
+    return tuple(Seed(str(label), tuple(term), _number(amount, 0, MOST_OF_SEEDS, wrong)) for label, term, amount in plain)
 
 
 def _choices(plain: object) -> Choices:
@@ -579,7 +595,8 @@ def _statistics(part: Arrays) -> ClassStatistics:
     )
     cell_classes, bounds = require_whole(part["cell_classes"]), offsets(cells)
     require(classes and classes == sorted(set(classes)), "its classes are not sorted and distinct")
-    require(class_documents.size == len(classes) and class_documents.min() >= 1, "its classes and documents do not fit")
+    least = 0 if part[SOFT[0]].size else 1
+    require(class_documents.size == len(classes) and class_documents.min() >= least, "its classes and documents do not fit")
     of_others = part[SOFT[0]]  # a term may be one of unlabelled documents alone
     held = cells if not of_others.size else cells + np.resize(require_whole(of_others), cells.shape)
     require(cells.size == len(vocabulary) and held.min(initial=1) >= 1, "its terms and cells do not fit")

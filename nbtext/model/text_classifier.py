@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Notices
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.errors import DocumentError
     from nbtext.language_model.dirichlet import LanguageModels
@@ -352,20 +353,32 @@ class TextClassifier:
         require_additive(settings, self._learnt)
         return self._estimate(counts, settings)
 
-    def learn_unlabelled(self, pool: UnlabelledDocuments) -> TextClassifier:
+    def learn_unlabelled(self, pool: UnlabelledDocuments, seeds: Sequence[Seed] = ()) -> TextClassifier:
         """Learn from unlabelled documents, in place of those that it learnt from before; raise as `nbtext.model.unlabelled.learn_unlabelled`.
 
-        What was learnt from labelled documents is estimated from their counts, which stay as they are.
+        What was learnt from labelled documents is estimated from their counts, which stay as they are. With seed words no labelled documents are needed.
         """
-        from nbtext.model.unlabelled import learn_unlabelled
+        from nbtext.model.unlabelled import learn_unlabelled, nothing_labelled, seed_terms
 
-        self.drop_unlabelled()
-        return self._replace(self.settings, *learn_unlabelled(self.counts, looked_up(self.analysis), self.learnt, pool))
+        settings, seeds = looked_up(self.analysis), seed_terms(seeds, self.analysis)
+        if self._counts is None and seeds:
+            counts, learnt = nothing_labelled(seeds, settings)
+            found = learn_unlabelled(counts, settings, learnt, pool, seeds)
+            self.written_by = versions(settings)
+        else:
+            self.drop_unlabelled()
+            found = learn_unlabelled(self.counts, settings, self.learnt, pool, seeds)
+        return self._replace(self.settings, *found)
 
     def drop_unlabelled(self) -> TextClassifier:
-        """Forget what was learnt from unlabelled documents: the model is then that of its labelled documents alone."""
+        """Forget what was learnt from unlabelled documents: the model is then that of its labelled documents alone.
+
+        Raises `UsageError` for a model that began with seed words.
+        """
         if self.learnt.unlabelled is None:
             return self
+        if self.learnt.unlabelled.seeds:
+            require_additive(self.settings, self.learnt)
         from nbtext.model.unlabelled import without_unlabelled
 
         return self._estimate(without_unlabelled(self.counts), self.settings)

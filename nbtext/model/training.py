@@ -85,7 +85,7 @@ def _given_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> GivenS
     named = [word for word in numbers if word != ALL_OTHERS]
     own: dict[Term, float] = {}
     first: dict[Term, str] = {}
-    for word, term in zip(named, _terms(named, analysis), strict=True):
+    for word, term in zip(named, terms_of_words(named, analysis, "--smoothing"), strict=True):
         if own.setdefault(term, numbers[word]) != numbers[word]:
             hint = "give one of them, or both the same"
             raise UsageError(f"--smoothing has two numbers for {' '.join(term)!r}, by {first[term]!r} and {word!r}", hint=hint)
@@ -93,7 +93,8 @@ def _given_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> GivenS
     return GivenSmoothing(numbers[ALL_OTHERS], own)
 
 
-def _terms(named: list[str], analysis: Analysis) -> list[Term]:
+def terms_of_words(named: list[str], analysis: Analysis, option: str) -> list[Term]:
+    """Return the term of each word that an option names; raise `UsageError` if no document could hold it."""
     if analysis.settings.reading.is_counted:
         return [(word,) for word in named]
     known: dict[str, int] = {}
@@ -103,21 +104,21 @@ def _terms(named: list[str], analysis: Analysis) -> list[Term]:
     found: list[list[str]] = [[] for _ in named]
     for place, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
         found[place].append(names[term])
-    return [_checked(word, tuple(terms), analysis.settings) for word, terms in zip(named, found, strict=True)]
+    return [_checked(word, tuple(terms), analysis.settings, option) for word, terms in zip(named, found, strict=True)]
 
 
-def _checked(word: str, term: Term, settings: Settings) -> Term:
+def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
     """Return the term of a word; raise `UsageError` if no document could hold it."""
     if WILDCARD in word:
         if settings.char_ngrams is None:
-            raise UsageError(f"--smoothing names {word!r}, and no term has an asterisk", hint="only * alone stands for all other terms")
+            raise UsageError(f"{option} names {word!r}, and no term has an asterisk", hint="only * alone stands for all other terms")
         return (word,)
     if not term:
         why = "it is a stop word" if words(word) else "there is no word in it"
-        raise UsageError(f"--smoothing names {word!r}, which is no term: {why}", hint="leave it out")
+        raise UsageError(f"{option} names {word!r}, which is no term: {why}", hint="leave it out")
     if len(term) > settings.ngrams:
         hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
-        raise UsageError(f"--smoothing names {word!r}, which is {quantity(len(term), 'term')}", hint=hint)
+        raise UsageError(f"{option} names {word!r}, which is {quantity(len(term), 'term')}", hint=hint)
     return term
 
 
@@ -351,6 +352,8 @@ def needs_documents(settings: Settings) -> bool:
 def require_additive(settings: Settings, learnt: Learnt | None = None) -> None:
     """Raise `UsageError` for a classifier that needs all documents at once, or what unlabelled ones added, and so cannot be changed through its counts."""
     if learnt is not None and learnt.unlabelled is not None:
+        if learnt.unlabelled.seeds:
+            raise UsageError("the model has learnt from seed words", hint="train it again on all documents")
         hint = "give --unlabelled POOL to learn from them again, or --drop-unlabelled, to nbtext update or forget; or train it again"
         raise UsageError("the model has learnt from unlabelled documents too, whose part does not follow from its counts", hint=hint)
     if needs_documents(settings):

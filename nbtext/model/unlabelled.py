@@ -19,15 +19,18 @@ import numpy as np
 from nbtext.attributes import Attributes
 from nbtext.classifiers.base import Training, Unseen
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-from nbtext.counts.corpus_counts import Subsets, is_known, with_ngram_parts
+from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
 from nbtext.counts.counting import count_documents
-from nbtext.counts.soft_counts import SoftCounter, SoftCounts, added, without_cells
-from nbtext.counts.statistics import Renumbering
-from nbtext.counts.vocabulary import is_category, is_stop_word
+from nbtext.counts.documents import CountedDocuments, DocumentSample
+from nbtext.counts.matrix import DocumentTermMatrix
+from nbtext.counts.soft_counts import SoftCounter, SoftCounts, added, with_seeds, without_cells
+from nbtext.counts.statistics import ClassStatistics, Renumbering
+from nbtext.counts.vocabulary import Vocabulary, is_category, is_stop_word
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
 from nbtext.model.training import (
+    Learnt,
     after_choice,
     calibrated,
     calibration_method,
@@ -37,24 +40,21 @@ from nbtext.model.training import (
     posteriors,
     scored_sample,
     terms_and_smoothing,
+    terms_of_words,
     with_profile,
     without_dropped,
 )
 from nbtext.ragged import offsets
 from nbtext.steps import stepped
+from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
-    from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.statistics import ClassStatistics
-    from nbtext.counts.vocabulary import Vocabulary
-    from nbtext.model.training import Learnt
+    from nbtext.counts.seeds import Seed
     from nbtext.settings import Settings
 
     Floats = NDArray[np.float64]
@@ -110,17 +110,27 @@ def require_unlabelled(settings: Settings) -> None:
             raise UsageError(f"--unlabelled and {setting} exclude each other", hint="leave one of them out")
 
 
-def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> tuple[CorpusCounts, Learnt]:
+def learn_unlabelled(
+    counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments, seeds: Sequence[Seed] = ()
+) -> tuple[CorpusCounts, Learnt]:
     """Return what a model of labelled documents, which has no such layer, becomes by unlabelled ones: counts over more terms, and a layer.
 
-    Settings are as `nbtext.model.training.learn` takes them. Raises `UsageError` as `require_unlabelled`, and for too few labelled documents.
+    Settings are as `nbtext.model.training.learn` takes them, seeds are terms. With seeds the weight is not 0, and without labelled documents it is 1.
+    Raises `UsageError` as `require_unlabelled`, for too few labelled documents, and for seeds of other classes.
     """
     require_unlabelled(settings)
+    if others := sorted({seed.label for seed in seeds} - set(counts.statistics.classes)):
+        raise UsageError(f"--seeds names class {others[0]!r}, and no labelled document has it", hint="see the classes with nbtext inspect")
+    if not counts.statistics.n_documents:
+        wider, matrix = _over_all_terms(counts, learnt, pool, seeds)
+        em = _ExpectationMaximisation(wider, settings, learnt, matrix, seeds)
+        layer = SoftCounts(em.soft(em.fitted(1.0).shares), 1.0, matrix.n_documents, {}, seeds)
+        return wider, _learnt(wider, settings, learnt, layer, None)
     if len(counts.sample.documents) < LEAST_LABELLED:
         found = quantity(len(counts.sample.documents), "labelled document")
         raise UsageError(f"{found} cannot show how much unlabelled ones help", hint=f"label {LEAST_LABELLED} or more")
-    wider, matrix = _over_all_terms(counts, learnt, pool)
-    em = _ExpectationMaximisation(wider, settings, learnt, matrix)
+    wider, matrix = _over_all_terms(counts, learnt, pool, seeds)
+    em = _ExpectationMaximisation(wider, settings, learnt, matrix, seeds)
     trials = {0.0: em.trial(0.0)}
     losses, before = {0.0: loss_after_calibration(trials[0.0].unseen)}, np.inf
     for weight in stepped(WEIGHTS, "weight"):
@@ -129,31 +139,37 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
         if losses[weight] > before:
             break
         before = losses[weight]
-    best = min(losses, key=losses.__getitem__)
+    best = min((weight for weight in losses if weight or not seeds), key=losses.__getitem__)
     named = {f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())}
     if not best:
         return counts, replace(learnt, unlabelled=SoftCounts(without_cells(counts.statistics), best, matrix.n_documents, named))
-    layer = SoftCounts(em.soft(trials[best].shares), best, matrix.n_documents, named)
+    layer = SoftCounts(em.soft(trials[best].shares), best, matrix.n_documents, named, seeds)
     return wider, _learnt(wider, settings, learnt, layer, trials[best].unseen)
 
 
-def _learnt(counts: CorpusCounts, settings: Settings, learnt: Learnt, layer: SoftCounts, unseen: Unseen) -> Learnt:
-    """Return what follows from labelled and unlabelled documents, calibrated on labelled ones that were left out."""
+def _learnt(counts: CorpusCounts, settings: Settings, learnt: Learnt, layer: SoftCounts, unseen: Unseen | None) -> Learnt:
+    """Return what follows from labelled and unlabelled documents, calibrated on labelled ones that were left out, if there are any."""
     statistics = layer.added_to(counts.statistics.natural)
     choices = replace(learnt.choices, pseudo_count=None, smoothing=None)
     found = replace(terms_and_smoothing(replace(counts, statistics=statistics), settings, choices=choices), unlabelled=layer)
+    if unseen is None:
+        return found
     fitted = classifier(counts.statistics, found, settings)
     found = calibrated(with_profile(found, fitted, unseen), calibration_method(settings), fitted, unseen)
     return replace(found, left_out=posteriors(fitted, found.calibration, unseen))
 
 
-def _over_all_terms(counts: CorpusCounts, learnt: Learnt, pool: UnlabelledDocuments) -> tuple[CorpusCounts, DocumentTermMatrix]:
+def _over_all_terms(
+    counts: CorpusCounts, learnt: Learnt, pool: UnlabelledDocuments, seeds: Sequence[Seed]
+) -> tuple[CorpusCounts, DocumentTermMatrix]:
     """Return counts with the terms of the pool, without cells where no labelled document holds them, and the pool over the same terms."""
     statistics = counts.statistics
     kept = is_known(statistics.vocabulary, pool.vocabulary)
     if not counts.is_closed:
         dropped = is_category(pool.vocabulary) | (is_stop_word(pool.vocabulary) & (not learnt.choices.stop_words_kept))
         kept |= (pool.term_documents >= LEAST_DOCUMENTS) & ~dropped
+        of_seeds = pool.vocabulary.find_terms([seed.term for seed in seeds])
+        kept[of_seeds[of_seeds != UNKNOWN]] = True
     kept = with_ngram_parts(pool.vocabulary, kept)
     vocabulary, mine, theirs = statistics.vocabulary.union(pool.vocabulary.restrict(kept))
     sizes = np.zeros(len(vocabulary), np.int64)
@@ -167,9 +183,34 @@ def _over_all_terms(counts: CorpusCounts, learnt: Learnt, pool: UnlabelledDocume
     return replace(counts, statistics=wider, sample=sample), matrix
 
 
+def seed_terms(seeds: Sequence[Seed], analysis: Analysis) -> list[Seed]:
+    """Return seeds with terms in place of words; raise `UsageError` for a word that no document could hold."""
+    terms = terms_of_words([seed.term[0] for seed in seeds], analysis, "--seeds")
+    return sorted({seed._replace(term=term) for seed, term in zip(seeds, terms, strict=True)})
+
+
+def nothing_labelled(seeds: Sequence[Seed], settings: Settings) -> tuple[CorpusCounts, Learnt]:
+    """Return the counts of no documents, of the classes of seeds, and what is learnt from them: nothing."""
+    classes, none = tuple(sorted({seed.label for seed in seeds})), np.zeros(0, np.int64)
+    logs = none if settings.sums_logs else None
+    documents = np.zeros(len(classes), np.int64)
+    statistics = ClassStatistics(Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs)
+    sample = DocumentSample(CountedDocuments(DocumentTermMatrix.empty(), none, np.zeros(0, np.uint64)), settings.sample)
+    smoothing = settings.smoothing if isinstance(settings.smoothing, float) else MultinomialNaiveBayes.PSEUDO_COUNT
+    return CorpusCounts(statistics, sample), Learnt(np.zeros(0, np.bool_), smoothing)
+
+
 def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
     """Return the counts with the terms of labelled documents alone."""
     return counts.restricted(np.diff(counts.statistics.term_offsets) > 0)
+
+
+class _Fitted(NamedTuple):
+    """The end of EM."""
+
+    model: MultinomialNaiveBayes
+    shares: Floats
+    """As in `_Trial`."""
 
 
 class _Trial(NamedTuple):
@@ -191,6 +232,7 @@ class _ExpectationMaximisation:
     """What was learnt from labelled documents alone, over fewer terms."""
     pool: DocumentTermMatrix
     """Unlabelled documents over the terms of the counts."""
+    seeds: Sequence[Seed]
 
     @cached_property
     def learnt(self) -> Learnt:
@@ -220,13 +262,13 @@ class _ExpectationMaximisation:
     def trial(self, weight: float) -> _Trial:
         """Run EM with all labelled documents, and then without each fold of the sample, with the same pseudo-counts."""
         smoothing = [self.learnt.smoothing]
-        _, shares = self._fitted(self.counts.statistics.natural, weight, smoothing)
+        shares = self._fitted(self.counts.statistics.natural, weight, smoothing).shares
         sample = scored_sample(without_dropped(self.counts, self.learnt, self.settings), self.counts.statistics)
         subsets, folds = Subsets(self.counts.statistics, self.counts.sample.documents), np.arange(len(sample)) % FOLDS
         parts = []
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
-            model, _ = self._fitted(subsets.without(rows).natural, weight, smoothing)
+            model = self._fitted(subsets.without(rows).natural, weight, smoothing).model
             parts.append(self._scored(model, sample.rows(rows)))
         return _Trial(shares, Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True))))
 
@@ -237,7 +279,11 @@ class _ExpectationMaximisation:
         weights = documents.natural_weights(self.counts.statistics.weight_unit)
         return Unseen(scores, known.lengths, matrix.tokens - known.lengths, documents.classes, weights)
 
-    def _fitted(self, labelled: ClassStatistics, weight: float, smoothing: list[float]) -> tuple[MultinomialNaiveBayes, Floats]:
+    def fitted(self, weight: float) -> _Fitted:
+        """Return what EM with all labelled documents ends with."""
+        return self._fitted(self.counts.statistics.natural, weight, [self.learnt.smoothing])
+
+    def _fitted(self, labelled: ClassStatistics, weight: float, smoothing: list[float]) -> _Fitted:
         """Return the model after EM, and the shares of the documents; without EM if the weight is 0.
 
         ``smoothing`` holds the pseudo-counts of the models, the first at least; those that are missing are chosen and added.
@@ -251,10 +297,11 @@ class _ExpectationMaximisation:
             if len(smoothing) == step:
                 smoothing.append(self._smoothing(sums))
             model = self._model(sums, smoothing[step])
-        return model, shares
+        return _Fitted(model, shares)
 
     def _sums(self, labelled: ClassStatistics) -> ClassStatistics:
         """Return statistics with the sums of weights as their counts, which are all that EM needs."""
+        labelled = with_seeds(labelled, self.seeds)
         return replace(MultinomialNaiveBayes.counted(labelled, self.learnt.selected, self.settings), cell_logs=None)
 
     def _smoothing(self, sums: ClassStatistics) -> float:

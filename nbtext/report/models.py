@@ -196,14 +196,15 @@ def print_overview(overview: Overview) -> None:
 
 
 def _unlabelled(unlabelled: UnlabelledOverview) -> str:
-    documents, (without, loss) = (
-        quantity(unlabelled.documents, "document"),
-        (unlabelled.log_loss[f"{weight:g}"] for weight in (0, unlabelled.weight)),
-    )
+    documents, n_seeds = quantity(unlabelled.documents, "document"), sum(map(len, unlabelled.seeds.values()))
     if not unlabelled.weight:
         return f"{documents}, not used: left-out log loss is least without them"
-    terms = f"{quantity(unlabelled.terms, 'term')} of theirs alone"
-    return f"{documents} with weight {unlabelled.weight:g}, {terms}: left-out log loss {loss:.3g} nats, {without:.3g} without them"
+    seeds = f", begun with {quantity(n_seeds, 'seed word')}" if n_seeds else ""
+    found = f"{documents} with weight {unlabelled.weight:g}, {quantity(unlabelled.terms, 'term')} of theirs alone{seeds}"
+    if not unlabelled.log_loss:
+        return f"{found}; no labelled ones to judge by"
+    without, loss = (unlabelled.log_loss[f"{weight:g}"] for weight in (0, unlabelled.weight))
+    return f"{found}: left-out log loss {loss:.3g} nats, {without:.3g} without them"
 
 
 def _fields(terms: Mapping[str, int]) -> str:

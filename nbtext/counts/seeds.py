@@ -1,0 +1,99 @@
+"""Seed words: pseudo-counts of terms in classes, a part of the prior that users give in place of labels.
+
+A word against a class is a word for all others: only the ratios between classes matter, and a pseudo-count cannot be negative.
+
+Source: R. Jones, A. McCallum, K. Nigam, E. Riloff, Bootstrapping for text learning tasks (1999), who label documents by keywords to begin EM; here
+they are a Dirichlet prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.counts.statistics import LOG_UNITS, sum_cells
+from nbtext.errors import PathError, reason
+from nbtext.ragged import offsets
+from nbtext.text.analyzer import UNKNOWN
+from nbtext.text.hashing import pair, unpair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.counts.statistics import ClassStatistics
+
+
+PSEUDO_COUNT = 10.0
+"""Of a seed word by default. On 20 Newsgroups without labels, 1 to 1,000 do about equally well."""
+
+MOST = 1e6
+"""The largest pseudo-count of a seed word."""
+
+
+class Seed(NamedTuple):
+    """A term that speaks for a class."""
+
+    label: str
+    term: tuple[str, ...]
+    """A single term, or those of an n-gram."""
+    pseudo_count: float
+
+
+def read_seeds(path: str) -> list[Seed]:
+    """Return the seeds of a file with lines of a class, a tab and a word, or words of an n-gram, and if wanted a tab and a pseudo-count.
+
+    ``!`` before a word makes it one against the class. The words are not terms yet. Raises `PathError` for a file that cannot be read, for a line
+    of another form, and if there are not two classes.
+    """
+    try:
+        lines = Path(path).read_bytes().decode("utf-8-sig").splitlines()
+    except (OSError, ValueError) as problem:
+        raise PathError(f"cannot read: {reason(problem) if isinstance(problem, OSError) else 'not UTF-8'}", where=path) from None
+    found = []
+    for place, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        label, word, number = [*line.split("\t"), "", ""][:3]
+        try:
+            amount = float(number or PSEUDO_COUNT)
+        except ValueError:
+            amount = 0.0
+        if not (label and word.strip("! ") and 0 < amount <= MOST):
+            raise PathError(f"line {place} is not a class, a tab and a word, perhaps with a tab and a pseudo-count above 0", where=path)
+        found.append(Seed(label, (word,), amount))
+    labels = sorted({seed.label for seed in found})
+    if len(labels) < 2:
+        raise PathError("seed words of at least two classes are needed", where=path)
+    seeds = []
+    for label, (word,), amount in found:
+        others = [other for other in labels if other != label] if word.startswith("!") else [label]
+        seeds += [Seed(other, (word.removeprefix("!"),), amount) for other in others]
+    return sorted(set(seeds))
+
+
+def seed_statistics(seeds: Sequence[Seed], labelled: ClassStatistics) -> ClassStatistics:
+    """Return the pseudo-counts as statistics with vocabulary and classes of ``labelled``, float64, without terms that are not in the vocabulary.
+
+    Each class has one pseudo-document, so that a prior is possible without documents.
+    """
+    number = {label: place for place, label in enumerate(labelled.classes)}
+    terms = labelled.vocabulary.find_terms([seed.term for seed in seeds])
+    classes = np.array([number[seed.label] for seed in seeds], np.int64)
+    amounts = np.array([seed.pseudo_count for seed in seeds], np.float64)
+    known = terms != UNKNOWN
+    keys, [counts] = sum_cells(pair(terms[known], classes[known]), amounts[known])
+    cell_terms, cell_classes = unpair(keys)
+    return replace(
+        labelled,
+        class_documents=np.ones(labelled.n_classes, np.int64),
+        term_offsets=offsets(np.bincount(cell_terms, minlength=labelled.n_terms)),
+        cell_classes=cell_classes,
+        cell_counts=counts,
+        cell_documents=counts,
+        cell_logs=None if labelled.cell_logs is None else counts * LOG_UNITS,
+        unit=1,
+        exact=None,
+    )

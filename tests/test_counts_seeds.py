@@ -1,0 +1,44 @@
+"""Seed words: the file of them, and their pseudo-counts as statistics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.seeds import PSEUDO_COUNT, Seed, read_seeds, seed_statistics
+from nbtext.counts.soft_counts import SoftCounts, without_cells
+from nbtext.errors import PathError
+from nbtext.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_word_against_a_class_is_a_word_for_all_others(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("a\tant\nb\tred bee\t3\n\nc\t!ant\t2\n")
+    expected = [Seed("a", ("ant",), 2), Seed("a", ("ant",), PSEUDO_COUNT), Seed("b", ("ant",), 2), Seed("b", ("red bee",), 3)]
+    assert read_seeds(str(tmp_path / "s")) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["a ant\nb\tbee\n", "a\tant\n", "", "a\tant\t0\nb\tbee\n", "a\tant\tx\nb\tbee\n", "a\t!\nb\tbee\n", "\tant\n"]
+)
+def test_other_lines_are_refused_with_their_number(text: str, tmp_path: Path) -> None:
+    (tmp_path / "s").write_text(text)
+    with pytest.raises(PathError, match=r"line \d is not a class|at least two classes"):
+        read_seeds(str(tmp_path / "s"))
+
+
+def test_pseudo_counts_add_to_counts_which_stay_as_they_are() -> None:
+    analysis = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
+    statistics, _ = count_documents([("x", b"ant bee"), ("y", b"bee cat")], analysis)
+    seeds = [Seed("x", ("bee",), 2.0), Seed("x", ("bee",), 1.0), Seed("y", ("ant",), 0.5), Seed("y", ("unknown",), 9.0)]
+    found = seed_statistics(seeds, statistics).counts_of(np.arange(3))
+    assert found.tolist() == [[0, 0.5], [3, 0], [0, 0]]
+    both = SoftCounts(without_cells(statistics), 0.0, 1, seeds=seeds).added_to(statistics)
+    assert both.counts_of(np.arange(3)).tolist() == [[1, 0.5], [4, 1], [0, 1]]
+    assert both.class_documents.tolist() == [2, 2]
+    assert both.exact is statistics
