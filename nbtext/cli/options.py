@@ -75,11 +75,12 @@ class NumberPerClass(Number):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number or the numbers by class; raise click's error for wrong usage."""
         if isinstance(value, dict):
-            return value
-        if "=" not in str(value):
+            pairs = list(value.items())
+        elif "=" in str(value):
+            pairs = [each.rpartition("=")[::2] for each in str(value).split(",")]
+        else:
             return super().convert(value, param, ctx)
-        pairs = [each.rpartition("=") for each in str(value).split(",")]
-        return {label: super(NumberPerClass, self).convert(number, param, ctx) for label, _, number in pairs}
+        return {label: super(NumberPerClass, self).convert(number, param, ctx) for label, number in pairs}
 
 
 def per_class(given: dict[str, float], classes: Sequence[str], option: str, others: float | None) -> tuple[float | None, ...]:
