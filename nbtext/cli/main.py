@@ -41,6 +41,7 @@ GROUPS_OF_COMMANDS = {
         "compare": "Compare two models, with or without documents.",
         "suspects": "Find documents of a corpus whose label may be wrong.",
         "report": "Write an evaluation as a page of HTML.",
+        "card": "Write a model card: facts and figures in Markdown.",
     },
     "Understand": {
         "explain": "Show what each word contributed to an answer.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from typing import Any
 
 from nbtext.cli import options as option
@@ -21,6 +22,7 @@ from nbtext.errors import UsageError
     help="Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
     "read as it was in training. The option can be given several times.",
 )  # fmt: skip
+@panels.option("--card", group="output", is_flag=True, help="Add the model card, as nbtext card writes it, to be copied.")
 @option.input_options
 @option.reading_options
 @option.messages_options
@@ -36,11 +38,14 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
       nbtext report corpora/service-desk/test --training corpora/service-desk/train
       nbtext report test.csv --model topics.joblib --to topics.html --title "Topics of messages"
     """
+    from nbtext.cli.card import card_facts
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.evaluation.gathering import gather
     from nbtext.evaluation.learning_curves import curve_of_texts
+    from nbtext.metrics.results import json_values
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import Corpus
+    from nbtext.report.model_card import model_card
     from nbtext.report.models import provenance
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import html_page
@@ -71,6 +76,8 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
         leaks=leaks.result,
     )
     documents.say_notices()
+    if options["card"]:
+        data = replace(data, card=model_card(card_facts(model, model_path, json_values(data.evaluation), dataset=", ".join(corpus))))
     write_html(to, html_page(data))
     say.warn_of_unknown("the model", data.evaluation.unknown_labels)
     return say.finish()

@@ -76,6 +76,8 @@ class ReportData:
     leaks: LeakResult | SampledLeakResult | None = None
     risk: tuple[RiskPoint, ...] = ()
     """Precision by share answered."""
+    card: str = ""
+    """The model card; empty for none."""
 
 
 def gather(

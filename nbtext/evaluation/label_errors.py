@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.cross_validation import HeldOutBlock
+    from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.settings import Settings
 
 FOLDS_OF_OTHERS = 10
@@ -39,6 +40,20 @@ class Suspect(NamedTuple):
     """Of the suggested class against the label, in nats; infinite if the label is impossible."""
     probability: float
     """p(suggested | d)."""
+
+
+SURE = 0.99
+"""Least probability of another class for a document of the sample to be counted by `suspects_in_sample`."""
+
+
+class SampledSuspects(NamedTuple):
+    """Documents of a model's sample that models without them surely give another class than their label."""
+
+    found: int
+    documents: int
+    """Of the sample."""
+    probability: float
+    """At least this, of the other class."""
 
 
 class Suspects(NamedTuple):
@@ -86,6 +101,14 @@ def suspects(statistics: ClassStatistics, documents: CountedDocuments, parameter
         parts.append(Suspects(block.rows, block.classes, suggested, log_odds, np.exp(of_suggested)).at(kept))
     found = Suspects(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     return found.at(np.lexsort((found.rows, -found.log_odds)))
+
+
+def suspects_in_sample(left_out: LeftOutPosteriors) -> SampledSuspects:
+    """Count the documents of a model's sample whose label may be wrong; those of `suspects` need the corpus."""
+    others = left_out.log_posterior.copy()
+    others[np.arange(len(others)), left_out.classes] = -np.inf
+    found = int(np.count_nonzero(others.max(axis=1, initial=-np.inf) >= np.log(SURE)))
+    return SampledSuspects(found, len(others), SURE)
 
 
 def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:

@@ -124,6 +124,11 @@ def table(
     )
 
 
+def preformatted(text: str) -> Markup:
+    """Return an element whose lines stay as they are."""
+    return element("pre", Markup("\n".join(map(escaped, text.split("\n")))))
+
+
 def scrolling(content: Markup, name: str) -> Markup:
     """Return a frame for what may be wider than the page, which keys can scroll."""
     return element("div", content, class_="scroll", role="region", aria_label=name, tabindex=0)

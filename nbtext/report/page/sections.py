@@ -27,6 +27,7 @@ from nbtext.report.page.markup import (
     element,
     joined,
     note,
+    preformatted,
     scrolling,
     section,
     table,
@@ -88,6 +89,7 @@ def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Content]]:
         ("terms", "Words", "Words of each class", (*_terms(data.top_terms), *_telling(data.telling))),
         ("learning", "Learning", "Learning curve", () if data.learning_curve is None else _learning(data.learning_curve)),
         ("made", "How made", "How it was made", _provenance(data)),
+        ("card", "Model card", "Model card", [scrolling(preformatted(data.card), "Model card")] if data.card else ()),
     )
 
 

@@ -1,0 +1,138 @@
+"""`nbtext card`: write a model card."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from nbtext.cli import options as option
+from nbtext.cli import panels
+from nbtext.errors import PathError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nbtext.cli.messages import Messages
+    from nbtext.model import TextClassifier
+    from nbtext.report.model_card import CardFacts
+
+
+@panels.command("card")
+@option.corpus_argument
+@option.model_option
+@option.to_option("Write the card to FILE, not to standard output.", "-o", "--output")
+@panels.option(
+    "--evaluation", group="documents", common=True, metavar="FILE", shell_complete=option.suggest_files,
+    help="Take the figures from FILE, which nbtext evaluate --output json printed, instead of from CORPUS.",
+)  # fmt: skip
+@panels.option("--name", group="output", common=True, metavar="TEXT", shown_default="the name of the model file", help="Name of the model.")
+@panels.option("--dataset", group="output", metavar="TEXT", shown_default="CORPUS", help="Name of the test documents.")
+@panels.option("--license", group="output", metavar="NAME", help="License of the model, such as mit. Left out unless it is given.")
+@option.input_options
+@option.reading_options
+@option.jobs_option
+@option.messages_options
+def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Any) -> int:
+    """Describe a model in Markdown: what it was trained on, how good it is, and where it is not.
+
+    The card begins with the fields of YAML that model cards usually have: license, language, library_name, pipeline_tag, tags, model-index. Its
+    figures are of the test documents of CORPUS, or of a saved evaluation; without both it has none. It holds only what the model and the evaluation
+    know.
+
+    \b
+    Examples:
+      nbtext card corpora/service-desk/test
+      nbtext card corpora/service-desk/test --to README.md --license mit
+      nbtext card --name "Service desk"
+    """
+    from nbtext.cli.corpus import check_output_file
+    from nbtext.model import TextClassifier
+    from nbtext.report.model_card import model_card
+    from nbtext.store.atomic import replace_file
+
+    say = option.messages(options)
+    model = TextClassifier.load(model_path)
+    has_corpus = bool(corpus) or options["files_from"] is not None
+    if has_corpus and options["evaluation"] is not None:
+        raise UsageError("--evaluation and CORPUS exclude each other")
+    if to is not None:
+        check_output_file(to, "--to", [model_path, *corpus, *filter(None, [options["evaluation"]])])
+    evaluation = None
+    if has_corpus:
+        evaluation = _judged(model, corpus, options, say)
+    elif options["evaluation"] is not None:
+        evaluation = _saved(options["evaluation"])
+    dataset = options["dataset"] or ", ".join(corpus) or None
+    facts = card_facts(model, model_path, evaluation, name=options["name"], dataset=dataset, license_name=options["license"])
+    try:
+        card = model_card(facts)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        if options["evaluation"] is None:
+            raise
+        raise _no_evaluation(options["evaluation"]) from None
+    if to is None:
+        sys.stdout.write(card)
+    else:
+        replace_file(to, lambda file: file.writelines([card.encode()]))
+    return say.finish()
+
+
+def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Options, say: Messages) -> dict[str, Any]:
+    """Return the evaluation on a corpus as `nbtext evaluate` prints it."""
+    from nbtext.cli.corpus import corpus_paths, documents_for
+    from nbtext.decision import DecisionRule
+    from nbtext.evaluation.judging import judge_scored
+    from nbtext.metrics.results import json_values
+    from nbtext.model.corpus_flow import score_corpus
+
+    documents = documents_for(model, corpus_paths(corpus, options), options, say, labelled=True)
+    result = judge_scored(score_corpus(model, documents, options["jobs"]), model, DecisionRule()).result()
+    documents.say_notices()
+    say.warn_of_unknown("the model", result.unknown_labels)
+    found: dict[str, Any] = json_values(result)
+    return found
+
+
+def _saved(path: str) -> dict[str, Any]:
+    """Return a saved evaluation; raise `PathError` if the file is none."""
+    import json
+    from pathlib import Path
+
+    from nbtext.errors import reason
+
+    try:
+        found = json.loads(Path(path).read_bytes())
+    except OSError as problem:
+        raise PathError(f"cannot be read ({reason(problem)})", where=path) from None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("per_class"), dict) or not isinstance(found.get("n"), int):
+        raise _no_evaluation(path)
+    return found
+
+
+def _no_evaluation(path: str) -> PathError:
+    return PathError("not an evaluation", where=path, hint="save one with nbtext evaluate CORPUS --output json")
+
+
+def card_facts(
+    model: TextClassifier,
+    model_path: str,
+    evaluation: Mapping[str, Any] | None,
+    *,
+    name: str | None = None,
+    dataset: str | None = None,
+    license_name: str | None = None,
+) -> CardFacts:
+    """Return what the card of a model says, with an evaluation as `nbtext evaluate` prints it."""
+    from pathlib import Path
+
+    from nbtext.evaluation.label_errors import suspects_in_sample
+    from nbtext.inspection.overview import overview
+    from nbtext.report.model_card import TERMS_SHOWN, CardFacts
+
+    try:
+        suspects = suspects_in_sample(model.left_out_posteriors())
+    except UsageError:  # the model cannot leave documents out
+        suspects = None
+    return CardFacts(name or Path(model_path).stem, overview(model, TERMS_SHOWN), license_name, dataset, evaluation, suspects)

@@ -1,0 +1,261 @@
+"""A model card: Markdown that begins with YAML (M. Mitchell et al., Model cards for model reporting, 2019; fields of the front matter: Hugging Face).
+
+Everything in it is in the model or in an evaluation of it. What neither knows is left out, or said to be unknown.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbtext import __version__
+from nbtext.errors import listed, quantity
+from nbtext.report.forms import escaped_json, visible
+from nbtext.report.numbers import bounds, figure
+from nbtext.settings import LANGUAGE_CODES, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from nbtext.evaluation.label_errors import SampledSuspects
+    from nbtext.inspection.overview import Overview
+
+UNKNOWN = "not recorded"
+
+FIGURES = {
+    "accuracy": "Accuracy",
+    "macro_f1": "Macro F1",
+    "log_loss": "Log loss (nats)",
+    "brier": "Brier score",
+    "ece": "Calibration error",
+    "coverage": "Share of documents answered",
+}
+"""Names of figures in an evaluation, and in the card."""
+
+METRIC_TYPES = {"accuracy": "accuracy", "macro_f1": "f1", "log_loss": "log_loss", "brier": "brier_score", "ece": "ece"}
+"""Figures in the front matter, with the names that they have there."""
+
+FEW_IN_TRAINING, FEW_IN_TEST = 50, 10
+"""Documents of a class below which the card says so."""
+
+TERMS_SHOWN = CONFUSIONS_SHOWN = 5
+CLASSES_NAMED = 20
+
+
+class CardFacts(NamedTuple):
+    """What a card is made of."""
+
+    name: str
+    overview: Overview
+    license: str | None
+    dataset: str | None
+    """Name of the test documents."""
+    evaluation: Mapping[str, Any] | None
+    """As ``nbtext evaluate --output json`` prints it."""
+    suspects: SampledSuspects | None
+    """None without left-out documents."""
+
+
+def model_card(facts: CardFacts) -> str:
+    """Return the card."""
+    parts = (
+        _summary(facts),
+        _training(facts),
+        _classes(facts),
+        _settings(facts),
+        _figures(facts),
+        _promises(facts),
+        _limits(facts),
+        _use(),
+    )
+    return "".join(("---\n", *_yaml(_front_matter(facts)), "---\n", *("\n" + part for part in parts)))
+
+
+def _front_matter(facts: CardFacts) -> dict[str, Any]:
+    language = _language(facts.overview)
+    found: dict[str, Any] = {} if facts.license is None else {"license": facts.license}
+    if language is not None:
+        found["language"] = [language]
+    found |= {
+        "library_name": "nbtext",
+        "pipeline_tag": "text-classification",
+        "tags": ["nbtext", "text-classification", str(facts.overview.training["classifier"])],
+    }
+    if facts.evaluation is not None:
+        name = facts.dataset or UNKNOWN
+        metrics = [
+            {"type": kind, "name": FIGURES[key], "value": float(f"{facts.evaluation[key]:.6g}")}
+            for key, kind in METRIC_TYPES.items()
+            if facts.evaluation.get(key) is not None
+        ]
+        task = {"type": "text-classification", "name": "Text Classification"}
+        result = {"task": task, "dataset": {"type": name, "name": name}, "metrics": metrics}
+        found["model-index"] = [{"name": facts.name, "results": [result]}]
+    return found
+
+
+def _language(overview: Overview) -> str | None:
+    """Return the code of the language whose words the model treats specially; None if it treats all alike."""
+    training = overview.training
+    if training["stemmer"] == "none" and training["stop_words"] == "none":
+        return None
+    return next((code for code, language in LANGUAGE_CODES.items() if language == training["language"]), None)
+
+
+def _yaml(record: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    r"""Yield a mapping as lines of YAML. Names are plain words; scalars are JSON, which YAML 1.2 contains.
+
+    >>> print("".join(_yaml({"tags": ["a: b", "c"], "results": [{"n": 1, "of": {"name": "\n"}}]})), end="")
+    tags:
+    - "a: b"
+    - "c"
+    results:
+    - n: 1
+      of:
+        name: "\n"
+    """
+    for name, value in record.items():
+        if isinstance(value, dict):
+            yield f"{indent}{name}:\n"
+            yield from _yaml(value, f"{indent}  ")
+        elif isinstance(value, list):
+            yield f"{indent}{name}:\n"
+            for entry in value:
+                lines = "".join(_yaml(entry, f"{indent}  ")) if isinstance(entry, dict) else f"{indent}  {_scalar(entry)}\n"
+                yield f"{indent}- {lines.removeprefix(f'{indent}  ')}"
+        else:
+            yield f"{indent}{name}: {_scalar(value)}\n"
+
+
+def _scalar(value: object) -> str:
+    return escaped_json(json.dumps(value, ensure_ascii=False))
+
+
+_MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|#~"} | {"\n": " ", "\r": " ", "\t": " "})
+
+
+def _text(value: object) -> str:
+    r"""Return a name from others as text of Markdown that stays on its line.
+
+    >>> print(_text("a|*b*"))
+    a\|\*b\*
+    """
+    return visible(str(value).translate(_MARKDOWN))
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(row)} |\n" for row in lines)
+
+
+def _items(lines: Iterable[str]) -> str:
+    return "".join(f"- {line}\n" for line in lines)
+
+
+def _summary(facts: CardFacts) -> str:
+    found = facts.overview
+    classes = quantity(len(found.classes), "class")
+    return (
+        f"# {_text(facts.name)}\n\nA text classifier of {classes}, trained by nbtext ({_text(found.training['classifier'])}). "
+        f"It returns a class for each document and its probability.\n"
+    )
+
+
+def _training(facts: CardFacts) -> str:
+    found = facts.overview
+    lines = {
+        "Documents": f"{found.documents:,}",
+        "Tokens": f"{found.tokens:,}",
+        "Terms": f"{found.terms:,}, of which {found.selected_terms:,} are used",
+        "Where the documents come from": UNKNOWN,
+        "Format": _text(found.reading["format"]),
+        "Written by": ", ".join(f"{_text(name)} {_text(version)}" for name, version in found.written_by.items()),
+    }
+    return f"## Training\n\n{_items(f'{name}: {value}' for name, value in lines.items())}"
+
+
+def _classes(facts: CardFacts) -> str:
+    per_class = (facts.evaluation or {}).get("per_class", {})
+    heads = ["class", "training documents", "terms that speak for it"]
+    if per_class:
+        heads += ["test documents", "precision", "recall", "F1"]
+    rows = []
+    for label, of_class in facts.overview.classes.items():
+        row = [_text(label), f"{of_class.documents:,}", _text(", ".join(of_class.top_terms))]
+        if per_class:
+            judged = per_class.get(label, {})
+            row += [f"{judged.get('support', 0):,}", *(figure(judged.get(name), "–") for name in ("precision", "recall", "f1"))]
+        rows.append(row)
+    return f"## Classes\n\n{_table(heads, rows)}"
+
+
+def _settings(facts: CardFacts) -> str:
+    defaults, given = Settings(), facts.overview.training
+    changed = [(f"`{name}`", _text(value)) for name, value in given.items() if value != defaults[name]]
+    text = "All settings are the defaults.\n"
+    if changed:
+        text = f"Settings that differ from the defaults:\n\n{_table(('setting', 'value'), changed)}"
+    return f"## Settings\n\n{text}\nPseudo-count of each term: {facts.overview.smoothing:g}\n"
+
+
+def _figures(facts: CardFacts) -> str:
+    found, calibration = facts.evaluation, facts.overview.calibration
+    text = "The model was not evaluated on test documents.\n"
+    if found is not None:
+        intervals = found.get("intervals", {})
+        rows = [
+            (title, figure(found[name]), bounds(intervals.get(name)) or "–")
+            for name, title in FIGURES.items()
+            if found.get(name) is not None
+        ]
+        text = f"On {quantity(found['n'], 'document')} of {_text(facts.dataset or UNKNOWN)}:\n\n{_table(('figure', 'value', '95 % interval'), rows)}"
+        if baseline := (found.get("baselines") or {}).get("largest_class"):
+            text += f"\nAlways answering {_text(baseline['label'])} would have the accuracy {figure(baseline['accuracy'])}.\n"
+        if (leaks := found.get("sampled_leaks")) is not None:
+            text += f"\nOf {leaks['checked']:,} test documents that were checked, {leaks['found']:,} are in the model's sample of its training documents.\n"
+    if calibration is None:
+        return f"## Evaluation\n\n{text}\n### Calibration\n\nProbabilities are not calibrated.\n"
+    before, after = calibration.before or {}, calibration.after or {}
+    rows = [(FIGURES[name], figure(before.get(name)), figure(after.get(name))) for name in ("log_loss", "brier", "ece")]
+    of_sample = f"On {quantity(calibration.documents, 'training document')}, each scored by a model that was not trained on it:\n"
+    return f"## Evaluation\n\n{text}\n### Calibration\n\n{of_sample}\n{_table(('figure', 'before calibration', 'after'), rows)}"
+
+
+def _promises(facts: CardFacts) -> str:
+    sets = (facts.evaluation or {}).get("sets")
+    text = "No promise was tested.\n"
+    if sets:
+        text = (
+            f"Sets of classes that promise to hold the true class with probability {sets['promised']:g} held it for {sets['coverage']:.4f} of "
+            f"{quantity(sets['n'], 'test document')} (95 % interval {bounds(sets['interval'])}), with {sets['size']:.2f} classes in a set.\n"
+        )
+    return f"## Promises\n\n{text}"
+
+
+def _limits(facts: CardFacts) -> str:
+    found = facts.evaluation
+    lines = [
+        "Every document gets one of these classes, even if it belongs to none, unless a threshold is set.",
+        "Probabilities hold for documents like those of training. Where documents or class shares change, they do not.",
+        "Whether the training documents hold personal data or are biased: not known.",
+    ]
+    if few := [_text(label) for label, of_class in facts.overview.classes.items() if of_class.documents < FEW_IN_TRAINING]:
+        lines.append(f"Classes with fewer than {FEW_IN_TRAINING} training documents: {listed(few, CLASSES_NAMED)}.")
+    if found is not None:
+        if few := [_text(label) for label, judged in found.get("per_class", {}).items() if judged.get("support", 0) < FEW_IN_TEST]:
+            lines.append(f"Classes with fewer than {FEW_IN_TEST} test documents, whose figures say little: {listed(few, CLASSES_NAMED)}.")
+        mistakes = [(n, truth, answer) for truth, row in found.get("confusion", {}).items() for answer, n in row.items() if answer != truth]
+        for n, truth, answer in sorted(mistakes, key=lambda mistake: (-mistake[0], mistake[1:]))[:CONFUSIONS_SHOWN]:
+            lines.append(
+                f"{quantity(n, 'test document')} of {_text(truth)} {'got no answer' if not answer else f'answered {_text(answer)}'}."
+            )
+    if (suspects := facts.suspects) is not None:
+        lines.append(
+            f"Suspects: of {quantity(suspects.documents, 'training document')}, {suspects.found:,} may have a wrong label. A model that was not trained on "
+            f"them gives another class a probability of at least {suspects.probability:g}."
+        )
+    return f"## Limits\n\n{_items(lines)}"
+
+
+def _use() -> str:
+    return f"## Use\n\n```sh\nnbtext classify document.txt --model MODEL\n```\n\nThis card was written by nbtext {__version__}.\n"
