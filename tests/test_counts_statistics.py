@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nbtext.errors import UsageError
 from tests import oracle, strategies
-from tests.building import plain, statistics_of
+from tests.building import plain, statistics_from_table, statistics_of
 from tests.oracle import Labelled
 
 if TYPE_CHECKING:
@@ -141,3 +141,14 @@ def test_statistics_differ_in_any_part() -> None:
     assert statistics == statistics_of(base[::-1])
     assert all(statistics != statistics_of(other) for other in others)
     assert statistics != base
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 63, 64, 65, 200])
+def test_the_count_of_a_term_in_a_class_is_that_of_its_cell(n_classes: int) -> None:
+    random = np.random.default_rng(n_classes)
+    table = random.integers(1, 9, (30, n_classes)) * (random.random((30, n_classes)) < 0.3)
+    table[:, 0] += 1
+    statistics = statistics_from_table(table.tolist(), [9] * n_classes, np.minimum(table, 1).tolist())
+    order = random.permutation(statistics.cell_counts.size)
+    found = statistics.counts_in(statistics.cell_terms[order], statistics.cell_classes[order])
+    assert found.tolist() == statistics.cell_counts[order].tolist()

@@ -164,6 +164,12 @@ class ClassStatistics:
 
     def counts_in(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
+        found: NDArray[np.int64]
+        if self.n_classes <= WORD_BITS:  # the cell is behind those of as many classes as have a lower bit: a fifth of the time of bisection
+            lower = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64)) - np.uint64(1)
+            before = np.bitwise_count(self._classes_of_terms.take(terms) & lower.take(classes))
+            found = self.cell_counts.take(self.term_offsets.take(terms) + before)
+            return found
         narrow: type[np.int32 | np.int64] = np.int32 if self.cell_counts.size < 1 << 31 else np.int64
         bounds: NDArray[Any] = self.term_offsets.astype(narrow)
         low, high = bounds[terms], bounds[terms + 1]
@@ -173,7 +179,15 @@ class ClassStatistics:
             beyond = cell_classes[middle] > classes
             high = np.where(beyond, middle, high)
             low = np.where(beyond, low, middle)
-        found: NDArray[np.int64] = self.cell_counts[low]
+        found = self.cell_counts[low]
+        return found
+
+    @cached_property
+    def _classes_of_terms(self) -> NDArray[np.uint64]:
+        """Numbers whose bit k says whether the term occurs in class k, of `WORD_BITS` classes at most, shape (n_terms,)."""
+        running = np.zeros(self.cell_classes.size + 1, np.uint64)
+        np.bitwise_xor.accumulate(np.left_shift(np.uint64(1), self.cell_classes.astype(np.uint64)), out=running[1:])
+        found: NDArray[np.uint64] = running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -280,6 +294,8 @@ class Combined(NamedTuple):
 
 
 _ARRAYS = ("class_documents", "term_offsets", "cell_classes", "cell_counts", "cell_documents", "cell_logs")
+
+WORD_BITS = 64
 
 LOG_UNITS = 1 << 30
 """Logs are rounded to multiples of 1 / `LOG_UNITS`, so that their sums are whole numbers: exact, and the same in any order."""
