@@ -25,7 +25,7 @@ from nbtext.corpus.reading import read_corpus
 from nbtext.counts.counting import Analysis
 from nbtext.model import TextClassifier
 from nbtext.model.corpus_flow import Corpus
-from nbtext.model.sharding import Counting, count_run, joined_counts
+from nbtext.model.sharding import Counting, Run, count_run, joined_counts
 from nbtext.settings import Reading
 
 if TYPE_CHECKING:
@@ -103,18 +103,16 @@ def print_parts(table: Path) -> None:
     model = TextClassifier()
     model.reading = corpus.reading
     shards, reader = corpus.in_shards()
-    run = Counting(
-        [shard for shard in shards if shard.part is None or shard.part.start < MOST_IN_PARTS], reader, Analysis.of(model.settings)
-    )
-    middle = len(run.shards) // 2
-    halves = [run._replace(shards=run.shards[:middle]), run._replace(shards=run.shards[middle:])]
-    n_bytes = sum((shard.part.end or table.stat().st_size) - shard.part.start for shard in run.shards if shard.part is not None)
-    counting, pieces = timed(lambda: [count_run(half) for half in halves])
+    counting = Counting(reader, Analysis.of(model.settings))
+    measured = [(number, shard) for number, shard in enumerate(shards) if shard.part is None or shard.part.start < MOST_IN_PARTS]
+    halves = [Run(counting, measured[: len(measured) // 2]), Run(counting, measured[len(measured) // 2 :])]
+    n_bytes = sum((shard.part.end or table.stat().st_size) - shard.part.start for _, shard in measured if shard.part is not None)
+    seconds, pieces = timed(lambda: [count_run(half) for half in halves])
     sent = len(pickle.dumps(pieces[0], 5))
     merging, counts = timed(lambda: joined_counts(pieces))
     estimating, _ = timed(lambda: model.learn(counts))
     print(
-        f"counting {counting * GIGABYTE / n_bytes:.1f} s/GB, a sum is {sent / MEBIBYTE:.0f} MiB, adding two {merging:.2f} s, estimating {estimating:.2f} s"
+        f"counting {seconds * GIGABYTE / n_bytes:.1f} s/GB, a sum is {sent / MEBIBYTE:.0f} MiB, adding two {merging:.2f} s, estimating {estimating:.2f} s"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import chain
+from itertools import chain, islice
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -251,11 +251,12 @@ class Run(NamedTuple):
 
 
 def runs(counting: Counting, shards: Iterable[Shard], threads: int) -> Iterator[Run]:
-    """Yield the shards of a corpus in runs for so many threads."""
-    numbered = list(enumerate(shards))
-    size = min(max(len(numbered) // (RUNS_PER_THREAD * max(threads, 1)), 1), MOST_SHARDS)
-    for first in range(0, len(numbered), size):
-        yield Run(counting, numbered[first : first + size])
+    """Yield the shards of a corpus in runs for so many threads, the first ones of a large corpus before it is cut to its end."""
+    numbered, n_runs = enumerate(shards), RUNS_PER_THREAD * max(threads, 1)
+    beginning = list(islice(numbered, n_runs * MOST_SHARDS))
+    size, all_shards = max(len(beginning) // n_runs, 1), chain(beginning, numbered)
+    while run := list(islice(all_shards, size)):
+        yield Run(counting, run)
 
 
 def count_run(run: Run) -> PartialCounts:
