@@ -1,6 +1,6 @@
 """`nbtext label` at a terminal, through a real pseudo-terminal: keys in, screens out, and the terminal as it was whatever happens.
 
-Also tests `cli/label_drawing.py` and `cli/label_terminal.py`.
+Also tests `cli/label_drawing.py`, `cli/label_terminal.py` and `labelling/review.py`.
 """
 
 from __future__ import annotations
@@ -261,6 +261,38 @@ def test_documents_cannot_move_the_cursor_and_terminals_without_colours_or_unico
     assert ("\x1b[" in text) == (env.get("TERM") != "dumb")
     assert ("48;5;" in text) == (not env.keys() & {"NO_COLOR", "TERM"})
     assert text.isascii() == ("LC_ALL" in env)
+
+
+def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) -> None:
+    wrong = {3: "cars", 11: "cars"}
+    texts = {f"corpus/{wrong.get(row, label)}/{row:02}.txt": text for row, (label, text) in enumerate(TEXTS) if label != "cars" or row > 20}
+    corpus(tmp_path, texts)
+    suspects = [row[0] for row in succeeded(nbtext("suspects", "corpus", "--stop-words", "default", cwd=tmp_path)).rows]
+    assert len(suspects) > 2
+    with screen(tmp_path, "corpus", "--review") as shown:
+        shown.wait(f"0 reviewed, 0 changed, {len(suspects)} left")
+        assert shown.frame[-1].startswith("k keep label  Enter >class")
+        assert re.match(r"is \w+, looks like \w+, \d+ to 1", shown.frame[1])
+        shown.type("k", "1 reviewed, 0 changed")
+        shown.type("f", "no forecast")
+        shown.type("n", "class: _")
+        shown.type("horses", "horses_")
+        shown.type("\r", "2 reviewed, 1 changed")
+        shown.type("u", "1 reviewed, 0 changed")
+        shown.type("n", "class: _")
+        shown.type("dogs", "dogs_")
+        shown.type("\r", "2 reviewed")
+        shown.type("s", f"2 reviewed, {1 - ('/dogs/' in suspects[1])} changed, {len(suspects) - 3} left")
+        shown.type("q", "")
+        assert shown.end() == 0
+    lines = [line.split("\t") for line in (tmp_path / "review.tsv").read_text(encoding="utf-8").splitlines()]
+    labels_of = [name.split("/")[1] for name in suspects]
+    assert lines == [[suspects[0], labels_of[0], labels_of[0]], [suspects[1], labels_of[1], "dogs"]]
+    assert {str(path.relative_to(tmp_path)) for path in (tmp_path / "corpus").rglob("*.txt")} == set(texts)
+    with screen(tmp_path, "corpus", "--review") as shown:
+        shown.wait(f"{len(suspects) - 2} left")
+        shown.type("q", "")
+        assert shown.end() == 0
 
 
 def test_without_a_terminal_there_is_a_way_said(pool: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from nbtext.errors import UsageError
 from nbtext.labelling.answer_file import AnswerFile, Labelled
-from nbtext.labelling.asking import PER_TOKENS, STRATEGIES, uncertain
+from nbtext.labelling.asking import MOST_TOKENS, STRATEGIES, uncertain
 from nbtext.labelling.session import Plan, Session, open_session
 from tests.labelling import ANALYSIS, documents, labelled_texts, pool_of
 
@@ -55,12 +55,14 @@ def test_taking_answers_back_leads_to_the_same_documents_again(strategy: str) ->
     assert label(session, 12) == rows
 
 
-def test_uncertainty_is_one_less_the_margin_of_scores_as_of_ten_tokens() -> None:
-    session = Session(POOL)
+def test_uncertainty_is_one_less_the_margin_of_scores_as_of_at_most_ten_tokens() -> None:
+    pool = pool_of([*TEXTS, ("cats", "cat dog " + " ".join(f"word{number}" for number in range(40)))])
+    session = Session(pool)
     label(session, 12)
-    scores = session.model.scores() * PER_TOKENS / POOL.lengths
+    scores = session.model.scores() * np.minimum(1, MOST_TOKENS / pool.lengths)
+    assert pool.lengths[-1] > 2 * MOST_TOKENS > MOST_TOKENS > pool.lengths[0]
     posterior = np.sort(np.exp(scores) / np.exp(scores).sum(axis=0), axis=0)
-    np.testing.assert_allclose(uncertain(POOL, session.model, session.coverage), 1 - (posterior[-1] - posterior[-2]), atol=1e-9)
+    np.testing.assert_allclose(uncertain(pool, session.model, session.coverage), 1 - (posterior[-1] - posterior[-2]), atol=1e-9)
 
 
 def test_the_sample_is_the_beginning_of_a_random_order_whoever_chose_its_documents() -> None:

@@ -12,25 +12,27 @@ from nbtext.errors import PathError, UsageError, quantity, reason
 from nbtext.settings import READING, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.label_terminal import Terminal
     from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
+    from nbtext.counts.counting import Analysis
     from nbtext.labelling.answer_file import Answer, AnswerFile
     from nbtext.labelling.session import Session
     from nbtext.labelling.suggestions import Suggestion
 
 STRATEGIES = ("mixed", "uncertain", "typical", "random")
 DEFAULT_FILE = "labels.jsonl"
+DEFAULT_PATCH = "review.tsv"
 COLUMNS = ("id", "label", "suggested", "probability", "text")
 """Of rows to be filled in."""
 
 
 @panels.command("label")
 @option.corpus_argument
-@option.to_option("Append labels to FILE, and go on from those in it.", default=DEFAULT_FILE, show_default=True)
+@option.to_option("Append labels to FILE, and go on from those in it.", shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}")
 @panels.option(
     "--next", "strategy", group="answer", common=True, type=panels.Choice(STRATEGIES), default=STRATEGIES[0], show_default=True,
     help="Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
@@ -48,6 +50,10 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
     "--take", group="documents", common=True, metavar="FILE", shell_complete=option.suggest_files,
     help="Add the labels of rows that were filled in. It needs the columns or keys id and label.",
 )  # fmt: skip
+@panels.option(
+    "--review", group="documents", common=True, is_flag=True,
+    help="Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets document, old and new label; the corpus stays.",
+)  # fmt: skip
 @option.output_option("tsv", "csv", "jsonl", default="tsv", more="Of the rows of --suggest.")
 @option.excel_safe_option
 @panels.option("--who", group="output", metavar="NAME", help="Store the name of the person with each label.")
@@ -59,7 +65,7 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
 def command(corpus: tuple[str, ...], **options: Any) -> int:
     """Sort documents without labels into classes; nbtext train reads the result.
 
-    CORPUS is the pool, in any format; its classes are not looked at. A terminal shows one document after the other, those first that teach most:
+    CORPUS is the pool, in any format; its classes are not looked at, but with --review. A terminal shows one document after the other, those first that teach most:
     number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
     one underlined on orange. Without a terminal, --suggest prints documents and --take adds the labels of the rows, filled in by an editor or a program.
 
@@ -71,13 +77,17 @@ def command(corpus: tuple[str, ...], **options: Any) -> int:
       nbtext label inbox/
       nbtext label inbox/ --suggest 20 > rows.tsv
       nbtext label inbox/ --take rows.tsv
+      nbtext label corpora/service-desk/train --review
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths
+    from nbtext.labelling.answer_file import Labelled
     from nbtext.labelling.suggestions import suggest
 
     say = option.messages(options)
-    if options["suggest"] is not None and options["take"] is not None:
-        raise UsageError("--suggest and --take exclude each other")
+    modes = [name for name in ("suggest", "take", "review") if options[name] not in (None, False)]
+    if len(modes) > 1:
+        raise UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
+    options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
     safe = option.require_csv(options, options["output"] or "tsv")
     paths = corpus_paths(corpus, options)
     check_output_file(options["to"], "--to", [])
@@ -87,8 +97,10 @@ def command(corpus: tuple[str, ...], **options: Any) -> int:
         _write(suggest(session, options["suggest"]), options["output"] or "tsv", excel_safe=safe)
         source.say_notices()
         return say.finish()
+    if options["review"]:
+        return _review(paths, options, say)
     screen = None if options["take"] is not None else _terminal()
-    with _answers(options, say) as file:
+    with _answers(options, say, Labelled.of_line) as file:
         session, source = _session(paths, options, say, file)
         if screen is None:
             status = _take(session, options, say)
@@ -107,10 +119,10 @@ def _require_outside(output: str, paths: Sequence[str]) -> None:
         raise UsageError(f"{output} would be read as a document", hint="choose another --to")
 
 
-def _answers(options: Options, say: Messages) -> AnswerFile:
-    from nbtext.labelling.answer_file import AnswerFile, Labelled
+def _answers(options: Options, say: Messages, of_line: Callable[[str], Answer]) -> AnswerFile:
+    from nbtext.labelling.answer_file import AnswerFile
 
-    file = AnswerFile(options["to"], Labelled.of_line)
+    file = AnswerFile(options["to"], of_line)
     if file.repaired:
         say.warn(f"{options['to']}: a half-written line was cut off, as after a power cut; that document is asked about again")
     return file
@@ -118,20 +130,43 @@ def _answers(options: Options, say: Messages) -> AnswerFile:
 
 def _session(paths: tuple[str, ...], options: Options, say: Messages, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
     """Return the session that goes on from the labels of ``--to``, and the pool as it was read; without ``file`` they are only read."""
+    from nbtext.labelling.session import Plan, open_session
+
+    given: Any = _read_answers(options["to"]) if file is None else file.answers
+    source, analysis = _source(paths, options, say, labelled=False)
+    plan = Plan(options["strategy"], options["random_share"], options["seed"])
+    return open_session(source.readable(), analysis, plan, given, file), source
+
+
+def _source(paths: tuple[str, ...], options: Options, say: Messages, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
+    """Return the documents, and how they are counted."""
     from dataclasses import replace
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.counts.counting import Analysis, require_words
-    from nbtext.labelling.session import Plan, open_session
     from nbtext.settings import Settings
 
-    given: Any = _read_answers(options["to"]) if file is None else file.answers
-    source = CommandCorpus(paths, Reading.of(option.given(READING, options)), say, options, labelled=False)
+    source = CommandCorpus(paths, Reading.of(option.given(READING, options)), say, options, labelled=labelled)
     settings = replace(Settings.of(option.given(option.ANALYSING, options)), reading=source.reading)
     require_words(settings)
-    analysis = Analysis.of(settings).dropping_stop_words()
-    plan = Plan(options["strategy"], options["random_share"], options["seed"])
-    return open_session(source.readable(), analysis, plan, given, file), source
+    return source, Analysis.of(settings).dropping_stop_words()
+
+
+def _review(paths: tuple[str, ...], options: Options, say: Messages) -> int:
+    from nbtext.labelling.answer_file import Reviewed
+    from nbtext.labelling.pool import count_pool
+    from nbtext.labelling.review import Review
+    from nbtext.model.training import looked_up
+
+    screen = _terminal()
+    with _answers(options, say, Reviewed.of_line) as file:
+        source, analysis = _source(paths, options, say, labelled=True)
+        review = Review(count_pool(source.readable(), analysis), looked_up(analysis), file)
+        _ask(review, screen, options)
+        status = say.finish()
+        say.notice(f"{options['to']}: {review.done}")
+    source.say_notices()
+    return status
 
 
 def _read_answers(path: str) -> list[Answer]:

@@ -44,7 +44,7 @@ class LabelScreen:
         """Ask until none is left, or the person leaves."""
         actions: dict[str, Callable[[], None]] = {
             ENTER: self._accept, "n": self._name, "s": self._skip, "u": self._undo, BACKSPACE: self._undo, "/": self._search, "f": self._forecast,
-            " ": lambda: self._scroll(self._page), PAGE_DOWN: lambda: self._scroll(self._page), PAGE_UP: lambda: self._scroll(-self._page),
+            "k": self._keep, " ": lambda: self._scroll(self._page), PAGE_DOWN: lambda: self._scroll(self._page), PAGE_UP: lambda: self._scroll(-self._page),
             "b": lambda: self._scroll(-self._page), DOWN: lambda: self._scroll(1), UP: lambda: self._scroll(-1),
         }  # fmt: skip
         self._move(self._session.next_document())
@@ -64,6 +64,10 @@ class LabelScreen:
                     f"no class has the key {key}; n names a new one" if key in KEYS else "this key does nothing; see the last line"
                 )
 
+    @property
+    def _is_review(self) -> bool:
+        return self._row is not None and self._session.kept_label(self._row) is not None
+
     def _move(self, row: int | None) -> None:
         self._row, self._top = row, 0
 
@@ -75,7 +79,7 @@ class LabelScreen:
             self._message = problem.line
             return
         self._hits = [row for row in self._hits if row != self._row]
-        if len(self._session.labels) % FORECAST_EVERY == 0:
+        if not self._is_review and len(self._session.labels) % FORECAST_EVERY == 0:
             self._forecast()
         self._move(self._session.next_document())
 
@@ -84,6 +88,13 @@ class LabelScreen:
             self._message = "nothing is suggested yet; n names a class"
         elif self._row is not None:
             self._label(max(self._session.probabilities(self._row), key=lambda pair: pair[1])[0])
+
+    def _keep(self) -> None:
+        label = None if self._row is None else self._session.kept_label(self._row)
+        if label is None:
+            self._message = "k keeps a label in a review; this document has none"
+        else:
+            self._label(label)
 
     def _name(self) -> None:
         typed = self._prompt("class: ", self._completion)
@@ -122,6 +133,9 @@ class LabelScreen:
             self._message = "no document without a label holds that"
 
     def _forecast(self) -> None:
+        if self._is_review:
+            self._message = "suspects are no random sample, so there is no forecast"
+            return
         self._message = advice(outlook(self._session))
 
     def _scroll(self, lines: int) -> None:
@@ -166,14 +180,14 @@ class LabelScreen:
         left = len(lines) - self._top - len(shown)
         more = f"  [{quantity(left, 'line')} more: space]" if left else "  [end]" if self._top else ""
         name = safe(shortened(session.pool.names[self._row], max(width - len(more) - 1, 8)))
-        rows = [cut(self._status(), width), cut(safe(self._message), width), _bold(cut(name, width - len(more))) + cut(more, width), *shown]
+        said = self._message or session.remark(self._row)
+        rows = [cut(self._status(), width), cut(safe(said), width), _bold(cut(name, width - len(more))) + cut(more, width), *shown]
         rows += [""] * (height - len(rows) - len(classes) - 1)
         self._terminal.show([*rows[: max(height - len(classes) - 1, 1)], *classes, cut(last, width)][:height])
 
     def _status(self) -> str:
         session, estimate = self._session, self._session.estimate()
-        done = len(session.labels)
-        status = f"{quantity(done, 'label')}, {session.n_left:,} left"
+        status = f"{session.done}, {session.n_left:,} left"
         if estimate.documents < FEWEST_TO_ESTIMATE:
             return status
         low, high = estimate.interval
@@ -181,7 +195,7 @@ class LabelScreen:
 
     def _last_line(self) -> str:
         width, _ = self._terminal.size
-        shown = list(COMMANDS)
+        shown = ["k keep label", *COMMANDS] if self._is_review else list(COMMANDS)
         while len(shown) > 1 and screen_width("  ".join(shown)) >= width:
             del shown[-2]  # how to leave is always there
         return "  ".join(shown)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.calibration import Calibration
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,18 +22,19 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-PER_TOKENS = 10.0
-"""Scores count as those of a document of so many tokens. The evidence of a long document is too extreme, and none would ever be uncertain."""
+MOST_TOKENS = 10.0
+"""A longer document counts as one of so many tokens. The evidence of a long document is too extreme, and none would ever be uncertain."""
 
-UNFITTED = Calibration(1 / PER_TOKENS, 1.0)
-"""The same as a calibration: T = n / `PER_TOKENS`."""
+
+def tempered(scores: Floats, lengths: Floats) -> Floats:
+    """Return scores, shape (n_classes, n_docs), of documents longer than `MOST_TOKENS` as if they were that long; ``lengths`` of shape (n_docs,)."""
+    return scores * (MOST_TOKENS / np.maximum(lengths, MOST_TOKENS))
 
 
 def uncertain(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
     """Return 1 − (p(first class) − p(second class)) of each document, shape (n_docs,)."""
     del coverage
-    scores = model.scores()
-    scores *= PER_TOKENS / np.maximum(pool.lengths, 1 / PER_TOKENS)
+    scores = tempered(model.scores(), pool.lengths)
     first, second = np.full((2, len(pool)), -np.inf)
     for of_class in scores:
         np.maximum(second, np.minimum(first, of_class), out=second)

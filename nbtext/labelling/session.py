@@ -13,10 +13,11 @@ import numpy as np
 
 from nbtext.calibration import by_length
 from nbtext.corpus.document import Document
+from nbtext.decision import log_posterior
 from nbtext.document_parts import without_separators
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, quantity
 from nbtext.labelling.answer_file import Labelled
-from nbtext.labelling.asking import STRATEGIES, UNFITTED
+from nbtext.labelling.asking import STRATEGIES, tempered
 from nbtext.labelling.coverage import Coverage
 from nbtext.labelling.pool import count_pool, readable
 from nbtext.labelling.running_model import RunningModel
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.calibration import Calibration
     from nbtext.counts.counting import Analysis
     from nbtext.labelling.answer_file import AnswerFile
     from nbtext.labelling.pool import DocumentPool
@@ -97,6 +99,21 @@ class Session:
         """Documents that wait for a label."""
         return int(np.count_nonzero(self._is_left))
 
+    @property
+    def done(self) -> str:
+        """How much is done."""
+        return quantity(len(self.labels), "label")
+
+    def remark(self, row: int) -> str:
+        """Return what is to be said of a document."""
+        del row
+        return ""
+
+    def kept_label(self, row: int) -> str | None:
+        """Return the label that a document to be asked about has already, None if it has none."""
+        del row
+        return None
+
     def next_document(self) -> int | None:
         """Return the document to ask about, None if none is left."""
         if not self._is_left.any():
@@ -114,11 +131,16 @@ class Session:
         """Label a document; the answer is in the file when this returns. Raise `UsageError` for what cannot be a label."""
         if row in self.labels:
             raise UsageError(f"{self.pool.names[row]} has the label {self.classes[self.labels[row]]!r} already", hint="undo it first")
-        if not label or label != label.strip() or not label.isprintable():
-            raise UsageError(f"{label!r} cannot be a label", hint="labels are printable text without blanks around it")
+        self.require_label(label)
         if self.file is not None:
             self.file.append(Labelled(self.pool.names[row], label, self.pool.text(row), who, time))
         self._count(row, label)
+
+    @staticmethod
+    def require_label(label: str) -> None:
+        """Raise `UsageError` for what cannot be a label."""
+        if not label or label != label.strip() or not label.isprintable():
+            raise UsageError(f"{label!r} cannot be a label", hint="labels are printable text without blanks around it")
 
     def undo(self) -> int | None:
         """Take the last answer of the file back and return its document, None if there is none."""
@@ -151,16 +173,25 @@ class Session:
         """Return the classes and their probabilities, calibrated by the labels so far, in the order of the classes."""
         if not self.classes:
             return []
-        scores, lengths = self.model.scores(np.array([row])).T, self.pool.lengths.astype(np.int64)
-        rows, classes = np.array(list(self.labels)), np.array(list(self.labels.values()))
-        calibration = UNFITTED
-        if rows.size >= FEWEST_TO_CALIBRATE:
-            left_out = self.model.left_out(rows, classes)
-            known = np.isfinite(left_out[classes, np.arange(rows.size)])
-            if known.any():
-                calibration = by_length(left_out.T[known], classes[known], lengths[rows[known]])
-        posterior = np.exp(calibration.log_posterior(scores, lengths[[row]])[0])
+        scores, calibration = self.model.scores(np.array([row])), self._calibration()
+        if calibration is None:
+            found = log_posterior(tempered(scores, self.pool.lengths[[row]]).T)
+        else:
+            found = calibration.log_posterior(scores.T, self._tokens(np.array([row])))
+        posterior = np.exp(found[0])
         return list(zip(self.classes, posterior.tolist(), strict=True))
+
+    def _calibration(self) -> Calibration | None:
+        """Return the calibration of left-out labelled documents, None if there are too few."""
+        rows, classes = np.array(list(self.labels)), np.array(list(self.labels.values()))
+        if rows.size < FEWEST_TO_CALIBRATE:
+            return None
+        left_out = self.model.left_out(rows, classes)
+        known = np.isfinite(left_out[classes, np.arange(rows.size)])
+        return by_length(left_out.T[known], classes[known], self._tokens(rows[known])) if known.any() else None
+
+    def _tokens(self, rows: Whole) -> Whole:
+        return self.pool.lengths[rows].astype(np.int64)
 
     def sample(self) -> Whole:
         """Return the random sample: the labelled documents before the first of the random order that waits for a label, shape (n,)."""

@@ -1,0 +1,100 @@
+"""A review of a labelled corpus: its suspects one after the other, the most suspicious first, and what is decided of each, in a file of its own."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.decision import log_posterior
+from nbtext.evaluation.label_errors import suspects
+from nbtext.labelling.answer_file import AnswerFile, Reviewed
+from nbtext.labelling.asking import tempered
+from nbtext.labelling.session import Estimate, Session
+
+if TYPE_CHECKING:
+    from nbtext.labelling.pool import CountedPool
+    from nbtext.settings import Settings
+
+LARGEST_ODDS = 1e6
+"""More to one than that are shown as that."""
+
+
+class Review(Session):
+    """A session whose documents have labels, of which the suspects are asked about. The corpus and the labels of the session stay as they are."""
+
+    def __init__(self, counted: CountedPool, settings: Settings, file: AnswerFile) -> None:
+        """Find the suspects that the file does not have yet; ``settings`` are those of training."""
+        super().__init__(counted.pool)
+        names = counted.statistics.classes
+        for name in names:
+            self._class_number(name)
+        self.load((row, names[number]) for row, number in enumerate(counted.documents.classes.tolist()))
+        self._reviews = file
+        found = suspects(counted.statistics, counted.documents, settings)
+        decided = {answer.id for answer in file.answers}
+        self._remarks = {
+            row: f"is {names[label]}, looks like {names[other]}, {min(exp(min(odds, 50.0)), LARGEST_ODDS):,.0f} to 1"
+            for row, label, other, odds, _ in zip(*(column.tolist() for column in found), strict=True)
+            if self.pool.names[row] not in decided
+        }
+        self._queue = list(self._remarks)
+
+    @property
+    def n_left(self) -> int:
+        """Suspects that wait."""
+        return len(self._queue)
+
+    @property
+    def done(self) -> str:
+        """How many are reviewed, and how many of them have another label now."""
+        changed = sum(answer.before != answer.after for answer in self._reviews.answers if isinstance(answer, Reviewed))
+        return f"{len(self._reviews.answers):,} reviewed, {changed:,} changed"
+
+    def remark(self, row: int) -> str:
+        """Return why the document is asked about."""
+        return self._remarks.get(row, "")
+
+    def kept_label(self, row: int) -> str | None:
+        """Return the label that the document has."""
+        return self.classes[self.labels[row]]
+
+    def next_document(self) -> int | None:
+        """Return the most suspicious document that waits, None if none is left."""
+        return self._queue[0] if self._queue else None
+
+    def answer(self, row: int, label: str, who: str | None = None, time: str | None = None) -> None:
+        """Write down which label a document is to have."""
+        del who, time
+        self.require_label(label)
+        self._reviews.append(Reviewed(self.pool.names[row], self.classes[self.labels[row]], label))
+        self._queue.remove(row)
+
+    def undo(self) -> int | None:
+        """Take the last decision back and return its document, None if there is none."""
+        if not self._reviews.answers:
+            return None
+        row = self.pool.rows[self._reviews.answers[-1].id]
+        self._reviews.take_back()
+        self._queue.insert(0, row)
+        return row
+
+    def skip(self, row: int) -> None:
+        """Leave a document undecided in this session."""
+        self._queue.remove(row)
+
+    def search(self, wanted: str) -> list[int]:
+        """Return the suspects that wait whose text holds some words, case-folded."""
+        return [row for row in self._queue if wanted.casefold() in self.pool.text(row).casefold()]
+
+    def probabilities(self, row: int) -> list[tuple[str, float]]:
+        """Return the classes and their probabilities by the model of all other documents."""
+        rows = np.array([row])
+        scores = self.model.left_out(rows, np.array([self.labels[row]]))
+        posterior = np.exp(log_posterior(tempered(scores, self.pool.lengths[rows]).T)[0])
+        return list(zip(self.classes, posterior.tolist(), strict=True))
+
+    def estimate(self) -> Estimate:
+        """Return that of no documents: suspects are no random sample."""
+        return Estimate(0, 0)
