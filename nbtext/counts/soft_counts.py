@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, stable_order
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, stable_order
 from nbtext.counts.seeds import Seed, seed_statistics
 from nbtext.counts.statistics import ClassStatistics, log_units, sum_cells
 from nbtext.document_parts import WEIGHT_UNIT
@@ -19,9 +19,10 @@ from nbtext.ragged import offsets
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -89,47 +90,65 @@ def without_cells(labelled: ClassStatistics) -> ClassStatistics:
 
 
 class SoftCounter:
-    """Sums counts of the same documents by term and class, again and again with other shares."""
+    """Sums counts of the same documents by term and class, again and again with other shares, and scores them by other weights."""
 
     def __init__(self, matrix: DocumentTermMatrix, labelled: ClassStatistics) -> None:
         """Take documents over the vocabulary of ``labelled``, the statistics whose terms and classes the sums have."""
-        self._labelled = labelled
+        self._labelled, self._n_documents = labelled, matrix.n_documents
         order = stable_order(matrix.terms)
         bounds = offsets(np.bincount(matrix.terms, minlength=labelled.n_terms))
-        self._by_term = DocumentTermMatrix(
-            bounds, matrix.entry_documents[order], matrix.counts[order], np.zeros(labelled.n_terms, np.int64)
-        )
+        documents = matrix.entry_documents.astype(np.int32)[order]
+        self._by_term = DocumentTermMatrix(bounds, documents, matrix.counts[order], np.zeros(labelled.n_terms, np.int64))
+
+    def scores(self, known: NDArray[np.bool_], weights: Callable[[Whole], Floats]) -> Floats:
+        """Return Σ_j n_jd w_jk over known terms, a mask of shape (n_terms,); shape (n_docs, n_classes). ``weights`` returns w of some terms."""
+        scores = np.zeros((self._n_documents, self._labelled.n_classes))
+        for terms, part in self._blocks():
+            table = np.zeros((terms.size, self._labelled.n_classes))
+            here = known[terms]
+            table[here] = weights(terms[here])
+            scores += self._sparse(part, part.counts).T @ table
+        return scores
 
     def counts(self, shares: Floats) -> ClassStatistics:
         """Return Σ_d r_dk n_jd as the only column of the statistics, given shares r, shape (n_docs, n_classes), in thousandths."""
-        [cells], terms, classes = self._sums(shares, [self._by_term.counts])
+        [cells], terms, classes = self._sums(shares, lambda counts: [counts])
         return self._statistics(shares, terms, classes, cells, cells, None)
 
     def statistics(self, shares: Floats) -> ClassStatistics:
         """Return all columns that the labelled statistics have, in whole thousandths."""
-        counts = self._by_term.counts
-        columns = [counts, np.ones_like(counts)]
-        if self._labelled.cell_logs is not None:
-            columns.append(log_units(counts))
+        logs = self._labelled.cell_logs is not None
+
+        def columns(counts: NDArray[Any]) -> list[NDArray[Any]]:
+            return [counts.astype(np.int64), np.ones(counts.size, np.int64), *([log_units(counts)] if logs else [])]
+
         sums, terms, classes = self._sums(shares.astype(np.int64), columns)
         return self._statistics(shares.astype(np.int64), terms, classes, sums[0], sums[1], sums[2] if len(sums) > 2 else None)
 
-    def _sums(self, shares: NDArray[Any], columns: list[NDArray[Any]]) -> tuple[list[NDArray[Any]], Whole, Whole]:
-        """Return the sums of each column where documents with the term have a share, and the terms and classes of these cells."""
-        n_classes, parts = shares.shape[1], []
-        step = max(TERM_WEIGHTS_AT_ONCE // n_classes, 1)
-        for begin in range(0, max(self._by_term.n_documents, 1), step):
-            rows = np.arange(begin, min(begin + step, self._by_term.n_documents))
-            sums = []
-            for column in columns:
-                part = self._by_term._replace(counts=column).rows(rows)
-                table = np.zeros((rows.size, n_classes), np.result_type(shares, column))
-                add_weighted_sums(table, part, len(shares), shares.__getitem__)
-                sums.append(table)
+    def _sums(self, shares: NDArray[Any], columns: Callable[[NDArray[Any]], list[NDArray[Any]]]) -> tuple[list[NDArray[Any]], Whole, Whole]:
+        """Return the sums of each column where documents with the term have a share, and the terms and classes of these cells.
+
+        ``columns`` makes them of counts.
+        """
+        parts = []
+        for rows, part in self._blocks():
+            sums = [self._sparse(part, column) @ shares for column in columns(part.counts)]
             terms, classes = np.nonzero(sums[0])
-            parts.append((begin + terms, classes, *(table[terms, classes] for table in sums)))
+            parts.append((rows[terms], classes, *(table[terms, classes] for table in sums)))
         terms, classes, *found = (np.concatenate(each) for each in zip(*parts, strict=True))
         return found, terms, classes
+
+    def _blocks(self) -> Iterator[tuple[Whole, DocumentTermMatrix]]:
+        """Yield terms, so many that a table with the classes has at most `TERM_WEIGHTS_AT_ONCE` cells, and their counts by document."""
+        n_terms, step = self._labelled.n_terms, max(TERM_WEIGHTS_AT_ONCE // self._labelled.n_classes, 1)
+        for begin in range(0, max(n_terms, 1), step):
+            rows = np.arange(begin, min(begin + step, n_terms))
+            yield rows, self._by_term if rows.size == n_terms else self._by_term.rows(rows)
+
+    def _sparse(self, part: DocumentTermMatrix, column: NDArray[Any]) -> csr_array:
+        from scipy.sparse import csr_array
+
+        return csr_array((column, part.terms, part.offsets), shape=(part.n_documents, self._n_documents))
 
     def _statistics(
         self, shares: NDArray[Any], terms: Whole, classes: Whole, counts: NDArray[Any], documents: NDArray[Any], logs: NDArray[Any] | None

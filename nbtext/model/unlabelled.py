@@ -291,7 +291,7 @@ class _ExpectationMaximisation:
         labelled, lengths = self._sums(labelled), self._known.lengths
         model, shares = self._model(labelled, smoothing[0]), np.zeros((self.pool.n_documents, labelled.n_classes))
         for step in range(1, 1 + ITERATIONS if weight else 1):
-            scores, _ = model.joint_log_likelihood(self._features)
+            scores = self._counter.scores(model.known(), model.weights) + model.log_prior
             shares = np.rint(WEIGHT_UNIT * np.exp(self.learnt.calibration.log_posterior(scores, lengths)))
             sums = added(labelled, self._counter.counts(shares), weight / WEIGHT_UNIT)
             if len(smoothing) == step:
@@ -308,6 +308,7 @@ class _ExpectationMaximisation:
         """Return the pseudo-count that the user gave, else the one of greatest evidence."""
         if not isinstance(self.settings.smoothing, str):
             return self.learnt.smoothing
+        sums = replace(sums, cell_counts=np.ceil(sums.cell_counts * 100) / 100)  # evidence takes time for each distinct sum
         return MultinomialNaiveBayes.smoothing(sums, self._selected(sums), replace(self.settings, weighting="counts"))
 
     def _model(self, sums: ClassStatistics, smoothing: float) -> MultinomialNaiveBayes:
