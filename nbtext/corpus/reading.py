@@ -27,7 +27,7 @@ from nbtext.settings import FORMATS
 from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from nbtext.settings import Reading
 
@@ -61,7 +61,7 @@ def read_corpus(
         yield from read_shard(Shard(path), source)
 
 
-def read_labelled(paths: Sequence[str], reading: Reading, notices: Notices) -> Iterator[LabelledBlock | Document]:
+def read_labelled(paths: Sequence[str], reading: Reading, notices: Notices) -> Generator[LabelledBlock | Document]:
     """Yield the documents of the paths in order as `read_corpus` does, but without names where many are in a block."""
     source = source_of(resolved(reading, paths, labelled=True), notices, labelled=True, blocks=True)
     for path in paths:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+import os
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -32,12 +33,14 @@ from nbtext.model.sharding import (
     with_label,
 )
 from nbtext.model.training import needs_documents
+from nbtext.parallel.ahead import ahead, can_work_ahead
 from nbtext.settings import FORMATS, Reading
 from nbtext.steps import is_watched, reporting
-from nbtext.text.analyzer import BLOCK_DOCUMENTS
+from nbtext.text.analyzer import BLOCK_BYTES, BLOCK_DOCUMENTS
+from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import Document
     from nbtext.corpus.parts import Shard
@@ -120,10 +123,16 @@ class Corpus:
         """Yield label and text of the documents that can be read."""
         return ((document.label or "", document.text) for document in self.readable())
 
-    def labelled_blocks(self) -> Iterator[Labelled]:
-        """Yield label and text of the documents that can be read, many in a block where nobody asks for their names."""
-        found = kept(self._watched(read_labelled(self.paths, self.reading, self.notices)), self._on_error_of_readable, self.on_problem)
-        return map(with_label, found)
+    def labelled_blocks(self) -> Generator[Labelled]:
+        """Yield label and text of the documents that can be read, many in a block where nobody asks for their names.
+
+        Files and directories are read ahead in a thread, but not a stream that may have to be waited for.
+        """
+        items: Generator[LabelledBlock | Document] = read_labelled(self.paths, self.reading, self.notices)
+        if can_work_ahead() and all(os.path.isdir(path) or os.path.isfile(path) for path in self.paths):  # noqa: PTH112, PTH113 - do not raise
+            items = ahead(items, _size_of, BLOCK_BYTES)
+        with closing(items):
+            yield from map(with_label, kept(self._watched(items), self._on_error_of_readable, self.on_problem))
 
     def break_off(self, problem: NbtextError, *, begun: bool) -> None:
         """Keep for `finish` what ended the reading early, or raise it now if there was no document before."""
@@ -207,6 +216,11 @@ class CountedCorpus(NamedTuple):
     """What was noted of each document."""
 
 
+def _size_of(item: LabelledBlock | Document) -> int:
+    """Return about how much work a document or a block is, in bytes of text."""
+    return BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item.text) + (BLOCK_BYTES >> 6)
+
+
 def no_documents() -> UsageError:
     """Return the error for a corpus in which there is not one document."""
     return UsageError("the corpus has no documents that can be read")
@@ -225,9 +239,9 @@ def count_in_total(analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler:
     if scheduler is not None:
         return _count_on_cluster(analysis, corpus, scheduler)
     if jobs == 1:
-        labelled = corpus.labelled_blocks()
-        first = next(labelled, None)
-        return None if first is None else count_corpus(chain([first], labelled), analysis)
+        with closing(corpus.labelled_blocks()) as labelled:
+            first = next(labelled, None)
+            return None if first is None else count_corpus(chain([first], labelled), analysis)
     pieces = _count_in_shards(analysis, corpus, jobs, None)
     for outcome in outcomes_in_order(pieces):
         corpus.report(outcome)

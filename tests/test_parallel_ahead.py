@@ -1,0 +1,52 @@
+"""Items made ahead in a thread are the items, with what making them raises, and no thread stays behind."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from itertools import count, islice
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.errors import PathError
+from nbtext.parallel.ahead import BATCHES_AHEAD, ahead
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@given(st.lists(st.integers(0, 5), max_size=30), st.integers(1, 6))
+def test_all_items_come_in_order(items: list[int], batch_size: int) -> None:
+    assert list(ahead(items, lambda item: item, batch_size)) == items
+
+
+@given(st.integers(0, 20), st.integers(1, 6))
+def test_a_failure_comes_after_the_items_before_it(n_items: int, batch_size: int) -> None:
+    def failing() -> Iterator[int]:
+        yield from range(n_items)
+        raise PathError("cut short")
+
+    items = ahead(failing(), lambda _: 1, batch_size)
+    assert list(islice(items, n_items)) == list(range(n_items))
+    with pytest.raises(PathError, match="cut short"):
+        next(items)
+
+
+def test_a_caller_that_stops_early_ends_the_thread_and_what_it_reads() -> None:
+    before = threading.active_count()
+    made: list[int] = []
+    with closing(ahead((made.append(item) or item for item in count()), lambda _: 1, 1)) as items:  # type: ignore[func-returns-value]
+        assert next(items) == 0
+    assert threading.active_count() == before
+    assert len(made) <= BATCHES_AHEAD + 3
+
+
+def test_without_a_thread_the_items_are_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    assert list(ahead(range(5), lambda _: 1, 2)) == list(range(5))
