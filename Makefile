@@ -67,7 +67,7 @@ demo: $(RUN)/.ready
 	nbtext classify -m $(BANK) --output table --limit 2 \
 	  --text "I am still waiting for my new card to arrive"
 
-# CORPORA is a folder with the unpacked 20 Newsgroups, see bench/README.md; the other tools go into an environment of their own.
+# CORPORA is a folder with unpacked corpora, see bench/README.md; the other tools go into an environment of their own.
 $(BENCH)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(BENCH)
 	echo '*' > $(BENCH)/.gitignore
@@ -76,10 +76,10 @@ $(BENCH)/.ready: pyproject.toml
 	touch $@
 
 corpora-given:
-	@test -d "$(CORPORA)" || { echo "make bench CORPORA=folder, where the unpacked 20 Newsgroups are" >&2; exit 2; }
+	@test -d "$(CORPORA)" || { echo "make bench CORPORA=folder, where the unpacked corpora of bench/README.md are" >&2; exit 2; }
 
 bench: corpora-given $(BENCH)/.ready
-	$(BENCH)/bin/python bench/run.py "$(CORPORA)" --write
+	$(BENCH)/bin/python bench/all.py "$(CORPORA)"
 
 # The site goes to build/docs; Sphinx first makes docs/reference.md and docs/code/ from the code.
 # The pictures of pages are made anew only if they are not up to date, which needs Chromium.

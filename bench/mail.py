@@ -11,13 +11,12 @@ import argparse
 import json
 import random
 import shutil
-import sys
 import tempfile
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from measuring import measure, progress, write_between
+from measuring import NBTEXT, markdown, measure, progress, write_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,11 +65,10 @@ def tools(train: Path, test: Path, scratch: Path, only: str) -> list[Tool]:
     learn = [[*bogofilter, option, "-B", str(train / label)] for label, option in zip(CLASSES, ("-n", "-s"), strict=True)]
     ask = [*bogofilter, "-TT", "-B", *(str(test / label) for label in CLASSES)]
     found = [Tool("bogofilter", learn, ask, (scratch / "wordlist.db",))]
-    nbtext = [sys.executable, "-m", "nbtext"]
     for number, (name, arguments) in enumerate(MODELS.items()):
         model = str(scratch / f"{number}.joblib")
-        ask = [*nbtext, "classify", str(test), "-m", model, *FORMAT, "-o", "jsonl", "--scores"]
-        found.append(Tool(name, [[*nbtext, "train", str(train), "-m", model, *FORMAT, *arguments]], ask))
+        ask = [*NBTEXT, "classify", str(test), "-m", model, *FORMAT, "-o", "jsonl", "--scores"]
+        found.append(Tool(name, [[*NBTEXT, "train", str(train), "-m", model, *FORMAT, *arguments]], ask))
     return [tool for tool in found if only in tool.name]
 
 
@@ -155,12 +153,12 @@ def timed(tool: Tool, runs: int) -> list[str]:
 
 def table(title: str, heads: list[str], found: list[Tool], row: Callable[[Tool], list[str]]) -> str:
     """Measure every tool, and return a table with a row for each."""
-    rows = [["", *heads], ["---", *["---:"] * len(heads)]]
+    rows = []
     for tool in found:
         progress(f"{title}: {tool.name}")
         is_there = not tool.is_bogofilter or shutil.which("bogofilter")
         rows.append([tool.name, *(row(tool) if is_there else ["not installed", *[""] * (len(heads) - 1)])])
-    return "\n".join([f"### {title}", "", *(f"| {' | '.join(cells)} |" for cells in rows)])
+    return f"### {title}\n\n{markdown(['', *heads], rows)}"
 
 
 def tables(options: argparse.Namespace, scratch: Path) -> str:

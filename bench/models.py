@@ -2,21 +2,19 @@
 bench/README.md and, in short, docs/models.md.
 
 FOLDER holds 20news-bydate-train, 20news-bydate-test, banking77, germeval2018 and sms-spam as their authors packed them. SMS Spam has no
-test part: every third line is one. Seconds are those of the whole training command.
+test part: every third line is one. Seconds are those of a processor, of the whole training command.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
-from measuring import write_between
+from measuring import NBTEXT, markdown, measure, write_between
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "bench" / "README.md", ROOT / "docs" / "models.md")
@@ -68,21 +66,12 @@ def corpora(folder: Path, scratch: Path) -> dict[str, Corpus]:
     }
 
 
-def nbtext(*arguments: str | Path) -> bytes:
-    done = subprocess.run([sys.executable, "-m", "nbtext", *map(str, arguments)], capture_output=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"nbtext {' '.join(map(str, arguments))}: {done.stderr.decode()}")
-    return done.stdout
-
-
 def row(name: str, options: tuple[str, ...], corpus: Corpus, model: Path) -> list[str]:
     """One model's figures on one corpus."""
     if "--stemmer" not in options:
         options = (*options, *corpus.analysis)
-    begin = time.perf_counter()
-    nbtext("train", corpus.train, "-m", model, *corpus.reading, *options)
-    seconds = time.perf_counter() - begin
-    said = json.loads(nbtext("evaluate", corpus.test, "-m", model, "-q", "-o", "json"))
+    seconds = measure([*NBTEXT, "train", str(corpus.train), "-m", str(model), *corpus.reading, *options]).processor
+    said = json.loads(measure([*NBTEXT, "evaluate", str(corpus.test), "-m", str(model), "-q", "-o", "json"]).output)
     figures = [f"{said[figure]:.3f}" for figure in ("accuracy", "macro_f1", "log_loss", "ece")]
     return [name, *figures, f"{seconds:.1f}"]
 
@@ -99,23 +88,17 @@ def figures(folder: Path, only: str) -> dict[str, list[list[str]]]:
     return found
 
 
-def table(*rows: list[str]) -> str:
-    """Rows in Markdown."""
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
-
-
 def tables(found: dict[str, list[list[str]]]) -> str:
     """A table for each corpus."""
-    head = [["model", "accuracy", "macro F1", "log loss", "calibration error", "seconds"], ["---", *["---:"] * 5]]
-    return "\n\n".join(f"### {title}\n\n{table(*head, *rows)}" for title, rows in found.items())
+    columns = ["model", "accuracy", "macro F1", "log loss", "calibration error", "seconds"]
+    return "\n\n".join(f"### {title}\n\n{markdown(columns, rows)}" for title, rows in found.items())
 
 
 def summary(found: dict[str, list[list[str]]]) -> str:
     """Accuracy and log loss of all corpora in one table."""
     columns = [[f"{cells[1]}, {cells[3]}" for cells in rows] for rows in found.values()]
     names = [cells[0] for cells in next(iter(found.values()), [])]
-    head = [["accuracy, log loss", *found], ["---"] * (len(found) + 1)]
-    return table(*head, *([name, *cells] for name, *cells in zip(names, *columns, strict=True)))
+    return markdown(["accuracy, log loss", *found], [[name, *cells] for name, *cells in zip(names, *columns, strict=True)])
 
 
 def main() -> None:

@@ -74,6 +74,18 @@ def sklearn_train(kind: str, corpus: str, model_file: str) -> None:
     joblib.dump((vectorizer, model, data.target_names), model_file)
 
 
+def sklearn_cross_validate(corpus: str) -> None:
+    """Print the mean accuracy over ten folds."""
+    from sklearn.datasets import load_files
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.model_selection import cross_val_score
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.pipeline import make_pipeline
+
+    data = load_files(corpus, encoding="latin-1")
+    print(cross_val_score(make_pipeline(CountVectorizer(stop_words="english"), MultinomialNB()), data.data, data.target, cv=10).mean())
+
+
 def sklearn_classify(model_file: str, place: str) -> None:
     """Load the model, classify one file or every file of a directory, print path and class (and probability, where there is one)."""
     import joblib
@@ -120,6 +132,7 @@ COMMANDS = {
     "prepare-table": prepare_table,
     "sklearn-train": sklearn_train,
     "sklearn-classify": sklearn_classify,
+    "sklearn-cross-validate": sklearn_cross_validate,
     "fasttext-train": fasttext_train,
     "fasttext-classify": fasttext_classify,
 }

@@ -1,4 +1,7 @@
-"""How fast each reader is, beside counting: `python bench/reading.py FOLDER`, with the folder 20news-19997 in it, prints a Markdown table."""
+"""How fast each reader is, beside counting: `python bench/reading.py FOLDER` prints a Markdown table, with `--write` also into bench/README.md.
+
+FOLDER holds 20news-19997.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from measuring import markdown, write_between
+
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.counts.counting import Analysis, count_corpus
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
 
+README = Path(__file__).resolve().with_name("README.md")
 MEGABYTE = 1_000_000
 
 
@@ -63,21 +69,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
     options = parser.parse_args()
     corpus = options.folder / "20news-19997"
     analysis = Analysis.of(Settings())
     with tempfile.TemporaryDirectory() as folder:
         sources = {"dir": (corpus, {}), "dir, --document mail": (corpus, {"document": "mail"})}
         sources |= write_files(list(read(corpus)), Path(folder))
-        print("| format | bytes read | reading, s | reading, MB/s | counting, s | counting, MB/s | reading / counting |")
-        print("|---|---:|---:|---:|---:|---:|---:|")
+        rows = []
         for name, (path, reading) in sources.items():
             documents = [(document.label or "", document.text) for document in read(path, **reading) if document.problem is None]
             megabytes = sum(len(text) for _, text in documents) / MEGABYTE
             reads = timed(lambda path=path, reading=reading: sum(1 for _ in read(path, **reading)), options.runs)
             counts = timed(lambda documents=documents: count_corpus(documents, analysis), options.runs)
-            columns = (f"{megabytes:.1f} M", f"{reads:.2f}", f"{megabytes / reads:.0f}", f"{counts:.2f}", f"{megabytes / counts:.0f}")
-            print(f"| {name} | {' | '.join(columns)} | {reads / counts:.2f} |", flush=True)
+            figures = (f"{megabytes:.1f} M", f"{reads:.2f}", f"{megabytes / reads:.0f}", f"{counts:.2f}", f"{megabytes / counts:.0f}")
+            rows.append([name, *figures, f"{reads / counts:.2f}"])
+    table = markdown(["format", "bytes read", "reading, s", "reading, MB/s", "counting, s", "counting, MB/s", "reading / counting"], rows)
+    print(table)
+    if options.write:
+        write_between(README, "reading", table)
 
 
 if __name__ == "__main__":

@@ -155,8 +155,9 @@ def test_under_such_a_locale_words_outside_ascii_are_not_understood_as_arguments
     assert [of["term"] for of in words[0]["terms"]] == ["häuser"]
 
 
-def test_a_large_model_is_loaded_and_not_verified(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "MOST_VERIFIED", 100)
+@pytest.mark.parametrize(("bound", "most"), [("MOST_VERIFIED", 100), ("MOST_PROBABILITIES", 1)])
+def test_a_large_model_is_loaded_and_not_verified(pets: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int) -> None:
+    monkeypatch.setattr(health, bound, most)
     findings = {of.check: of for of in health.health(str(pets / "nbtext.joblib"), named=True)}
     assert findings["model"].result == "ok"
     assert "nbtext inspect --verify checks all" in findings["model"].detail

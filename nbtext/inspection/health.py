@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import locale
+import math
 import os
 import re
 import shutil
@@ -40,6 +41,9 @@ COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
 
 MOST_VERIFIED = 1 << 25
 """Bytes of a model file that is verified in about a second; a larger one is only loaded."""
+
+MOST_PROBABILITIES = 1 << 26
+"""Terms times classes of such a model."""
 
 SPARE = 3
 """Models that a folder should have room for: the new one, the old one and a backup."""
@@ -151,22 +155,23 @@ def _model(path: str, *, named: bool) -> Iterator[Finding]:
         yield Finding("model", WARNING, f"{path}: there is none yet", "nbtext train CORPUS makes one; --model names another")
         return
     try:
-        written_by = read_model_file(path)[0].get("written_by", {})
-        size = Path(path).stat().st_size
+        plain, arrays = read_model_file(path)
+        written_by, size = plain.get("written_by", {}), Path(path).stat().st_size
+        probabilities = math.prod(arrays[name].size if name in arrays else 0 for name in ("term_cells", "class_documents"))
     except (ModelError, OSError) as problem:
         failure = problem if isinstance(problem, ModelError) else ModelError(reason(problem), where=path)
         fix = failure.hint or "check its permissions, or name another with --model"
         yield Finding("model", FAILED, f"{path}: {failure.message}", fix, failure)
         return
-    yield _verified(path, size)
+    yield _verified(path, size, at_once=size <= MOST_VERIFIED and probabilities <= MOST_PROBABILITIES)
     for name, number in written_by.items() if isinstance(written_by, dict) else ():
         if name in PACKAGES and _version(name) not in (None, number):
             detail = f"its stems are those of {name} {number}, and {name} {_version(name)} is installed: some may differ"
             yield Finding("model", WARNING, detail, f"train again, or pip install '{name}=={number}'")
 
 
-def _verified(path: str, size: int) -> Finding:
-    if size > MOST_VERIFIED:
+def _verified(path: str, size: int, *, at_once: bool) -> Finding:
+    if not at_once:
         from nbtext.model.text_classifier import TextClassifier
 
         try:
