@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from nbtext.counts.seeds import Seed
 from nbtext.errors import UsageError
 from nbtext.labelling.answer_file import AnswerFile, Labelled
 from nbtext.labelling.asking import MOST_TOKENS, STRATEGIES, uncertain
@@ -171,3 +172,20 @@ def test_probabilities_sum_to_one_and_are_calibrated_with_enough_labels() -> Non
     label(session, 40)
     for row in range(len(POOL)):
         assert sum(probability for _, probability in session.probabilities(row)) == pytest.approx(1)
+
+
+def test_seed_words_suggest_classes_before_any_label_and_stay_when_labels_are_taken_back() -> None:
+    seeds = [Seed("cats", ("purrs",), 10.0), Seed("dogs", ("barks",), 10.0), Seed("dogs", ("unheard",), 10.0)]
+    session = Session(POOL, seeds=seeds)
+    assert session.classes == ["cats", "dogs"]
+    for row, (_, text) in enumerate(TEXTS):
+        if ("purrs" in text) != ("barks" in text):
+            found = dict(session.probabilities(row))
+            assert max(found, key=found.__getitem__) == ("cats" if "purrs" in text else "dogs")
+    before = session.probabilities(5)
+    session.answer(1, "cats")
+    session.answer(2, "cars")
+    session.undo()
+    session.undo()
+    assert session.classes == ["cats", "dogs"]
+    assert session.probabilities(5) == before

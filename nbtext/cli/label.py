@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
     from nbtext.counts.counting import Analysis
+    from nbtext.counts.seeds import Seed
     from nbtext.labelling.answer_file import Answer, AnswerFile
     from nbtext.labelling.session import Session
     from nbtext.labelling.suggestions import Suggestion
@@ -56,6 +57,11 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
 )  # fmt: skip
 @option.output_option("tsv", "csv", "jsonl", default="tsv", more="Of the rows of --suggest.")
 @option.excel_safe_option
+@panels.option(
+    "--seeds", group="documents", metavar="FILE", shell_complete=option.suggest_files,
+    help="Begin with words for the classes. FILE has lines of a class, a tab and a word, or with ! before it a word against the class, and if wanted a tab and "
+    "a pseudo-count.",
+)  # fmt: skip
 @panels.option("--who", group="output", metavar="NAME", help="Store the name of the person with each label.")
 @panels.option("--times", group="output", is_flag=True, help="Store the time with each label.")
 @option.input_options
@@ -135,7 +141,17 @@ def _session(paths: tuple[str, ...], options: Options, say: Messages, file: Answ
     given: Any = _read_answers(options["to"]) if file is None else file.answers
     source, analysis = _source(paths, options, say, labelled=False)
     plan = Plan(options["strategy"], options["random_share"], options["seed"])
-    return open_session(source.readable(), analysis, plan, given, file), source
+    return open_session(source.readable(), analysis, plan, given, file, _seeds(options, analysis)), source
+
+
+def _seeds(options: Options, analysis: Analysis) -> list[Seed]:
+    """Return the seed words as terms."""
+    if options["seeds"] is None:
+        return []
+    from nbtext.counts.seeds import read_seeds
+    from nbtext.model.unlabelled import seed_terms
+
+    return seed_terms(read_seeds(options["seeds"]), analysis)
 
 
 def _source(paths: tuple[str, ...], options: Options, say: Messages, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:

@@ -51,7 +51,7 @@ def mark(nats: float, strongest: float) -> Mark:
 def safe(text: str) -> str:
     """Return text that cannot move the cursor, in ASCII for a terminal that may have nothing else."""
     text = visible(text)
-    return text.encode("ascii", "backslashreplace").decode() if is_plain_terminal() else text
+    return text.replace("\u2026", "...").encode("ascii", "backslashreplace").decode() if is_plain_terminal() else text
 
 
 def screen_width(text: str) -> int:

@@ -12,7 +12,7 @@ model; J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from nbtext.labelling.pool import COUNTS
 from nbtext.ragged import flat_indices, offsets
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from nbtext.labelling.pool import DocumentPool, Reach
@@ -34,10 +36,19 @@ PSEUDO_COUNT = 0.1
 """α: the evidence of a few labels says little about it."""
 
 
+class ClassSeed(NamedTuple):
+    """Terms that speak for a class before any document does, with their pseudo-counts."""
+
+    number: int
+    terms: Whole
+    amounts: Floats
+
+
 class RunningModel:
     """Scores of all documents of a pool under the labels so far; classes are numbered from 0."""
 
-    def __init__(self, pool: DocumentPool) -> None:
+    def __init__(self, pool: DocumentPool, seeds: Sequence[ClassSeed] = ()) -> None:
+        """Begin without labels; the classes of seeds are possible from the beginning."""
         self._pool = pool
         self._by_term = pool.log_counts[pool.order_by_term]
         self._pseudo_tokens = PSEUDO_COUNT * pool.n_terms
@@ -45,6 +56,14 @@ class RunningModel:
         self._tokens = np.zeros(0, np.int64)
         self._counts = np.zeros((0, pool.n_terms), np.int64)
         self._sums = np.zeros((0, len(pool)), np.int64)
+        self._seeded = np.zeros(0, np.bool_)
+        for number, terms, amounts in seeds:
+            while number >= self.n_classes:
+                self.add_class()
+            np.add.at(self._counts[number], terms, np.rint(amounts * COUNTS).astype(np.int64))
+            self._seeded[number] = True
+        if seeds:
+            self.load(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     @property
     def n_classes(self) -> int:
@@ -59,13 +78,17 @@ class RunningModel:
     def add_class(self) -> None:
         """Add a class that has no documents."""
         self._documents, self._tokens = np.append(self._documents, 0), np.append(self._tokens, 0)
+        self._seeded = np.append(self._seeded, False)
         self._counts, self._sums = (np.vstack((table, np.zeros((1, table.shape[1]), np.int64))) for table in (self._counts, self._sums))
+
+    def is_empty(self, number: int) -> bool:
+        """Return whether a class has neither documents nor seeds."""
+        return not (self._documents[number] or self._seeded[number])
 
     def drop_class(self) -> None:
         """Remove the last class, which must have no documents."""
-        self._documents, self._tokens, self._counts, self._sums = (
-            table[:-1] for table in (self._documents, self._tokens, self._counts, self._sums)
-        )
+        self._documents, self._tokens, self._seeded = self._documents[:-1], self._tokens[:-1], self._seeded[:-1]
+        self._counts, self._sums = self._counts[:-1], self._sums[:-1]
 
     def add(self, document: Reach, number: int, sign: int = 1) -> None:
         """Count a document to a class, or with ``sign`` −1 take it away again."""
@@ -91,12 +114,12 @@ class RunningModel:
     def scores(self, rows: Whole | slice = slice(None)) -> Floats:
         """Return s_k of documents, by default all, shape (n_classes, n_docs), in nats but for what is the same in every class.
 
-        A class without documents is impossible.
+        A class without documents and seeds is impossible.
         """
         sums = self._sums[:, rows] / (NATS * COUNTS)
         sums -= self._pool.lengths[rows] * self._log_tokens(self._tokens)[:, np.newaxis]
         prior = (self._documents + 1) / (self._documents.sum() + self.n_classes)
-        sums += np.where(self._documents > 0, np.log(prior), -np.inf)[:, np.newaxis]
+        sums += np.where((self._documents > 0) | self._seeded, np.log(prior), -np.inf)[:, np.newaxis]
         return sums
 
     def left_out(self, rows: Whole, classes: Whole) -> Floats:
@@ -114,7 +137,7 @@ class RunningModel:
         np.add.at(own, of_entry, ratios * counts)
         tokens = self._tokens[classes] - np.rint(self._pool.lengths[rows] * COUNTS).astype(np.int64)
         left = self._documents[classes] - 1
-        log_prior = np.where(left > 0, np.log((left + 1) / (self._documents.sum() + self.n_classes)), -np.inf)
+        log_prior = np.where((left > 0) | self._seeded[classes], np.log((left + 1) / (self._documents.sum() + self.n_classes)), -np.inf)
         scores[classes, np.arange(rows.size)] = own / (NATS * COUNTS) - self._pool.lengths[rows] * self._log_tokens(tokens) + log_prior
         return scores
 

@@ -20,8 +20,9 @@ from nbtext.labelling.answer_file import Labelled
 from nbtext.labelling.asking import STRATEGIES, tempered
 from nbtext.labelling.coverage import Coverage
 from nbtext.labelling.pool import count_pool, readable
-from nbtext.labelling.running_model import RunningModel
+from nbtext.labelling.running_model import ClassSeed, RunningModel
 from nbtext.metrics.intervals import wilson_interval
+from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from nbtext.calibration import Calibration
     from nbtext.counts.counting import Analysis
+    from nbtext.counts.seeds import Seed
     from nbtext.labelling.answer_file import AnswerFile
     from nbtext.labelling.pool import DocumentPool
     from nbtext.metrics.intervals import Interval
@@ -71,12 +73,21 @@ class Estimate(NamedTuple):
 class Session:
     """Labels of the documents of a pool; the last documents of which, from ``n_asked``, come with labels from elsewhere and are not asked about."""
 
-    def __init__(self, pool: DocumentPool, plan: Plan = Plan(), *, n_asked: int | None = None, file: AnswerFile | None = None) -> None:  # noqa: B008 - immutable
+    def __init__(
+        self,
+        pool: DocumentPool,
+        plan: Plan = Plan(),  # noqa: B008 - immutable
+        *,
+        n_asked: int | None = None,
+        file: AnswerFile | None = None,
+        seeds: Sequence[Seed] = (),
+    ) -> None:
         self.pool, self.plan, self.file = pool, plan, file
         self.n_asked = len(pool) if n_asked is None else n_asked
-        self.model, self.coverage = RunningModel(pool), Coverage(pool)
-        self.classes: list[str] = []
+        self.classes: list[str] = list(dict.fromkeys(seed.label for seed in seeds))
         """In the order in which they came, by number."""
+        self.seeds = [self._class_seed(number, seeds) for number in range(len(self.classes))]
+        self.model, self.coverage = RunningModel(pool, self.seeds), Coverage(pool)
         self.labels: dict[int, int] = {}
         """The class of each labelled document, in the order in which they were labelled."""
         self._is_left = np.arange(len(pool)) < self.n_asked
@@ -152,7 +163,7 @@ class Session:
         self._learn(row, number, -1)
         self._is_left[row] = row < self.n_asked
         self._drawn = 0
-        if not self.model.class_documents[number]:  # the newest class: answers are taken back in turn
+        if self.model.is_empty(number):  # the newest class: answers are taken back in turn
             self.model.drop_class()
             self.classes.pop()
         return row
@@ -220,6 +231,11 @@ class Session:
         while self._drawn < self._random_order.size and not self._is_left[self._random_order[self._drawn]]:
             self._drawn += 1
 
+    def _class_seed(self, number: int, seeds: Sequence[Seed]) -> ClassSeed:
+        own = [seed for seed in seeds if seed.label == self.classes[number]]
+        terms, amounts = self.pool.vocabulary.find_terms([seed.term for seed in own]), np.array([seed.pseudo_count for seed in own])
+        return ClassSeed(number, terms[terms != UNKNOWN], amounts[terms != UNKNOWN])
+
     def _class_number(self, label: str) -> int:
         if label not in self.classes:
             self.classes.append(label)
@@ -238,7 +254,12 @@ class Session:
 
 
 def open_session(
-    documents: Iterable[Document], analysis: Analysis, plan: Plan, answers: Sequence[Labelled], file: AnswerFile | None
+    documents: Iterable[Document],
+    analysis: Analysis,
+    plan: Plan,
+    answers: Sequence[Labelled],
+    file: AnswerFile | None,
+    seeds: Sequence[Seed] = (),
 ) -> Session:
     """Read and count the pool, and go on from answers.
 
@@ -265,6 +286,6 @@ def open_session(
                 yield Document(answer.id, None, without_separators(answer.text.encode("utf-8", "replace")))
 
     pool = count_pool(all_documents(), analysis).pool
-    session = Session(pool, plan, n_asked=n_asked, file=file)
+    session = Session(pool, plan, n_asked=n_asked, file=file, seeds=seeds)
     session.load(zip(rows, (answer.label for answer in answers), strict=True))
     return session

@@ -44,8 +44,8 @@ def outlook(session: Session) -> Forecast:
     sizes = np.unique(np.round(np.geomspace(fewest, n, SIZES)).astype(np.int64))
     figures = np.empty((PARTS, sizes.size))
     for column, size in enumerate(sizes.tolist()):
-        model = RunningModel(part)
-        for _ in session.classes:
+        model = RunningModel(part, session.seeds)
+        while model.n_classes < len(session.classes):
             model.add_class()
         model.load(np.arange(size), classes[:size])
         answers = model.scores(places).argmax(axis=0)
