@@ -117,17 +117,23 @@ def test_fault_44_too_little_memory(tmp_path: Path, name: str) -> None:
             assert (result.out, result.err) == (tried.out, b"")
         tried.check(result)
         assert not tried.left_over()
-    assert statuses == {0, 4}
+    assert statuses == ({0} if name == "merge" else {0, 4})  # two small models fit into what any process has
 
 
 def test_fault_45_too_few_open_files(training: Setting) -> None:
-    """Files are closed as it goes: many documents need no more than few."""
+    """Files are closed as it goes: many documents need no more than few, and too few for few leave all as it was."""
     corpus(training.folder / "many", {f"{number % 2}/{number}": f"word{number}" for number in range(300)})
-    for limit in (6, 10, 20):
+    statuses = []
+    for limit in range(3, 12):
         result = commands.run("train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": limit})
-        assert "cannot write: too many open files; the file is as it was" in error_line(result, 4)
-        assert (training.model.read_bytes(), training.left_over()) == (training.old, set())
-    succeeded(commands.run("train", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 64}))
+        statuses.append(result.status)
+        if result.status:
+            assert "too many open files" in error_line(result, result.status)
+            assert (training.model.read_bytes(), training.left_over()) == (training.old, set())
+    failed = [status for status in statuses if status]
+    assert set(failed) <= {3, 4}  # the old model cannot be read, or the new one not be written
+    assert statuses == [*failed, *[0] * (9 - len(failed))]
+    assert 0 < len(failed) < 9
     result = commands.run("classify", "many", "-m", training.model, cwd=training.folder, limits={"NOFILE": 8})
     assert len(succeeded(result).rows) == 300
 

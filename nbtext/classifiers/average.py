@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-MOST_STEPS = 50
-"""Newton steps; eight are usual."""
+MOST_STEPS = 1000
+"""Newton steps; eight are usual, hundreds where few documents tell members apart."""
 
 LEAST_GAIN = 1e-9
 """Nats over all documents, twice the gain of a Newton step that is not worth taking."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.errors import quantity
 from nbtext.evaluation.learning_curves import Forecast, forecast
 from nbtext.labelling.running_model import RunningModel
 from nbtext.metrics.intervals import Bootstrap
@@ -63,4 +64,4 @@ def advice(found: Forecast) -> str:
     gain = found.value - found.now
     what = "you can stop" if gain < WORTH_GOING_ON else "labels still pay"
     low, high = found.interval
-    return f"{what}: {found.documents:,} labels would bring {found.value:.2f} ({low:.2f} to {high:.2f}), these {found.now:.2f}"
+    return f"{what}: {quantity(found.documents, 'label')} would bring {found.value:.2f} ({low:.2f} to {high:.2f}), these {found.now:.2f}"
