@@ -72,7 +72,9 @@ def set_rule(posteriors: LeftOutPosteriors, classes: Sequence[str], coverage: fl
     bound = _threshold(of_truth, posteriors.weights, coverage)
     if n < needed:
         found = f"{quantity(n, 'document')} of training {'was' if n == 1 else 'were'} left out"
-        raise UsageError(f"a coverage of {coverage:g} takes at least {quantity(needed, "document")}, and {found}", hint="train on more documents")
+        raise UsageError(
+            f"a coverage of {coverage:g} takes at least {quantity(needed, 'document')}, and {found}", hint="train on more documents"
+        )
     return SetRule(coverage, (bound,) * len(classes))
 
 
