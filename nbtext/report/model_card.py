@@ -212,7 +212,7 @@ def _figures(facts: CardFacts) -> str:
         if baseline := (found.get("baselines") or {}).get("largest_class"):
             text += f"\nAlways answering {_text(baseline['label'])} would have the accuracy {figure(baseline['accuracy'])}.\n"
         if (leaks := found.get("sampled_leaks")) is not None:
-            text += f"\nOf {leaks['checked']:,} test documents that were checked, {leaks['found']:,} are in the model's sample of its training documents.\n"
+            text += f"\nIn the model's sample of its training documents: {leaks['found']:,} of {quantity(leaks['checked'], 'test document')} that could be checked.\n"
     if calibration is None:
         return f"## Evaluation\n\n{text}\n### Calibration\n\nProbabilities are not calibrated.\n"
     before, after = calibration.before or {}, calibration.after or {}
@@ -227,7 +227,7 @@ def _promises(facts: CardFacts) -> str:
     if sets:
         text = (
             f"Sets of classes that promise to hold the true class with probability {sets['promised']:g} held it for {sets['coverage']:.4f} of "
-            f"{quantity(sets['n'], 'test document')} (95 % interval {bounds(sets['interval'])}), with {sets['size']:.2f} classes in a set.\n"
+            f"{quantity(sets['n'], 'test document')} (95 % interval {bounds(sets['interval'])}), in sets of mean size {sets['size']:.2f}.\n"
         )
     return f"## Promises\n\n{text}"
 
