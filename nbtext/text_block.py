@@ -121,13 +121,23 @@ class LabelledBlock:
         return LabelledBlock(self.texts[begin:end], [self.labels[number] for number in present.tolist()], classes)
 
 
-def recut(blocks: Iterable[LabelledBlock], n_bytes: int, n_texts: int) -> Iterator[LabelledBlock]:
-    """Yield the same texts in blocks of other sizes: each ends when its texts reach so many bytes, or so many texts. None is empty."""
+def recut(blocks: Iterable[LabelledBlock], n_bytes: int, n_texts: int, *, exact: bool = True) -> Iterator[LabelledBlock]:
+    """Yield the same texts in blocks of other sizes: each ends when its texts reach so many bytes, or so many texts. None is empty.
+
+    If not ``exact``, blocks of half to twice so many bytes stay as they are, which takes no copy.
+    """
     pending: list[LabelledBlock] = []
     size = number = 0
     for block in blocks:
+        own = int(block.texts.sizes.sum())
+        if not exact and n_bytes <= 2 * own <= 4 * n_bytes and len(block) <= n_texts:
+            if number:
+                yield LabelledBlock.chained(pending)
+            yield block
+            pending, size, number = [], 0, 0
+            continue
         pending.append(block)
-        size, number = size + int(block.texts.sizes.sum()), number + len(block)
+        size, number = size + own, number + len(block)
         if size < n_bytes and number < n_texts:
             continue
         whole = LabelledBlock.chained(pending)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.errors import PathError
-from nbtext.parallel.ahead import BATCHES_AHEAD, ahead
+from nbtext.parallel.ahead import BATCHES_AHEAD, ahead, behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,3 +50,53 @@ def test_without_a_thread_the_items_are_made_here(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(threading.Thread, "start", refused)
     assert list(ahead(range(5), lambda _: 1, 2)) == list(range(5))
+    taken: list[int] = []
+    with behind(taken.append) as take:
+        take(1)
+        assert taken == [1]
+
+
+@given(st.lists(st.integers(), max_size=30))
+def test_all_items_are_taken_in_order_when_the_work_behind_ends(items: list[int]) -> None:
+    taken: list[int] = []
+    with behind(taken.append) as take:
+        for item in items:
+            take(item)
+    assert taken == items
+
+
+@given(st.integers(0, 9), st.integers(1, 10))
+def test_what_the_work_behind_raises_reaches_the_caller_and_ends_it(bad: int, n_items: int) -> None:
+    before = threading.active_count()
+    taken: list[int] = []
+
+    def take_one(item: int) -> None:
+        if item == bad:
+            raise PathError("cut short")
+        taken.append(item)
+
+    def take_all() -> None:
+        with behind(take_one) as take:
+            for item in range(n_items):
+                take(item)
+
+    if bad < n_items:
+        with pytest.raises(PathError, match="cut short"):
+            take_all()
+    else:
+        take_all()
+    assert taken == list(range(min(bad, n_items)))
+    assert threading.active_count() == before
+
+
+def test_a_caller_that_fails_leaves_no_thread_behind() -> None:
+    before = threading.active_count()
+
+    def fail() -> None:
+        with behind(lambda _: None) as take:
+            take(1)
+            raise PathError("cut short")
+
+    with pytest.raises(PathError, match="cut short"):
+        fail()
+    assert threading.active_count() == before

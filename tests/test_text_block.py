@@ -61,6 +61,18 @@ def test_cut_anew_each_block_ends_when_it_is_full(blocks: list[list[tuple[str, b
     assert found == [block for block in expected if block]
 
 
+@given(st.lists(PAIRS, max_size=4), st.integers(1, 12), st.integers(1, 5))
+def test_blocks_of_about_the_size_stay_as_they_are(blocks: list[list[tuple[str, bytes]]], n_bytes: int, n_texts: int) -> None:
+    given_blocks = list(map(packed, blocks))
+    found = list(recut(given_blocks, n_bytes, n_texts, exact=False))
+    assert [pair for block in found for pair in pairs_of(block)] == [pair for block in blocks for pair in block]
+    for block in given_blocks:
+        size = int(block.texts.sizes.sum())
+        if n_bytes / 2 <= size <= 2 * n_bytes and len(block) <= n_texts:
+            assert any(block is other for other in found)
+    assert all(0 < len(block) <= n_texts for block in found)
+
+
 @given(st.lists(PAIRS, max_size=4), st.lists(st.booleans(), min_size=4, max_size=4))
 def test_single_documents_and_blocks_are_counted_in_the_same_blocks(blocks: list[list[tuple[str, bytes]]], whole: list[bool]) -> None:
     items = [item for block, is_packed in zip(blocks, whole, strict=False) for item in ([packed(block)] if is_packed else block)]

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import chain
 from os import getpid
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, category_term, stop_word_term
 from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
 from nbtext.errors import UsageError
+from nbtext.parallel.ahead import behind
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import BLOCK_BYTES, BLOCK_DOCUMENTS, Analyzer, TermSequence, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
@@ -49,6 +51,18 @@ _SPACE = re.compile(rb"[ \t-\r]")
 
 OF_WORDS = (*ANALYSIS, "surface_forms")
 """Parameters without effect on features that are counted already."""
+
+
+class CountedBlock(NamedTuple):
+    """A block of documents, and the postings of its terms."""
+
+    block: LabelledBlock
+    texts: TextBlock
+    """Without the weights."""
+    weights: NDArray[np.int64] | None
+    postings: Postings
+    forms: Postings | None
+    """Of the surface forms, if these are counted."""
 
 
 class TermIds(Protocol):
@@ -299,12 +313,12 @@ Labelled = LabelledBlock | tuple[str, bytes]
 """Documents with their labels, as `document_counter` takes them: many in a block, or one."""
 
 
-def count_corpus(labelled: Iterable[Labelled], analysis: Analysis) -> CorpusCounts:
+def count_corpus(labelled: Iterable[Labelled], analysis: Analysis, *, in_thread: bool = False) -> CorpusCounts:
     """Count a stream of documents with their labels; return statistics and sample.
 
     Raises `UsageError` if there is not one document.
     """
-    stretches, most = _stretches(labelled, analysis), analysis.settings.max_terms
+    stretches, most = _stretches(labelled, analysis, in_thread=in_thread), analysis.settings.max_terms
     counts = next(stretches, None) if most is None else bounded_sum(stretches, most)
     if counts is None:
         raise UsageError("the corpus has no documents that can be read")
@@ -325,9 +339,9 @@ def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
 
 
-def labelled_blocks(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
-    """Yield all documents in order, in blocks for the kernel; their bounds do not depend on what was a block before."""
-    return recut(_packed(labelled), BLOCK_BYTES, BLOCK_DOCUMENTS)
+def labelled_blocks(labelled: Iterable[Labelled], *, exact: bool = False) -> Iterator[LabelledBlock]:
+    """Yield all documents in order, in blocks for the kernel; if ``exact``, their bounds do not depend on what was a block before."""
+    return recut(_packed(labelled), BLOCK_BYTES, BLOCK_DOCUMENTS, exact=exact)
 
 
 def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
@@ -349,39 +363,51 @@ def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
     yield LabelledBlock.of(labels, texts)
 
 
-def _stretches(labelled: Iterable[Labelled], analysis: Analysis) -> Iterator[CorpusCounts]:
+def _stretches(labelled: Iterable[Labelled], analysis: Analysis, *, in_thread: bool) -> Iterator[CorpusCounts]:
     """Yield the counts of the corpus, or of one stretch after the other: a stretch ends with the block that brings it above --max-terms."""
-    remaining = labelled_blocks(labelled)
+    most = analysis.settings.max_terms
+    remaining = labelled_blocks(labelled, exact=most is not None)
     while True:
         collector = DocumentCollector(analysis.settings.sample)
-        counted = _count(remaining, analysis, collector, analysis.settings.max_terms)
+        counted = _count(remaining, analysis, collector, most, in_thread=in_thread)
         if counted is None:
             return
         yield CorpusCounts(counted.statistics, collector.sample(counted.numbers))
 
 
 def _count(
-    remaining: Iterator[LabelledBlock], analysis: Analysis, collector: DocumentCollector, most: int | None
+    remaining: Iterator[LabelledBlock], analysis: Analysis, collector: DocumentCollector, most: int | None, *, in_thread: bool = False
 ) -> CountedStatistics | None:
-    """Count the blocks that remain, or as many as bring more than ``most`` terms; return None if none remains."""
+    """Count the blocks that remain, or as many as bring more than ``most`` terms; return None if none remains.
+
+    With ``in_thread``, postings are summed by a thread while those of the next block are found.
+    """
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
     counter = document_counter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     empty = True
-    for block in remaining:
-        empty = False
-        texts, weights = split_weights(block.texts)
-        for label in block.labels:
-            check_label(label)
-        postings = counter.count(texts)
-        classes = builder.class_numbers(block.labels)[block.classes]
-        builder.add(postings, classes, weights)
-        collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
-        if inflected is not None:
-            readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
-            builder.add_cells(count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
-        if most is not None and len(builder.vocabulary) > most:
-            break
+
+    def add(counted: CountedBlock) -> None:
+        classes = builder.class_numbers(counted.block.labels)[counted.block.classes]
+        builder.add(counted.postings, classes, counted.weights)
+        collector.add(counted.postings, classes, content_hashes(counted.texts), builder.labels, counted.weights)
+        if counted.forms is not None:
+            builder.add_cells(counted.forms, classes, counted.weights)
+
+    with behind(add) if in_thread else nullcontext(add) as add_in_turn:
+        for block in remaining:
+            empty = False
+            texts, weights = split_weights(block.texts)
+            for label in block.labels:
+                check_label(label)
+            postings, forms = counter.count(texts), None
+            if inflected is not None:
+                readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
+                forms = count_terms(inflected, readable, builder.vocabulary.find_pairs)
+            builder.prepare(postings)
+            add_in_turn(CountedBlock(block, texts, weights, postings, forms))
+            if most is not None and len(builder.vocabulary) > most:
+                break
     if empty:
         return None
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary

@@ -403,10 +403,18 @@ class StatisticsBuilder:
             np.add.at(self._logs, cells, np.add.reduceat(units, begins))
         if postings.encoded_lines is not None and postings.encoded_lines.any():
             holding = np.flatnonzero(postings.encoded_lines)
-            terms = np.full_like(holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0])
+            terms = np.full_like(holding, self._encoded_lines_term())
             self.add_cells(Postings(terms, holding, postings.encoded_lines[holding], postings.unknown), classes, weights)
         if self._moments is not None and postings.values is not None:
             self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
+
+    def prepare(self, postings: Postings) -> None:
+        """Give ids to what `add` will count besides the terms of the postings, so that it may run beside the search for the next ones."""
+        if postings.encoded_lines is not None and postings.encoded_lines.any():
+            self._encoded_lines_term()
+
+    def _encoded_lines_term(self) -> int:
+        return self.vocabulary.find([category_term(ENCODED_LINES, "")])[0]
 
     def _weighed(self, weights: NDArray[np.int64] | None) -> NDArray[np.int64] | int:
         return self._unit if weights is None else weights

@@ -241,7 +241,7 @@ def count_in_total(analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler:
     if jobs == 1:
         with closing(corpus.labelled_blocks()) as labelled:
             first = next(labelled, None)
-            return None if first is None else count_corpus(chain([first], labelled), analysis)
+            return None if first is None else count_corpus(chain([first], labelled), analysis, in_thread=can_work_ahead())
     pieces = _count_in_shards(analysis, corpus, jobs, None)
     for outcome in outcomes_in_order(pieces):
         corpus.report(outcome)

@@ -1,18 +1,25 @@
-"""Work ahead in a thread: the next items are made while the caller is busy with those before. Worth it where both release the interpreter lock."""
+"""Work in a thread, ahead of the caller or behind it: items are made, or taken, while it is busy with others.
+
+Worth it where both release the interpreter lock.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 from threading import Event, Semaphore, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
 Made = TypeVar("Made")
 
 BATCHES_AHEAD = 4
 """Batches that wait at most, besides the one being made."""
+
+WAITING_BEHIND = 2
+"""Items that wait at most for the thread that takes them."""
 
 _GRACE = 1.0
 """Seconds to wait for the thread when the caller stops early. A thread that waits for another program ends with it, or with the process."""
@@ -69,3 +76,42 @@ def ahead(items: Iterable[Made], size: Callable[[Made], int], batch_size: int) -
         stopped.set()
         room.release()
         thread.join(_GRACE)
+
+
+@contextmanager
+def behind(take: Callable[[Made], object]) -> Iterator[Callable[[Made], object]]:
+    """Give a function that returns at once, while a thread calls ``take`` with each item that it is given, in order; at the end all are taken.
+
+    Raise what ``take`` raises, at the latest at the end; items after it are dropped.
+    """
+    from queue import Queue
+
+    items: Queue[tuple[Made] | None] = Queue(WAITING_BEHIND)
+    problems: list[BaseException] = []
+
+    def work() -> None:
+        while (item := items.get()) is not None:
+            try:
+                if not problems:
+                    take(*item)
+            except BaseException as raised:  # noqa: BLE001 - raised again by the other thread
+                problems.append(raised)
+
+    def hand_over(item: Made) -> None:
+        if problems:
+            raise problems[0]
+        items.put((item,))
+
+    thread = Thread(target=work, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # no more threads are allowed
+        yield take
+        return
+    try:
+        yield hand_over
+    finally:
+        items.put(None)
+        thread.join()
+    if problems:
+        raise problems[0]
