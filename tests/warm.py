@@ -290,13 +290,13 @@ def _become(
         signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore signals, as nohup does
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
+        for name, value in limits.items():
+            already = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * PAGE if name == "AS" else 0
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (already + value,) * 2)
         if stopped:
             warnings.simplefilter("ignore", ResourceWarning)  # a signal between the opening of a file and what follows leaves it to Python
             ctypes.CDLL(None).prctl(PR_SET_PTRACER, -1, 0, 0, 0)  # so that a process that is not its parent may trace it
             os.kill(os.getpid(), signal.SIGSTOP)
-        for name, value in limits.items():
-            already = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * PAGE if name == "AS" else 0
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (already + value,) * 2)
         status = _run(program)
     finally:
         os._exit(status)
