@@ -1,8 +1,9 @@
-"""What unlabelled text brings to a model of few labels: `python bench/unlabelled.py FOLDER` prints a Markdown table, with `--write` also into bench/README.md.
+"""What unlabelled text brings to few labels, and to none: `python bench/unlabelled.py FOLDER` prints Markdown tables, with `--write` also into bench/README.md.
 
 FOLDER holds the directories `20news-bydate-train` and `20news-bydate-test`. From each class of the training half so many documents are drawn with their
 labels, the others without; accuracy is that on the test half. For the last row a random half of the test half is the text without labels, and the
-other half the test.
+other half the test. The second table is of seed words and the whole training half without labels; words alone answer with the class of which a
+document holds most, the first of several.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ import tempfile
 from pathlib import Path
 from statistics import fmean, stdev
 
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from measuring import measure, progress, write_between
+
+from nbtext import TextClassifier
+from nbtext.counts.counting import count_documents
+from nbtext.counts.seeds import read_seeds
+from nbtext.model.unlabelled import seed_terms
 
 README = Path(__file__).resolve().with_name("README.md")
 LABELS = (5, 20, 100)
@@ -23,6 +33,30 @@ STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}
 """The 97.5 % quantile of Student's t by number of seeds."""
 
 MODELS = {"counts": (), "log counts": ("--weighting", "log"), "log counts, and unlabelled": ("--weighting", "log", "--unlabelled", "pool")}
+
+WORDS = {
+    "alt.atheism": "atheism atheist belief god morality",
+    "comp.graphics": "graphics image polygon rendering 3d",
+    "comp.os.ms-windows.misc": "windows microsoft dos driver ini",
+    "comp.sys.ibm.pc.hardware": "ide bios motherboard isa controller",
+    "comp.sys.mac.hardware": "mac apple macintosh powerbook nubus",
+    "comp.windows.x": "x11 xterm motif widget server",
+    "misc.forsale": "sale sell offer shipping condition",
+    "rec.autos": "car engine ford dealer automobile",
+    "rec.motorcycles": "bike motorcycle rider ride helmet",
+    "rec.sport.baseball": "baseball pitcher inning hitter catcher",
+    "rec.sport.hockey": "hockey nhl goalie puck playoffs",
+    "sci.crypt": "encryption crypto cipher decrypt key",
+    "sci.electronics": "circuit voltage electronics amplifier resistor",
+    "sci.med": "medical disease doctor patient treatment",
+    "sci.space": "space nasa orbit shuttle moon",
+    "soc.religion.christian": "christian church jesus christ scripture",
+    "talk.politics.guns": "gun firearm weapon rifle nra",
+    "talk.politics.mideast": "israel arab jew turkish palestinian",
+    "talk.politics.misc": "government president tax congress election",
+    "talk.religion.misc": "religion cult prophet mormon faith",
+}
+"""Chosen once from what the names of the groups mean, before any was measured."""
 
 
 def linked(files: list[Path], folder: Path, *, by_class: bool) -> None:
@@ -62,6 +96,26 @@ def accuracies(root: Path) -> list[float]:
     return found
 
 
+def of_words(corpus: Path, root: Path) -> str:
+    """Return a table of the accuracy of words alone, and of words and unlabelled documents."""
+    train, test = corpus / "20news-bydate-train", corpus / "20news-bydate-test"
+    words, model = root / "words.tsv", root / "model"
+    words.write_text("".join(f"{label}\t{word}\n" for label, each in WORDS.items() for word in each.split()), encoding="utf-8")
+    analysis = TextClassifier().analysis
+    texts = ((file.parent.name, file.read_text(errors="replace").encode()) for file in sorted(test.rglob("*")) if file.is_file())
+    statistics, documents = count_documents(texts, analysis)
+    votes = np.zeros((len(documents), statistics.n_classes))
+    for seed in seed_terms(read_seeds(str(words)), analysis):
+        entries = documents.matrix.terms == statistics.vocabulary.find_terms([seed.term])[0]
+        rows = documents.matrix.entry_documents[entries]
+        votes[rows, statistics.classes.index(seed.label)] += documents.matrix.counts[entries]
+    alone = np.mean(votes.argmax(axis=1) == documents.classes)
+    nbtext = [sys.executable, "-m", "nbtext"]
+    measure([*nbtext, "train", "--seeds", str(words), "--unlabelled", str(train), "-m", str(model)])
+    with_pool = json.loads(measure([*nbtext, "evaluate", str(test), "-m", str(model), "-o", "json"]).output)["accuracy"]
+    return f"| words a class | words alone | words, and unlabelled |\n| --- | ---: | ---: |\n| 5 | {alone:.3f} | {float(with_pool):.3f} |"
+
+
 def cell(values: list[float]) -> str:
     """Return mean and half the width of its 95 % interval."""
     return f"{fmean(values):.3f} ± {STUDENT[len(values)] * stdev(values) / len(values) ** 0.5:.3f}"
@@ -87,10 +141,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, choices=sorted(STUDENT), help="how often documents are drawn")
     parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
     options = parser.parse_args()
-    measured = table(options.folder, options.seeds)
-    print(measured)
-    if options.write:
-        write_between(README, "unlabelled", measured)
+    measured = {"unlabelled": table(options.folder, options.seeds)}
+    with tempfile.TemporaryDirectory() as scratch:
+        measured["seed words"] = of_words(options.folder, Path(scratch))
+    for name, text in measured.items():
+        print(text, end="\n\n")
+        if options.write:
+            write_between(README, name, text)
 
 
 if __name__ == "__main__":

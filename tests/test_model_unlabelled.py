@@ -26,17 +26,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOPICS = {"cats": "cat purr mouse whisker kitten claw milk basket", "dogs": "dog bark bone leash puppy paw kennel ball"}
+MORE_TOPICS = TOPICS | {"fish": "fish fin scale water swim bowl milk bone"}
 COMMON = ["house", "garden", "day", "food", "child", "street", "morning", "rain"]
 
 Texts = list[bytes]
 Table = NDArray[np.float64]
 
 
-def documents(n: int, seed: int) -> tuple[Texts, list[str]]:
-    """Short documents of two topics, most of whose words are common to both."""
+def documents(n: int, seed: int, topics: dict[str, str] = TOPICS) -> tuple[Texts, list[str]]:
+    """Short documents of each topic, most of whose words are common to all."""
     random = np.random.default_rng(seed)
-    labels = random.choice(list(TOPICS), n).tolist()
-    return [" ".join([*random.choice(TOPICS[label].split(), 3), *random.choice(COMMON, 4)]).encode() for label in labels], labels
+    labels = random.choice(list(topics), n).tolist()
+    return [" ".join([*random.choice(topics[label].split(), 3), *random.choice(COMMON, 4)]).encode() for label in labels], labels
 
 
 def few(n: int = 12, **settings: Any) -> TextClassifier:
@@ -55,27 +56,35 @@ def rows(texts: Sequence[bytes], vocabulary: list[str]) -> Table:
     return np.array([[count[term] for term in vocabulary] for count in counted], np.float64)
 
 
+@pytest.mark.parametrize("topics", [TOPICS, MORE_TOPICS], ids=["two topics", "three topics"])
 @pytest.mark.parametrize("weighting", ["counts", "log", "binary"])
-def test_language_models_are_those_of_a_slow_twin(weighting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_language_models_are_those_of_a_slow_twin(weighting: str, topics: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unlabelled, "WEIGHTS", (0.3,))
-    alone = few(weighting=weighting, smoothing=0.2)
-    model = few(weighting=weighting, smoothing=0.2).learn_unlabelled(pool(alone))
+    (texts, labels), unlabelled_texts = documents(12, 1, topics), documents(200, 2, topics)[0]
+    alone, model = (
+        TextClassifier(stop_words="none", stemmer="none", weighting=weighting, smoothing=0.2).fit(texts, labels) for _ in range(2)
+    )
+    model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, unlabelled_texts))
     assert model.learnt.unlabelled is not None
     assert model.learnt.unlabelled.weight == 0.3
-    (texts, labels), unlabelled_texts = documents(12, 1), documents(200, 2)[0]
     vocabulary = model.statistics.vocabulary.single_terms()
 
     def transform(counts: Table) -> Table:
         return {"counts": counts, "log": np.log1p(counts), "binary": (counts > 0).astype(np.float64)}[weighting]
 
-    counted, truth = rows(unlabelled_texts, vocabulary), np.eye(2)[[alone.classes.index(label) for label in labels]]
+    counted, truth = rows(unlabelled_texts, vocabulary), np.eye(len(topics))[[alone.classes.index(label) for label in labels]]
     labelled, others = transform(rows(texts, vocabulary)), transform(counted)
     sums, class_documents = labelled.T @ truth, truth.sum(axis=0)
     known, prior = sums.sum(axis=1) > 0, class_documents
     total = sums
+
+    def log_probability(counts: Table) -> Table:
+        return np.log(np.where(known[:, None], (counts + 0.2) / (counts[known].sum(axis=0) + 0.2 * known.sum()), 1.0))
+
     for _ in range(ITERATIONS):
-        phi = np.where(known[:, None], (total + 0.2) / (total[known].sum(axis=0) + 0.2 * known.sum()), 1.0)
-        scores = others @ np.log(phi) + np.log(prior / prior.sum())
+        rest = total.sum(axis=1, keepdims=True) - total
+        weights = (1 - 1 / len(topics)) * (log_probability(total) - log_probability(rest))
+        scores = others @ weights + np.log(prior / prior.sum())
         shares = np.rint(1000 * np.exp(alone.learnt.calibration.log_posterior(scores, counted.sum(axis=1).astype(np.int64)))) / 1000
         total, prior, known = sums + 0.3 * others.T @ shares, class_documents + 0.3 * shares.sum(axis=0), np.ones_like(known)
     expected = (total + 0.2) / (total.sum(axis=0) + 0.2 * len(vocabulary))
@@ -151,6 +160,7 @@ def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out
         ({"estimate": "ml"}, "estimate ml"),
         ({"top": 5}, "top 5"),
         ({"smoothing": "leave-one-out"}, "smoothing leave-one-out"),
+        ({"smoothing": 0.0}, "smoothing 0"),
         ({"calibration": "none"}, "calibration none"),
         ({"class_weight": "balanced"}, "class.weight balanced"),
     ],

@@ -1,11 +1,13 @@
 """Learn from unlabelled documents too, by expectation maximisation (EM) with multinomial naive Bayes.
 
-E step: each unlabelled document belongs to each class with the calibrated posterior of the model so far. M step: its counts, times these shares and
-one weight λ, add to those of the labelled documents. The shares are calibrated, because those of naive Bayes are so near 0 and 1 that the first
-guess would be kept. λ is the one of `WEIGHTS` or 0 that makes left-out labelled documents most probable, each part of them after EM without them;
-calibration is learnt from these documents.
+E step: each unlabelled document belongs to each class with a calibrated posterior of the counts so far. M step: its counts, times these shares and
+one weight λ, add to those of the labelled documents. The posterior weighs each class against the rest (`_against_the_rest`): with many classes it
+errs less than that of multinomial naive Bayes. It is calibrated, because uncalibrated shares are so near 0 and 1 that the first guess would be kept.
+λ is the one of `WEIGHTS` or 0 that makes left-out labelled documents most probable, each part of them after EM without them; calibration is learnt
+from these documents.
 
-Source: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and unlabeled documents using EM (2000), sections 4 and 5.1.
+Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and unlabeled documents using EM (2000), sections 4 and 5.1;
+J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions of naive Bayes text classifiers (2003), section 3.1, for the E step.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 
 from nbtext.attributes import Attributes
 from nbtext.classifiers.base import Training, Unseen
+from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
 from nbtext.counts.counting import count_documents
@@ -49,7 +52,7 @@ from nbtext.steps import stepped
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -101,6 +104,7 @@ def require_unlabelled(settings: Settings) -> None:
         f"--top {settings.top}": settings.top is not None,
         f"--max-terms {settings.max_terms}": settings.max_terms is not None,
         "--smoothing leave-one-out": settings.smoothing == "leave-one-out",
+        "--smoothing 0": settings.smoothing == 0,
         "--sample 0": not settings.sample,
         "--calibration none": settings.calibration == "none",
         "attributes": bool(Attributes.of(settings.reading).names),
@@ -205,6 +209,17 @@ def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
     return counts.restricted(np.diff(counts.statistics.term_offsets) > 0)
 
 
+def _against_the_rest(model: MultinomialNaiveBayes) -> Callable[[Whole], Floats]:
+    """Return a function of terms that returns (1 − 1/K) (log φ_jk − log θ_jk), θ_k the language model of all classes but k.
+
+    The factor keeps the scale of log φ, for which calibration was learnt: where classes differ little, the difference of −log θ between two of them is
+    1 / (K − 1) of that of log φ. With two classes posteriors stay as they are.
+    """
+    rest = ComplementNaiveBayes(model.training, model.counts)
+    factor = 1 - 1 / model.counts.n_classes
+    return lambda terms: factor * (model.weights(terms) + rest.weights(terms))
+
+
 class _Fitted(NamedTuple):
     """The end of EM."""
 
@@ -291,7 +306,7 @@ class _ExpectationMaximisation:
         labelled, lengths = self._sums(labelled), self._known.lengths
         model, shares = self._model(labelled, smoothing[0]), np.zeros((self.pool.n_documents, labelled.n_classes))
         for step in range(1, 1 + ITERATIONS if weight else 1):
-            scores = self._counter.scores(model.known(), model.weights) + model.log_prior
+            scores = self._counter.scores(model.known(), _against_the_rest(model)) + model.log_prior
             shares = np.rint(WEIGHT_UNIT * np.exp(self.learnt.calibration.log_posterior(scores, lengths)))
             sums = added(labelled, self._counter.counts(shares), weight / WEIGHT_UNIT)
             if len(smoothing) == step:
