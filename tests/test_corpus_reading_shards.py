@@ -204,6 +204,7 @@ RAW_ROWS = st.sampled_from(
     st.lists(st.one_of(st.tuples(CELLS, CELLS), st.tuples(CELLS, CELLS), st.tuples(CELLS, CELLS), RAW_ROWS), max_size=25),
     st.sampled_from(["\n", "\r\n"]), st.integers(1, 120), st.booleans(),
 )  # fmt: skip
+@example([b"", b'cats,5" disk'], "\n", 1, True)
 def test_csv_is_cut_between_records(
     reading: dict[str, Any], rows: list[tuple[str, str] | bytes], end: str, size: int, in_blocks: bool
 ) -> None:

@@ -136,7 +136,7 @@ def _cut(stream: BufferedReader, size: int, records: Records, packed: BufferedRe
             break
         mark = len(BOM_UTF8) if not start and window.beginning().startswith(BOM_UTF8) else 0
         found = records.contained(window.content, window.begin + mark, end)
-        if found is None:
+        if found is None or (not start and not window.content[window.begin + mark : end].strip()):  # a header may follow empty lines
             break
         here = end - window.begin
         content = bytes(window.content[window.begin : end]) if packed else None
