@@ -24,7 +24,6 @@ from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, category_term, stop_word_term
 from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
 from nbtext.errors import UsageError
-from nbtext.parallel.ahead import behind
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import BLOCK_BYTES, BLOCK_DOCUMENTS, Analyzer, TermSequence, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
@@ -37,6 +36,7 @@ from nbtext.text_block import LabelledBlock, TextBlock, recut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -394,7 +394,12 @@ def _count(
         if counted.forms is not None:
             builder.add_cells(counted.forms, classes, counted.weights)
 
-    with behind(add) if in_thread else nullcontext(add) as add_in_turn:
+    adding: AbstractContextManager[Callable[[CountedBlock], object]] = nullcontext(add)
+    if in_thread:
+        from nbtext.parallel.ahead import behind
+
+        adding = behind(add)
+    with adding as add_in_turn:
         for block in remaining:
             empty = False
             texts, weights = split_weights(block.texts)

@@ -10,9 +10,11 @@ import contextlib
 import fcntl
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.errors import LockedError, PathError, reason
+from nbtext.store.atomic import sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +108,7 @@ class AnswerFile:
                 os.close(self._descriptor)
                 raise
             if is_new:
-                _sync_folder(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120 - a str as given
+                sync_folder(Path(path).absolute().parent)
         except OSError as problem:
             raise PathError(f"cannot write ({reason(problem)})", where=path) from None
 
@@ -181,11 +183,3 @@ def read_answers(path: str, content: bytes, of_line: Callable[[str], Answer]) ->
         ends.append(end)
         answers.append(answer)
     return ends, answers
-
-
-def _sync_folder(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -33,7 +33,6 @@ from nbtext.model.sharding import (
     with_label,
 )
 from nbtext.model.training import needs_documents
-from nbtext.parallel.ahead import ahead, can_work_ahead
 from nbtext.settings import FORMATS, Reading
 from nbtext.steps import is_watched, reporting
 from nbtext.text.analyzer import BLOCK_BYTES, BLOCK_DOCUMENTS
@@ -128,6 +127,8 @@ class Corpus:
 
         Files and directories are read ahead in a thread, but not a stream that may have to be waited for.
         """
+        from nbtext.parallel.ahead import ahead, can_work_ahead
+
         items: Generator[LabelledBlock | Document] = read_labelled(self.paths, self.reading, self.notices)
         if can_work_ahead() and all(os.path.isdir(path) or os.path.isfile(path) for path in self.paths):  # noqa: PTH112, PTH113 - do not raise
             items = ahead(items, _size_of, BLOCK_BYTES)
@@ -239,6 +240,8 @@ def count_in_total(analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler:
     if scheduler is not None:
         return _count_on_cluster(analysis, corpus, scheduler)
     if jobs == 1:
+        from nbtext.parallel.ahead import can_work_ahead
+
         with closing(corpus.labelled_blocks()) as labelled:
             first = next(labelled, None)
             return None if first is None else count_corpus(chain([first], labelled), analysis, in_thread=can_work_ahead())

@@ -105,7 +105,7 @@ def replace_file(
     finally:
         _discard(descriptor, temporary)
     try:
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except OSError as problem:
         raise PathError(f"written, but may not survive a power cut: {reason(problem)}", where=path) from None
 
@@ -189,7 +189,8 @@ def _set_attributes(descriptor: int, like: Path) -> None:
         os.fchmod(descriptor, status.st_mode & 0o777)  # setuid was granted to other content
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Write the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
