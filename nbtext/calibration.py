@@ -21,10 +21,7 @@ from nbtext.decision import log_posterior
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 MOST_STEPS = 50
 """Newton steps; six are usual."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nbtext.type_names import Array, Numbers
 
-def find_sorted(keys: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+
+def find_sorted(keys: Array, wanted: Array) -> NDArray[np.int64]:
     """Return the place of each wanted key among ascending ``keys``, the first of equals, −1 if it is not there; shape (n_wanted,).
 
     >>> find_sorted(np.array([2, 3, 5]), np.array([5, 4])).tolist()
@@ -33,7 +35,7 @@ def flat_indices(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray
     return np.repeat(starts - (ends - sizes), sizes) + np.arange(total)
 
 
-def offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def offsets(sizes: Numbers) -> NDArray[np.int64]:
     """Return the start of each row when rows are packed without gaps, and the end of the last, shape (n_rows + 1,)."""
     bounds = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=bounds[1:])

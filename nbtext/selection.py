@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.type_names import Floats
 
-    Floats = NDArray[np.float64]
     Scores = tuple[Floats, Floats]
     Criterion = Callable[[LanguageModels, Floats, NDArray[np.int64]], Scores]
 

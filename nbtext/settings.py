@@ -436,7 +436,7 @@ class Declared:
         return tuple(Parameter(each.name, each.default, **{"group": cls.GROUP, **each.metadata["parameter"]}) for each in declared)
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
+    def of(cls, values: Mapping[str, object]) -> Self:
         """Return settings of these values, defaults for others; raise `UsageError` for a wrong value or an unknown name."""
         known = [parameter.name for parameter in cls.table()]
         for name in values:
@@ -445,7 +445,7 @@ class Declared:
         return cls(**values)
 
     @classmethod
-    def of_file(cls, values: Mapping[str, Any]) -> Self:
+    def of_file(cls, values: Mapping[str, object]) -> Self:
         """Return the settings in a model file, which may be older than a parameter; raise as `of` does."""
         return cls.of({**{parameter.name: parameter.before for parameter in cls.table() if parameter.before is not None}, **values})
 

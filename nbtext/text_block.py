@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class LabelledBlock:
     """The place in ``labels`` of each text's label, shape (n_texts,)."""
 
     @classmethod
-    def of(cls, labels: Sequence[Any], texts: Sequence[bytes]) -> LabelledBlock:
+    def of(cls, labels: Sequence[str], texts: Sequence[bytes]) -> LabelledBlock:
         """Return the block of some texts, given the label of each."""
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
         return cls(TextBlock.of(texts), list(number), np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)))

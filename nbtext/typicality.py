@@ -19,10 +19,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from nbtext.type_names import Floats, Whole
 
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
     Counts = Whole | Floats
 
 BANDS = 12

@@ -1,4 +1,4 @@
-"""What is imported when: a command costs no more than the packages that it needs."""
+"""What is imported when: a command costs no more than the packages that it needs, and nothing for `type_names.py`."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_numbers_that_overflow_are_found(tmp_path: Path) -> None:
 def test_more_documents_calibrated_from_than_there_are_is_found(tmp_path: Path) -> None:
     path = saved(tmp_path)
     plain, arrays = read_model_file(path)
-    plain["calibration"]["documents"] = 5
+    plain["calibration"]["documents"] = 5  # type: ignore[index] # a mapping
     write_model_file(path, plain, arrays)
     assert failed(verify(path)) == {"answers": "calibration was learnt from more documents than the sample holds"}
 

@@ -224,7 +224,7 @@ def test_a_file_with_words_that_training_refuses_is_no_model(tmp_path: Path, hos
     path = str(tmp_path / "model")
     trained(GIVEN).save(path)
     settings, arrays = read_model_file(path)
-    settings["training"]["smoothing"] = hostile
+    settings["training"]["smoothing"] = hostile  # type: ignore[index] # a mapping
     write_model_file(path, settings, {name: array.copy() for name, array in arrays.items()})
     with pytest.raises(ModelError):
         TextClassifier.load(path)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
+    ("type_names",),
     ("errors", "ragged", "document_parts", "text_block", "steps"),
     ("settings",),
     ("attributes",),
@@ -110,7 +111,12 @@ def test_a_report_is_made_of_plain_values_and_knows_the_model_by_its_types_only(
 
 def test_the_store_knows_nothing_but_errors() -> None:
     for path in [path for path in FILES if room(name_of(path)) == "store"]:
-        assert {room(found.module) for found in imports(path)} <= {"store", "errors"}, path
+        assert {room(found.module) for found in imports(path)} <= {"store", "errors", "type_names"}, path
+
+
+def test_names_of_types_are_for_annotations_alone() -> None:
+    for path in FILES:
+        assert [found for found in imports(path) if room(found.module) == "type_names" and not found.for_types] == [], path
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:

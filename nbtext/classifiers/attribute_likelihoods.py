@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 PSEUDO_DOCUMENTS = 1.0
 """Pseudo-documents of each class under ``--smoothing auto``."""

@@ -7,7 +7,7 @@ first term, which by Bayes' rule gives the same posterior. Source: T. Mitchell, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -17,17 +17,13 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.language_model.smoothing import could_be_chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Sequence
 
     from nbtext.classifiers.base import Unseen
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 ATTRIBUTE_SMOOTHING = "attribute_smoothing"
 """The array in the model file."""
@@ -54,13 +50,13 @@ class AttributedClassifier(Classifier):
         """Return the model of fewer documents, with the pseudo-counts of all."""
         return self._of(self.text.estimate_again(training), training, self.likelihoods.smoothing)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """Return the arrays of the classifier of texts, and the pseudo-counts of categorical attributes."""
         smoothing = self.likelihoods.smoothing
         return {**self.text.arrays(), **({ATTRIBUTE_SMOOTHING: np.array(smoothing)} if smoothing else {})}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         of_text = {name: array for name, array in arrays.items() if name != ATTRIBUTE_SMOOTHING}
         smoothing = arrays.get(ATTRIBUTE_SMOOTHING, np.empty(0)).astype(np.float64).tolist()

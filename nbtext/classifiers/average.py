@@ -11,7 +11,7 @@ at the middle length and β_m; θ_0 is 1 / M for each of the M members and no pa
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from nbtext.settings import MOST_PSEUDO_COUNT
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 MOST_STEPS = 1000
 """Newton steps; eight are usual, hundreds where few documents tell members apart."""
@@ -200,18 +198,18 @@ class PooledClassifier(AdditiveClassifier):
         """Score the documents that the weights were fitted to, or if there were none the sample, by folds."""
         return super().unseen(training, sample) if self.held_out is None else self.held_out
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """Return the weights, the pseudo-counts of the members, and the arrays of each member with its place before their names."""
         smoothing = np.array([member.training.smoothing for member in self.members])
         of_members = {f"{place}_{name}": array for place, member in enumerate(self.members) for name, array in member.arrays().items()}
         return {POOL: np.concatenate(self.pool), SMOOTHING: smoothing, **of_members}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         n_members, given = len(training.settings.models), training.settings.smoothing
         pool, smoothing = (arrays.get(name, np.empty(0)).astype(np.float64) for name in (POOL, SMOOTHING))
-        of_members: list[dict[str, NDArray[Any]]] = [{} for _ in range(n_members)]
+        of_members: list[dict[str, Numbers]] = [{} for _ in range(n_members)]
         for name, array in arrays.items():
             place, underscore, own = name.partition("_")
             if underscore and place in map(str, range(n_members)):
@@ -266,7 +264,7 @@ class PooledClassifier(AdditiveClassifier):
         weights = self.pool.weights(matrix.lengths)[matrix.entry_documents]
         return matrix._replace(counts=np.column_stack((*columns, weights)))
 
-    def term_scores(self, terms: Whole, amounts: NDArray[Any]) -> Floats:
+    def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
         """Return what terms with these `features` add to the scores, shape (n, n_classes), in nats; ``amounts`` of shape (n,) are those of all members."""
         if amounts.ndim == 1:
             amounts = np.column_stack([amounts] * len(self.members) + [np.ones(amounts.size)] * len(self.members))

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from nbtext.language_model.smoothing import count_histogram, smoothing_by_eviden
 from nbtext.settings import CLASSIFIERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from nbtext.language_model.polya import PolyaModels
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import ClassPrior, Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 
 def classifier_class(name: str) -> type[Classifier]:
@@ -116,7 +114,7 @@ class TermProbabilities:
     """The terms that have one, shape (n_terms,)."""
     probability: Callable[[Whole], Floats]
     """Returns those of selected terms, shape (n, n_classes)."""
-    counts: Callable[[Whole], NDArray[Any]]
+    counts: Callable[[Whole], Numbers]
     """Returns the counts that they are estimated from, shape (n, n_classes)."""
     posteriors: Callable[[Whole], tuple[Floats, Floats]] | None = None
     """Returns a and b of the posterior Beta(a, b), both of shape (n, n_classes), nan where there is none; None if the counts are not whole."""
@@ -284,12 +282,12 @@ class Classifier(ABC):
         """Return the model of fewer documents; whatever this one chose from all documents stays as it is."""
         return self.estimate(training)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """Return the flat arrays that the model file keeps beside the statistics, by name."""
         return {}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`, from statistics without documents; raise `ModelError` if no model can have had them."""
         if arrays:
             raise ModelError("the model is malformed: its classifier keeps nothing beside the statistics")
@@ -452,7 +450,7 @@ class AdditiveClassifier(Classifier):
         return matrix
 
     @abstractmethod
-    def term_scores(self, terms: Whole, amounts: NDArray[Any]) -> Floats:
+    def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
         """Return what terms with these features, shapes (n,), add to the scores, shape (n, n_classes), in nats."""
 
     @abstractmethod
@@ -487,7 +485,7 @@ class LinearClassifier(AdditiveClassifier):
         add_weighted_sums(scores, self.features(matrix), known.size, self.weights)
         return scores, matrix.lengths
 
-    def term_scores(self, terms: Whole, amounts: NDArray[Any]) -> Floats:
+    def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
         """Return weights times features, shape (n, n_classes), in nats."""
         scores: Floats = amounts[:, np.newaxis] * self.weights(terms)
         return scores

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 
 def beta_mean(successes: Floats, trials: Floats, a: Floats | float, b: Floats | float) -> Floats:

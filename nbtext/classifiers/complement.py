@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -21,8 +21,6 @@ from nbtext.language_model.dirichlet import posterior_mean
 from nbtext.language_model.smoothing import complement_histogram
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from nbtext.classifiers.base import Training
@@ -30,9 +28,7 @@ if TYPE_CHECKING:
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 SPREADS = (2.0, 0.5, 0.125)
 """Divisors in `log_shares`, in parts of a document's length, from which calibration chooses; unchanged scores are best with few classes."""
@@ -95,12 +91,12 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
             return scores
         return log_shares(scores, self.spread * np.maximum(lengths, 1) ** (0.5 if self.weighting == "tfidf" else 1.0))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """Return the weighted counts of the cells if they need documents, and the spread if there is one."""
         return super().arrays() | ({} if self.spread is None else {SPREAD: np.array([self.spread])})
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         model = super().restored(training, {name: array for name, array in arrays.items() if name != SPREAD})
         if SPREAD not in arrays:
@@ -130,9 +126,9 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         """Return θ_jk, which are of the other classes."""
         return (TermProbabilities("θ", "that a token of another class is the term", self.known(), self.probability, self.other_counts),)
 
-    def other_counts(self, terms: Whole) -> NDArray[Any]:
+    def other_counts(self, terms: Whole) -> Numbers:
         """Return Σ_{l≠k} m_jl, shape (n, n_classes)."""
-        others: NDArray[Any] = self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
+        others: Numbers = self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
         return others
 
     def probability(self, terms: Whole) -> Floats:

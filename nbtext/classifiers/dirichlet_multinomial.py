@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -34,8 +34,6 @@ from nbtext.language_model.polya import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
@@ -43,9 +41,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 CONCENTRATION = "concentration"
 """The array in the model file."""
@@ -79,12 +75,12 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         del cls, selected, settings, documents
         return replace(statistics, cell_counts=statistics.cell_documents)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """Return the concentration, shape (1,)."""
         return {CONCENTRATION: np.full(1, self.concentration)}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had this concentration; raise `ModelError` if no model can have had it."""
         kept = arrays.get(CONCENTRATION, np.empty(0))
         if set(arrays) != {CONCENTRATION} or kept.shape != (1,) or not LEAST_CONCENTRATION <= kept[0] <= MOST_CONCENTRATION:
@@ -123,7 +119,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         scores -= log_rise(np.full((lengths.size, 1), self.concentration), lengths)
         return scores, lengths
 
-    def term_scores(self, terms: Whole, amounts: Whole) -> Floats:
+    def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
         """Return log Γ(s·φ_jk + n) − log Γ(s·φ_jk), shape (n, n_classes), in nats."""
         return log_rise(self.concentration * self.language_models.probability(terms), amounts)
 

@@ -15,7 +15,7 @@ analysis (1989); K. Murphy, Machine learning (2012), section 4.6.2.1, for ν.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -27,16 +27,14 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.errors import ModelError, UsageError, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 SINGULAR = 1e-13
 """A covariance with a variance below this part of its largest has no inverse."""
@@ -317,16 +315,16 @@ class GaussianDiscriminantAnalysis(Classifier):
         of_numbers = weights[:, n_latent:] / self.numbers.scales
         return Boundary(np.hstack((weights[:, :n_latent], of_numbers)), bias - of_numbers @ self.numbers.centres)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """Return V, the means, and the roots of the inverse covariances, triangular ones without their zeros; all in float32."""
         roots = self.gaussians.roots
         if roots.ndim == 3:
             roots = roots[:, *np.triu_indices(roots.shape[1])]
-        kept: dict[str, NDArray[Any]] = {"projection": self.space.projection, "means": self.gaussians.means, "roots": roots}
+        kept: dict[str, Numbers] = {"projection": self.space.projection, "means": self.gaussians.means, "roots": roots}
         return {name: array.astype(np.float32).ravel() for name, array in kept.items()}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`, empty ones left out; raise `ModelError` if no model can have had them."""
         _require(set(arrays) <= {"projection", "means", "roots"}, "what it keeps of Gaussian classes has other names")
         settings, n_classes = training.settings, training.statistics.n_classes

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
+    from nbtext.type_names import Numbers, Whole
 
     Floats = NDArray[Any]
-    Whole = NDArray[np.int64]
 
 CORRECTIONS = 5
 """Pairs of a step and its change of the gradient that L-BFGS remembers."""
@@ -380,7 +380,7 @@ def _searched(problem: Problem, point: Vector, step: Vector, l2: float, slope: f
     return None
 
 
-def log_count_ratio(counts: Whole, totals: Whole, n_terms: int, smoothing: float) -> NDArray[np.float64]:
+def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: float) -> NDArray[np.float64]:
     """Return r_jk = log((m_jk + α) / Σ_i (m_ik + α)) − the same of all other classes together, shape (n, n_classes).
 
     ``counts`` are m_jk of n terms, shape (n, n_classes), ``totals`` Σ_i m_ik of all ``n_terms`` terms, shape (n_classes,). Wang, Manning (2012), eq. 1.

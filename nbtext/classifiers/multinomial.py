@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 OF_WEIGHTS = {
     "binary": "that a token of the class is the term, each document counting a term once",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from nbtext.counts.weighting import NEEDS_DOCUMENTS, weighted, weighted_cells
 from nbtext.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from nbtext.classifiers.base import Training
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.settings import Settings
+    from nbtext.type_names import Arrays, Numbers
 
 WEIGHTED_COUNTS = "weighted_counts"
 """The array in the model file."""
@@ -74,13 +73,13 @@ class WeightedCountsClassifier(LinearClassifier):
         """Return the model that follows from the counts, and from the documents if it needs them."""
         return cls(training, cls.counted(training.statistics, training.selected, training.settings, training.documents))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """Return the weighted counts of the cells, if they need documents."""
         kept = self.weighting in NEEDS_DOCUMENTS or (self.weighting == "log" and self.counts.cell_logs is None)
         return {WEIGHTED_COUNTS: self.counts.cell_counts} if kept else {}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         statistics, settings = training.statistics, training.settings
         needed = cls.needs_documents(settings) or (settings.weighting == "log" and statistics.cell_logs is None)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.counts.vocabulary import Vocabulary
+    from nbtext.type_names import Whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ def with_ngram_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray
     left, last = unpair(vocabulary.pairs)
     while True:
         ngrams = kept[vocabulary.n_single :]
-        parts: NDArray[Any] = np.concatenate((left[ngrams], last[ngrams]))
+        parts: Whole = np.concatenate((left[ngrams], last[ngrams]))
         if kept[parts].all():
             return kept
         kept[parts] = True
@@ -229,7 +230,7 @@ class Subsets:
             np.bincount(cells, counts, whole.cell_counts.size).astype(np.int64),
             np.bincount(cells, held, whole.cell_counts.size).astype(np.int64),
         )
-        of_whole = (whole.class_documents, whole.cell_counts, whole.cell_documents)
+        of_whole: tuple[NDArray[Any], ...] = (whole.class_documents, whole.cell_counts, whole.cell_documents)
         class_documents, counts, holding = (total - sum_ for total, sum_ in zip(of_whole, sums, strict=True)) if subtract else sums
         kept, logs = holding > 0, whole.cell_logs
         if logs is not None:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-
-    Floats = NDArray[np.float64]
+    from nbtext.type_names import Floats
 
 ITERATIONS = 4
 """Multiplications by AAᵀ. On 20 Newsgroups, classifiers of the features are no better with more."""

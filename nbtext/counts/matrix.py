@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.text.analyzer import TermSequence
+    from nbtext.type_names import Array, Integers, Numbers
 
 
 class DocumentTermMatrix(NamedTuple):
@@ -183,7 +184,7 @@ class Postings(NamedTuple):
         return DocumentTermMatrix(offsets(sizes), self.terms.take(order), self.counts.take(order), self.unknown, self.values)
 
 
-def _packed(terms: NDArray[np.integer[Any]], documents: NDArray[np.integer[Any]], n_documents: int) -> NDArray[np.uint32 | np.uint64]:
+def _packed(terms: Integers, documents: Integers, n_documents: int) -> NDArray[np.uint32 | np.uint64]:
     """Return numbers that are ordered as the pairs (term, document), shape (n,); of 32 bits where these are enough: numpy sorts them faster.
 
     Sorting numbers takes 2 to 4 nanoseconds each where numpy has vector instructions for it (AVX2, AVX-512, NEON), a radix sort of places 7.
@@ -202,7 +203,7 @@ def _unpacked(keys: NDArray[np.uint32 | np.uint64], n_documents: int) -> tuple[N
     return (keys >> keys.dtype.type(shift)).astype(np.int64), (keys & keys.dtype.type((1 << shift) - 1)).astype(np.int64)
 
 
-def run_starts(*columns: NDArray[Any]) -> NDArray[np.int64]:
+def run_starts(*columns: Array) -> NDArray[np.int64]:
     """Return the starts of runs of equal rows; the columns have shape (n,)."""
     differs = np.ones(columns[0].size, np.bool_)
     np.not_equal(columns[0][1:], columns[0][:-1], out=differs[1:])
@@ -260,7 +261,7 @@ def _add_products(
     scores: NDArray[np.float64],
     documents: NDArray[np.int64],
     terms: NDArray[np.int64],
-    counts: NDArray[np.int64],
+    counts: Numbers,
     weights: NDArray[np.float64],
 ) -> None:
     """Add to each document's scores its counts times the weights of its terms; entries are sorted by document."""

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Numbers, Whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +118,13 @@ class SoftCounter:
         """Return all columns that the labelled statistics have, in whole thousandths."""
         logs = self._labelled.cell_logs is not None
 
-        def columns(counts: NDArray[Any]) -> list[NDArray[Any]]:
+        def columns(counts: Numbers) -> list[Whole]:
             return [counts.astype(np.int64), np.ones(counts.size, np.int64), *([log_units(counts)] if logs else [])]
 
         sums, terms, classes = self._sums(shares.astype(np.int64), columns)
         return self._statistics(shares.astype(np.int64), terms, classes, sums[0], sums[1], sums[2] if len(sums) > 2 else None)
 
-    def _sums(self, shares: NDArray[Any], columns: Callable[[NDArray[Any]], list[NDArray[Any]]]) -> tuple[list[NDArray[Any]], Whole, Whole]:
+    def _sums(self, shares: Numbers, columns: Callable[[NDArray[Any]], list[Whole]]) -> tuple[list[Whole], Whole, Whole]:
         """Return the sums of each column where documents with the term have a share, and the terms and classes of these cells.
 
         ``columns`` makes them of counts.
@@ -145,13 +144,13 @@ class SoftCounter:
             rows = np.arange(begin, min(begin + step, n_terms))
             yield rows, self._by_term if rows.size == n_terms else self._by_term.rows(rows)
 
-    def _sparse(self, part: DocumentTermMatrix, column: NDArray[Any]) -> csr_array:
+    def _sparse(self, part: DocumentTermMatrix, column: Numbers) -> csr_array:
         from scipy.sparse import csr_array
 
         return csr_array((column, part.terms, part.offsets), shape=(part.n_documents, self._n_documents))
 
     def _statistics(
-        self, shares: NDArray[Any], terms: Whole, classes: Whole, counts: NDArray[Any], documents: NDArray[Any], logs: NDArray[Any] | None
+        self, shares: Numbers, terms: Whole, classes: Whole, counts: Whole, documents: Whole, logs: Whole | None
     ) -> ClassStatistics:
         return replace(
             self._labelled,

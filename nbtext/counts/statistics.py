@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from nbtext.attributes import Attributes
     from nbtext.counts.moments import Moments
     from nbtext.counts.vocabulary import Vocabulary
+    from nbtext.type_names import Integers, Numbers
+
+Number = TypeVar("Number", bound="np.integer | np.floating")
 
 
 class Renumbering(NamedTuple):
@@ -54,7 +57,7 @@ class ClassStatistics:
     """Start of each term's cells, and the end of the last, shape (n_terms + 1,)."""
     cell_classes: NDArray[np.int64]
     """Class number of each cell, shape (n_cells,)."""
-    cell_counts: NDArray[Any]
+    cell_counts: Numbers
     """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
     cell_documents: NDArray[np.int64]
     """d_jk, documents of the class that hold the term, shape (n_cells,)."""
@@ -98,9 +101,8 @@ class ClassStatistics:
         """The counts in documents and tokens: itself, or float64 quotients where documents have weights."""
         if self.unit == 1:
             return self
-        quotients: dict[str, Any] = {name: getattr(self, name) / self.unit for name in ("class_documents", "cell_counts", "cell_documents")}
-        logs: Any = None if self.cell_logs is None else self.cell_logs / self.unit
-        return replace(self, **quotients, cell_logs=logs, unit=1, exact=self)
+        counted = ("class_documents", "cell_counts", "cell_documents", *(() if self.cell_logs is None else ("cell_logs",)))
+        return replace(self, **{name: getattr(self, name) / self.unit for name in counted}, unit=1, exact=self)
 
     @property
     def weight_unit(self) -> int:
@@ -124,7 +126,7 @@ class ClassStatistics:
         return self if unit == self.unit else replace(self.times(np.full(self.n_classes, unit // self.unit), 1), unit=unit)
 
     @cached_property
-    def class_tokens(self) -> NDArray[Any]:
+    def class_tokens(self) -> Numbers:
         """N_k, tokens of the texts of each class, shape (n_classes,)."""
         return self.tokens_of(~is_category(self.vocabulary))
 
@@ -134,7 +136,7 @@ class ClassStatistics:
         return np.repeat(np.arange(self.n_terms), np.diff(self.term_offsets))
 
     @cached_property
-    def term_counts(self) -> NDArray[Any]:
+    def term_counts(self) -> Numbers:
         """Occurrences of each term in the whole corpus, shape (n_terms,)."""
         return self._over_classes(self.cell_counts)
 
@@ -149,12 +151,12 @@ class ClassStatistics:
         [term] = self.vocabulary.find([category_term(ENCODED_LINES, "")])
         return 0 if term == UNKNOWN else whole_or_float(self.term_counts[term])
 
-    def tokens_of(self, selected: NDArray[np.bool_]) -> NDArray[Any]:
+    def tokens_of(self, selected: NDArray[np.bool_]) -> Numbers:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
         counts = self.cell_counts if selected.all() else np.where(selected[self.cell_terms], self.cell_counts, 0)
         return np.bincount(self.cell_classes, counts, self.n_classes).astype(counts.dtype)  # exact, since all sums are below 2**53
 
-    def counts_of(self, terms: NDArray[np.int64]) -> NDArray[Any]:
+    def counts_of(self, terms: NDArray[np.int64]) -> Numbers:
         """Return m_jk of some terms, dense, shape (n, n_classes)."""
         return self._dense(terms, self.cell_counts)
 
@@ -162,16 +164,15 @@ class ClassStatistics:
         """Return d_jk of some terms, dense, shape (n, n_classes)."""
         return self._dense(terms, self.cell_documents)
 
-    def counts_in(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def counts_in(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Numbers:
         """Return m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
-        found: NDArray[np.int64]
         if self.n_classes <= WORD_BITS:  # the cell is behind those of as many classes as have a lower bit: a fifth of the time of bisection
             lower = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64)) - np.uint64(1)
             before = np.bitwise_count(self._classes_of_terms.take(terms) & lower.take(classes))
-            found = self.cell_counts.take(self.term_offsets.take(terms) + before)
-            return found
+            counts: Numbers = self.cell_counts.take(self.term_offsets.take(terms) + before)
+            return counts
         narrow: type[np.int32 | np.int64] = np.int32 if self.cell_counts.size < 1 << 31 else np.int64
-        bounds: NDArray[Any] = self.term_offsets.astype(narrow)
+        bounds: Integers = self.term_offsets.astype(narrow)
         low, high = bounds[terms], bounds[terms + 1]
         cell_classes, classes = self.cell_classes.astype(narrow), classes.astype(narrow)
         for _ in range(self.n_classes.bit_length()):  # bisection of each term's cells
@@ -179,8 +180,7 @@ class ClassStatistics:
             beyond = cell_classes[middle] > classes
             high = np.where(beyond, middle, high)
             low = np.where(beyond, low, middle)
-        found = self.cell_counts[low]
-        return found
+        return self.cell_counts[low]
 
     @cached_property
     def _classes_of_terms(self) -> NDArray[np.uint64]:
@@ -257,13 +257,10 @@ class ClassStatistics:
         return Combined(statistics, numbers.after(mine, labels[0]), numbers.after(theirs, labels[1]))
 
     def _over_classes(self, cells: NDArray[Any]) -> NDArray[Any]:
-        sums: NDArray[Any]
         if cells.dtype.kind == "f":  # for weighted counts, differences of running sums would not be exact
-            sums = np.bincount(self.cell_terms, cells, self.n_terms)
-        else:
-            running = offsets(cells)
-            sums = running[self.term_offsets[1:]] - running[self.term_offsets[:-1]]
-        return sums
+            return np.bincount(self.cell_terms, cells, self.n_terms)
+        running = offsets(cells)
+        return running[self.term_offsets[1:]] - running[self.term_offsets[:-1]]
 
     def cells_of(self, terms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the cells of some terms, by number, and the place of the term of each among ``terms``; both of shape (n,)."""
@@ -271,7 +268,7 @@ class ClassStatistics:
         sizes = self.term_offsets[terms + 1] - starts
         return flat_indices(starts, sizes), np.repeat(np.arange(terms.size), sizes)
 
-    def _dense(self, terms: NDArray[np.int64], column: NDArray[Any]) -> NDArray[Any]:
+    def _dense(self, terms: NDArray[np.int64], column: NDArray[Number]) -> NDArray[Number]:
         cells, places = self.cells_of(terms)
         table = np.zeros((terms.size, self.n_classes), column.dtype)
         table[places, self.cell_classes[cells]] = column[cells]
@@ -301,7 +298,7 @@ LOG_UNITS = 1 << 30
 """Logs are rounded to multiples of 1 / `LOG_UNITS`, so that their sums are whole numbers: exact, and the same in any order."""
 
 
-def log_units(counts: NDArray[Any]) -> NDArray[np.int64]:
+def log_units(counts: Numbers) -> NDArray[np.int64]:
     """Return log(1 + n) of the counts of terms in documents, in units of 1 / `LOG_UNITS`, shape (n_entries,)."""
     units: NDArray[np.int64] = np.rint(np.log1p(counts, dtype=np.float64) * LOG_UNITS).astype(np.int64)
     return units
@@ -342,7 +339,7 @@ def from_cells(
     return CountedStatistics(statistics, numbers)
 
 
-def sum_cells(keys: NDArray[np.uint64], *columns: NDArray[np.int64]) -> tuple[NDArray[np.uint64], list[NDArray[np.int64]]]:
+def sum_cells(keys: NDArray[np.uint64], *columns: NDArray[Number]) -> tuple[NDArray[np.uint64], list[NDArray[Number]]]:
     """Return the distinct keys, sorted, and the sums of each column by key; all arguments have shape (n,).
 
     Fastest for keys in few sorted runs, which a stable sort only merges.
@@ -421,7 +418,7 @@ class StatisticsBuilder:
 
     def add_cells(
         self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+    ) -> tuple[Integers, Integers]:
         """Count further terms of documents that were added, given the class numbers of these and their weights.
 
         Return where the postings of each cell begin, and its number, both of shape (n_cells,).

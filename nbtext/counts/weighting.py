@@ -7,7 +7,7 @@ frequency and length; G. Salton, C. Buckley, Term-weighting approaches in automa
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-
-    Floats = NDArray[np.float64]
+    from nbtext.type_names import Floats, Numbers
 
 NEEDS_DOCUMENTS = ("tfidf",)
 """The weightings whose sums over documents do not add."""
 
 
-def log_counts(counts: NDArray[Any]) -> Floats:
+def log_counts(counts: Numbers) -> Floats:
     """Return log(1 + n), shape (n_entries,)."""
     logs: Floats = np.log1p(counts, dtype=np.float64)
     return logs
 
 
-def inverse_document_frequency(statistics: ClassStatistics, terms: NDArray[Any]) -> Floats:
+def inverse_document_frequency(statistics: ClassStatistics, terms: Numbers) -> Floats:
     """Return log(D / df_j) of terms that occur, shape (n,)."""
     logs: Floats = np.log(statistics.n_documents / statistics.term_documents[terms])
     return logs
@@ -73,9 +72,7 @@ def _tfidf(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> Floats:
     return unit_length(weights, matrix.entry_documents, matrix.n_documents)
 
 
-def weighted_cells(
-    weighting: str, statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments | None
-) -> NDArray[Any]:
+def weighted_cells(weighting: str, statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments | None) -> Numbers:
     """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
 
     ``documents`` are all those of the statistics, needed by `NEEDS_DOCUMENTS` only; there, terms that are not selected have weight 0. Weights are

@@ -48,10 +48,7 @@ if TYPE_CHECKING:
     from nbtext.model.corpus_flow import CountedCorpus
     from nbtext.model.training import Learnt
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
+    from nbtext.type_names import Floats, Mask, Whole
 
 WORTH_PROCESSES = 1 << 22
 """Entries of the document-term matrix times folds; with fewer, folds take less time than the start of processes saves."""

@@ -31,15 +31,10 @@ from nbtext.steps import stepped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
     from nbtext.metrics.intervals import Interval
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Mask, Whole
 
 
 class Forecast(NamedTuple):

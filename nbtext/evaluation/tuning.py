@@ -28,14 +28,11 @@ from nbtext.model.training import language_models, terms_and_smoothing
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.metrics.outcomes import Judged
     from nbtext.settings import Settings
+    from nbtext.type_names import Floats, Mask
 
-    Floats = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
     Figures = Mapping[str, float | None]
 
 GOALS = {"accuracy": "accuracy", "macro-f1": "macro_f1", "log-loss": "log_loss"}

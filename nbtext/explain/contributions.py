@@ -18,15 +18,11 @@ from nbtext.document_parts import split_values
 from nbtext.model.changing import changed_counts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nbtext.classifiers.base import Classifier
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.explain.word_walk import LocatedWords
     from nbtext.model.text_classifier import TextClassifier
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 
 def bias(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:

@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from nbtext.errors import DocumentError
     from nbtext.model.scoring import ScoredTexts
     from nbtext.model.text_classifier import TextClassifier
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
     Item = TypeVar("Item")
     Gaps = Callable[[Sequence[tuple[Item, ...]]], Floats]

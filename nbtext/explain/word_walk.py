@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.model.text_classifier import TextClassifier
-
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Whole
 
 # Why a word does not count.
 NO_LETTERS = "no-letters-or-digits"

@@ -18,14 +18,10 @@ from nbtext.model.state import State, to_plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from nbtext.inspection.overview import AttributeOverview, CategoriesOverview
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 Value = TypeVar("Value")
 

@@ -28,12 +28,9 @@ from nbtext.selection import PROBABILITIES_AT_ONCE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.type_names import Floats, Whole
 
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
     DrawWords = Callable[[int | None, np.random.Generator], Whole]
 
 

@@ -24,13 +24,10 @@ from nbtext.text.ngrams import WILDCARD
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.type_names import Floats, Whole
 
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
     Forms = list[tuple[str, int]]
 
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.model.text_classifier import TextClassifier
-
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Whole
 
 NOT_LOOKED_AT = "not looked at"
 

@@ -14,13 +14,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from nbtext.labelling.coverage import Coverage
     from nbtext.labelling.pool import DocumentPool
     from nbtext.labelling.running_model import RunningModel
-
-    Floats = NDArray[np.float64]
+    from nbtext.type_names import Floats
 
 MOST_TOKENS = 10.0
 """A longer document counts as one of so many tokens. The evidence of a long document is too extreme, and none would ever be uncertain."""

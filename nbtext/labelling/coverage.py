@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.labelling.pool import DocumentPool, Reach
-
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Whole
 
 VECTORS = 1 << 15
 """Elements of the vectors are whole numbers of 1 / `VECTORS`."""

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.counts.vocabulary import Vocabulary
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 COUNTS = 1 << 10
 """Log counts are whole numbers of 1 / `COUNTS`, so that their sums are exact."""

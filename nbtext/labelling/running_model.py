@@ -22,12 +22,8 @@ from nbtext.ragged import flat_indices, offsets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.labelling.pool import DocumentPool, Reach
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 NATS = 1 << 24
 """Log ratios are whole numbers of 1 / `NATS` nats: with `COUNTS`, the sum over a document of a million terms fits into 64 bits."""

@@ -27,17 +27,13 @@ from nbtext.text.analyzer import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.calibration import Calibration
     from nbtext.counts.counting import Analysis
     from nbtext.counts.seeds import Seed
     from nbtext.labelling.answer_file import AnswerFile
     from nbtext.labelling.pool import DocumentPool
     from nbtext.metrics.intervals import Interval
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Whole
 
 FEWEST_TO_CALIBRATE = 20
 """Labels from which probabilities are calibrated by them."""

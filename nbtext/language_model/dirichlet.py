@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Numbers, Whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +101,7 @@ def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_
     return share(counts + alpha, tokens + alpha_0)
 
 
-def share(part: Floats, whole: Floats) -> Floats:
+def share(part: Numbers, whole: Numbers) -> Floats:
     """Return part / whole, 0 where the whole is 0: in a class without tokens and pseudo-counts."""
     shares: Floats = np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
     return shares
@@ -175,7 +173,7 @@ class LanguageModels:
         """Return φ_jk of pairs of a selected term and a class in which it occurs, shape (n,)."""
         return self.estimated(terms, self.statistics.counts_in(terms, classes), self.class_tokens[classes])
 
-    def estimated(self, terms: Whole, counts: NDArray[Any], tokens: Floats) -> Floats:
+    def estimated(self, terms: Whole, counts: Numbers, tokens: Floats) -> Floats:
         """Return φ of selected terms with these counts m, shape (n, n_classes) or (n,), in classes with these tokens, of a shape that broadcasts."""
         pseudo_counts, total = self.pseudo_counts(terms)
         added = pseudo_counts if counts.ndim == 2 else pseudo_counts[:, 0]

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.language_model.dirichlet import LanguageModels
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 CACHED_CELLS = 1 << 18
 """Probabilities at once, few enough to stay in the processor's cache while every pair of classes goes over them."""

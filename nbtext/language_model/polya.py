@@ -15,13 +15,9 @@ import numpy as np
 from nbtext.language_model.smoothing import psi_rise, where_it_turns
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nbtext.counts.documents import CountedDocuments
     from nbtext.language_model.dirichlet import LanguageModels
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Numbers
 
 LEAST_CONCENTRATION, MOST_CONCENTRATION = 1e-2, 1e8
 """Bounds of the concentration; without repetition the likelihood grows without end."""
@@ -39,7 +35,7 @@ class PolyaModels(NamedTuple):
     """s, the same for all classes."""
 
 
-def log_rise(start: Floats, steps: Whole) -> Floats:
+def log_rise(start: Floats, steps: Numbers) -> Floats:
     """Return log Γ(x + n) − log Γ(x) = Σ_{i < n} log(x + i), shape (n_rows, n_columns), in nats; −inf where x is 0 and n is not.
 
     ``start`` x from 0 has that shape, ``steps`` n from 0 has shape (n_rows,). Nearly every count is small and its sum short; sums of more than

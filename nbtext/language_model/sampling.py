@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
-
-    Floats = NDArray[np.float64]
+    from nbtext.type_names import Floats, Numbers
 
 
 def random_source(seed: int, *stream: int) -> np.random.Generator:
@@ -106,7 +105,7 @@ def posterior(models: LanguageModels, terms: NDArray[np.int64], label: int) -> F
     return alpha
 
 
-def cells_of_class(statistics: ClassStatistics, cells: NDArray[np.int64], label: int) -> Floats:
+def cells_of_class(statistics: ClassStatistics, cells: Numbers, label: int) -> Floats:
     """Return the cells of one class, dense, shape (n_terms,)."""
     here = np.flatnonzero(statistics.cell_classes == label)
     column = np.zeros(statistics.n_terms)

@@ -17,7 +17,7 @@ the vocabulary (V and α_0 fall) and the document. The selection of terms and th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Numbers, Whole
 
 STRONGEST, WEAKEST = 1e6, 1e-6
 """Bounds of the strength per term: the evidence can grow without end towards no prior or a prior alone."""
@@ -114,7 +112,7 @@ def coin_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_]) -> 
     return CountHistogram(counts, np.full(1, 1 / 2), number, *_summed(of_class, np.full(of_class.size, n_terms)), n_terms=2)
 
 
-def _summed(values: NDArray[Any], number: Whole) -> tuple[Floats, Floats]:
+def _summed(values: Numbers, number: Whole) -> tuple[Floats, Floats]:
     """Return the distinct values above 0, and the sum of the numbers of each, where it is above 0."""
     some = (values > 0) & (number > 0)
     values, number = values[some], number[some]
@@ -127,7 +125,7 @@ def _histogram(
     selected: NDArray[np.bool_],
     prior_shape: str,
     terms: Whole,
-    counts: NDArray[Any],
+    counts: Numbers,
     number: Whole | None = None,
 ) -> CountHistogram:
     """Return the histogram of counts of selected terms, each as often as ``number`` says, or once; a draw for each class."""
@@ -330,13 +328,13 @@ class WithoutThemselves(NamedTuple):
 
     matrix: DocumentTermMatrix
     """Their entries of selected terms that another document holds."""
-    own: NDArray[Any]
+    own: Numbers
     """What each entry is in the counts of its class: occurrences, times the weight of the document, shape (n_entries,)."""
-    remaining: NDArray[Any]
+    remaining: Numbers
     """Occurrences of each entry's term in all other documents, at least 1, shape (n_entries,)."""
     vanishing: DocumentTermMatrix
     """Their entries of selected terms that only this document holds."""
-    lengths: NDArray[Any]
+    lengths: Numbers
     """What each document is in the tokens of its class, terms that vanish included, shape (n_docs,)."""
     others: NDArray[np.bool_]
     """Which of their entries of selected terms are in `matrix`."""
@@ -345,7 +343,7 @@ class WithoutThemselves(NamedTuple):
 def without_themselves(statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments) -> WithoutThemselves:
     """Return what is left of documents of the corpus when each is subtracted from its statistics."""
     matrix = documents.matrix.of_terms(selected)
-    own: NDArray[Any] = matrix.counts
+    own: Numbers = matrix.counts
     lengths = matrix.sums
     unit = statistics.weight_unit
     if unit != 1:

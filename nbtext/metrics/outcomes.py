@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.type_names import Floats
+
     Counts = NDArray[np.int64] | NDArray[np.float64]
-    Floats = NDArray[np.float64]
 
 
 class Judged(NamedTuple):

@@ -5,12 +5,14 @@ Both need all scores at once. At most `SCORES_KEPT` are kept; of more, there are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from nbtext.type_names import Array
 
 SCORES_KEPT = 1 << 25
 """Largest number of scores, documents times classes, that are kept: 256 MiB."""
@@ -89,7 +91,7 @@ def tied_ranks(log_probability: NDArray[np.float64], units: NDArray[np.float64])
     return ranks
 
 
-def area_under_roc(scores: NDArray[Any], positives: NDArray[Any]) -> float:
+def area_under_roc(scores: Array, positives: Array) -> float:
     """Return the probability that a document of the class scores higher than another, ties counting half: the Mann–Whitney statistic.
 
     ``scores`` (or ranks), shape (n_docs,), and ``positives``, those of the class, are ascending. Source: J. Hanley, B. McNeil (1982).
@@ -99,7 +101,7 @@ def area_under_roc(scores: NDArray[Any], positives: NDArray[Any]) -> float:
     return float((middle_ranks.sum() - n * (n + 1) / 2) / (n * (scores.size - n)))
 
 
-def average_precision(scores: NDArray[Any], positives: NDArray[Any]) -> float:
+def average_precision(scores: Array, positives: Array) -> float:
     """Return Σ over thresholds of (gain in recall) × precision; equal scores share a threshold (IIR 8.4). Arguments as in `area_under_roc`."""
     found = positives.size - np.searchsorted(positives, positives, "left")
     seen = scores.size - np.searchsorted(scores, positives, "left")

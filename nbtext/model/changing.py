@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     from nbtext.model.corpus_flow import Corpus
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
-
-    Whole = NDArray[np.int64]
-    Rows = NDArray[np.int64]
+    from nbtext.type_names import Whole
 
 CELLS_AT_ONCE = 1 << 21
 """Counts of changed documents that are held in memory at once."""
@@ -175,7 +173,7 @@ class Batch(NamedTuple):
 
     statistics: ClassStatistics
     documents: CountedDocuments
-    fingerprints: NDArray[Any]
+    fingerprints: NDArray[np.bytes_]
     names: Sequence[str] = ()
 
     @classmethod
@@ -183,18 +181,18 @@ class Batch(NamedTuple):
         """Put together what `nbtext.counts.counting.count_documents` returns and the fingerprint of each document."""
         return cls(*counted, np.frombuffer(b"".join(fingerprints), FINGERPRINT), names)
 
-    def labels(self, rows: Rows) -> list[str]:
+    def labels(self, rows: Whole) -> list[str]:
         """Return the labels of some documents."""
         return [self.statistics.classes[number] for number in self.documents.classes[rows].tolist()]
 
-    def under(self, rows: Rows, labels: Sequence[str]) -> Recounted:
+    def under(self, rows: Whole, labels: Sequence[str]) -> Recounted:
         """Return some documents, each under the label given for it, and their statistics."""
         return relabelled_documents(self.statistics, self.documents.rows(rows), labels)
 
     def subtracted(
         self,
         counts: CorpusCounts,
-        rows: Rows,
+        rows: Whole,
         labels: Sequence[str],
         subtract: Callable[[CorpusCounts, ClassStatistics, CountedDocuments], CorpusCounts],
     ) -> CorpusCounts:
@@ -204,7 +202,7 @@ class Batch(NamedTuple):
         except NeverLearntError as problem:
             raise NeverLearntError(int(rows[problem.number]), problem.label) from None
 
-    def last_of_each(self) -> Rows:
+    def last_of_each(self) -> Whole:
         """Return the rows of different documents, ascending, each the last of its equals: the later label holds."""
         _, from_the_end = np.unique(self.fingerprints[::-1], return_index=True)
         return np.sort(len(self.documents) - 1 - from_the_end)

@@ -19,15 +19,11 @@ from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.vocabulary import is_stop_word
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
+    from nbtext.type_names import Floats, Mask
 
 CLEARLY = 2.0
 """Standard errors by which an alternative must be better."""

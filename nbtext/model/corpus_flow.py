@@ -327,7 +327,7 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
         corpus.break_off(problem, begun=begun and not corpus.labelled)
 
 
-def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, Any]) -> Reading:
+def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, object]) -> Reading:
     """Return how documents are read for a model: as its training documents were, but for the settings given, and for what the paths are.
 
     Raises `UsageError` where counted features would meet a model of texts, and for other attributes than the model has.

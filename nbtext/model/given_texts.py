@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import repeat, zip_longest
 from numbers import Integral
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Label = str | float | np.generic
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+    from nbtext.type_names import Array
 
 TEXT = "text"
 """The key of the text where documents are mappings; the others are fields and attributes."""
@@ -79,7 +80,7 @@ class GivenClasses(NamedTuple):
     """The classes of a model as labels in the type of those it was given."""
 
     kind: str
-    classes: NDArray[Any]
+    classes: Array
     """Sorted, shape (n_classes,)."""
     order: NDArray[np.int64]
     """The number of each one's name among the sorted names, shape (n_classes,)."""

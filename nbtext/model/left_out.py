@@ -9,10 +9,9 @@ import numpy as np
 from nbtext.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from numpy.typing import NDArray
+
+    from nbtext.type_names import Arrays, Numbers
 
 LEFT_OUT_ARRAYS = frozenset({"left_out_nats", "left_out_classes", "left_out_weights"})
 """The arrays in the model file, of models that cannot leave documents out again once they are trained."""
@@ -34,7 +33,7 @@ class LeftOutPosteriors(NamedTuple):
         possible = ~np.isnan(log_posterior[:, 0])
         return cls(log_posterior[possible], classes[possible], weights[possible])
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """Return the arrays of the model file: −log p in single precision, the classes, and the weights unless all are 1."""
         weights = np.empty(0) if np.all(self.weights == 1) else self.weights
         nats = np.maximum(-self.log_posterior, 0).astype(np.float32).ravel()
@@ -42,7 +41,7 @@ class LeftOutPosteriors(NamedTuple):
         return {"left_out_classes": classes, "left_out_nats": nats, "left_out_weights": weights}
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_classes: int) -> LeftOutPosteriors | None:
+    def of_arrays(cls, arrays: Arrays, n_classes: int) -> LeftOutPosteriors | None:
         """Return the posteriors that had these `arrays`, None if they are empty; raise `ModelError` if none can have had them."""
         classes, nats, weights = (arrays[name] for name in sorted(LEFT_OUT_ARRAYS))
         if not (classes.size or nats.size or weights.size):

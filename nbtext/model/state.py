@@ -9,7 +9,7 @@ import json
 import sys
 from dataclasses import asdict, fields, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -54,12 +54,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.moments import Moments
+    from nbtext.type_names import Arrays, Numbers
 
-
-if TYPE_CHECKING:
-    Array = NDArray[Any]
-    """Of a type that its reader checks."""
-    Arrays = Mapping[str, Array]
     Plain = Mapping[str, object]
     """Settings as JSON holds them."""
 
@@ -154,7 +150,7 @@ def versions(settings: Settings) -> dict[str, str]:
     return {"nbtext": __version__, "PyStemmer": Stemmer.version()}
 
 
-def to_plain(state: State) -> tuple[dict[str, object], dict[str, Array]]:
+def to_plain(state: State) -> tuple[dict[str, object], dict[str, Numbers]]:
     """Return settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it."""
     learnt, arrays = learnt_to_plain(state.learnt)
     settings = {
@@ -248,7 +244,7 @@ def rows_of_text(part: Arrays, name: str, lengths: str, plural: str) -> tuple[by
     return text, bounds
 
 
-def utf8(array: Array) -> str:
+def utf8(array: Numbers) -> str:
     """Return the text of an array of bytes."""
     require(array.dtype == np.uint8, "its text is not bytes")
     try:
@@ -257,21 +253,21 @@ def utf8(array: Array) -> str:
         raise malformed("its text is not UTF-8") from None
 
 
-def require_whole(array: Array) -> NDArray[np.int64]:
+def require_whole(array: Numbers) -> NDArray[np.int64]:
     """Return the whole numbers of an array whose sum is exact."""
     require(array.dtype.kind == "u", "its numbers are not whole")
     require(float(array.sum(dtype=np.float64)) < MOST, "its counts are too large")
     return array.astype(np.int64)
 
 
-def narrow(array: NDArray[np.int64]) -> Array:
+def narrow(array: Numbers) -> Numbers:
     """Return the array in the narrowest unsigned type that holds it; raise `UsageError` for counts that `require_whole` would refuse."""
     if float(array.sum(dtype=np.float64)) >= MOST:
         raise UsageError("the counts are too large to stay exact: their sum must be below 2^53", hint="the model is as it was")
     return array.astype(np.min_scalar_type(int(array.max(initial=0))))
 
 
-def values_to_plain(moments: Moments, of_sample: NDArray[np.float64] | None) -> dict[str, Array]:
+def values_to_plain(moments: Moments, of_sample: NDArray[np.float64] | None) -> dict[str, Numbers]:
     """Return the number of values, their sums and those of their squares, each a line ``n e`` for n / 2ᵉ, and the values of the sample."""
     sums = (total for part in (moments.sums, moments.squares) for total in part.ravel().tolist())
     lines = "".join(f"{total.numerator} {total.denominator.bit_length() - 1}\n" for total in sums)
@@ -324,7 +320,7 @@ def _fraction(line: str) -> Fraction:
     return Fraction(int(whole_number), 1 << int(power))
 
 
-def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, object], dict[str, Array]]:
+def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, object], dict[str, Numbers]]:
     """Return settings and arrays."""
     calibration = learnt.calibration
     settings: dict[str, object] = {
@@ -333,7 +329,7 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, object], dict[str, Array]
         "calibration": learnt.judgement,
         "profile": None if learnt.profile is None else {name: list(spread) for name, spread in learnt.profile.figures.items()},
     }
-    arrays: dict[str, Array] = {
+    arrays: dict[str, Numbers] = {
         "selected": np.empty(0, np.uint8) if learnt.selected.all() else learnt.selected.view(np.uint8),
         "curve_places": calibration.curve[0],
         "curve_shares": calibration.curve[1],
@@ -370,7 +366,7 @@ def _unlabelled_plain(unlabelled: SoftCounts) -> dict[str, object]:
     return {"weight": unlabelled.weight, "documents": unlabelled.documents, "losses": dict(unlabelled.losses), **seeds}
 
 
-def _soft_arrays(soft: ClassStatistics) -> dict[str, Array]:
+def _soft_arrays(soft: ClassStatistics) -> dict[str, Numbers]:
     logs = np.empty(0, np.int64) if soft.cell_logs is None else soft.cell_logs
     columns = (np.diff(soft.term_offsets), soft.cell_classes, soft.cell_counts, soft.cell_documents, None, soft.class_documents)
     narrowed = (logs.astype(np.uint64) if column is None else narrow(column) for column in columns)
@@ -449,7 +445,7 @@ def _calibration(temperature: object, part: Arrays) -> Calibration:
     return calibration
 
 
-def _typicality(array: Array) -> Typicality | None:
+def _typicality(array: Numbers) -> Typicality | None:
     if not array.size:
         return None
     require(array.dtype.kind == "f" and array.size == BANDS * LEVELS.size, "its likelihoods are not as many as there are quantiles")
@@ -458,7 +454,7 @@ def _typicality(array: Array) -> Typicality | None:
     return Typicality(quantiles)
 
 
-def _profile(figures: object, answers: Array, n_classes: int) -> Profile | None:
+def _profile(figures: object, answers: Numbers, n_classes: int) -> Profile | None:
     if figures is None:
         require(not answers.size, "its answers are those of no documents")
         return None
@@ -507,7 +503,7 @@ def _number(value: object, least: float, most: float, otherwise: str) -> float:
     return float(value)
 
 
-def counts_to_plain(counts: CorpusCounts) -> dict[str, Array]:
+def counts_to_plain(counts: CorpusCounts) -> dict[str, Numbers]:
     """Return arrays, each in the narrowest type that holds it."""
     statistics, documents = counts.statistics, counts.sample.documents
     classes = [label.encode() for label in statistics.classes]
@@ -546,7 +542,7 @@ def counts_from_plain(part: Arrays, sample_size: int, sample_bound: int, attribu
     return CorpusCounts(statistics, _sample(part, statistics, sample_size, sample_bound))
 
 
-def _with_logs(statistics: ClassStatistics, logs: Array, *, needed: bool) -> ClassStatistics:
+def _with_logs(statistics: ClassStatistics, logs: Numbers, *, needed: bool) -> ClassStatistics:
     """Return the statistics with the sums of log weights; without in files of earlier versions and for other weightings."""
     n_cells = statistics.cell_counts.size
     if not needed or (n_cells and not logs.size):

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from nbtext.model.scoring import Answer
     from nbtext.model.training import Learnt
     from nbtext.model.unlabelled import UnlabelledDocuments
-
+    from nbtext.type_names import Numbers
 
 MADE_OF_COUNTS = ("statistics", "text_terms", "class_tokens", "classifier", "language_models", "prior", "_counter", "_given_classes")
 """Attributes of `TextClassifier` that are computed from settings, counts and what was learnt, on first use."""
@@ -386,11 +386,8 @@ class TextClassifier:
     def predict(self, texts: Iterable[Text]) -> NDArray[Any]:
         """Return the most probable class of each text, shape (n_docs,), of equal ones the first; None where maximum likelihood rules out every class."""
         best = minimum_error(self.predict_log_proba(texts))
-        answers = self.classes_[best]
-        if np.any(best == NO_ANSWER):
-            answers = answers.astype(object)
-            answers[best == NO_ANSWER] = None
-        return answers
+        answers, unanswered = self.classes_[best], best == NO_ANSWER
+        return np.where(unanswered, np.array(None), answers) if unanswered.any() else answers
 
     def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return p(C_k | d), shape (n_docs, n_classes), in the order of `classes_`; nan where maximum likelihood rules out every class."""
@@ -571,7 +568,7 @@ class TextClassifier:
         return texts if self.learnt.choices.stop_words_kept else texts & ~stop_terms(self.statistics, self.settings)
 
     @cached_property
-    def class_tokens(self) -> NDArray[Any]:
+    def class_tokens(self) -> Numbers:
         """Tokens of `text_terms` in each class, without class weights, shape (n_classes,)."""
         return self.counts.statistics.natural.tokens_of(self.text_terms)
 
@@ -610,7 +607,7 @@ class TextClassifier:
             self.__dict__.pop(made_of_them, None)
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave out for pickle and copy what is computed again: a stemmer cannot be pickled."""
         return {name: value for name, value in self.__dict__.items() if name not in MADE_OF_COUNTS}
 

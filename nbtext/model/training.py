@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from nbtext.counts.soft_counts import SoftCounts
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
+    from nbtext.type_names import Arrays
 
 Term = tuple[str, ...]
 """A single term, or the terms of an n-gram."""
@@ -156,7 +157,7 @@ class Learnt:
     typicality: Typicality | None = None
     profile: Profile | None = None
     """Figures of held-out documents of the sample; None without calibration."""
-    fitted: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    fitted: Arrays = field(default_factory=dict)
     """The arrays that the classifier keeps beside the statistics, by name."""
     own: OwnPseudoCounts = NO_OWN
     """The pseudo-counts of terms that were given their own instead of ``smoothing``."""

@@ -59,9 +59,7 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.seeds import Seed
     from nbtext.settings import Settings
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 WEIGHTS = (1.0, 0.3, 0.1, 0.03)
 """λ, tried downwards as long as left-out documents become more probable; 0 is tried too."""

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import accumulate
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeVar
 
 from nbtext.errors import WorkerError
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
-    Serving = Callable[[Connection, Callable[[Any], Any], int], None]
+    Serving = Callable[[Connection, Callable[[Never], object], int], None]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
@@ -131,7 +131,7 @@ def signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def serve(connection: Connection, function: Callable[[Any], Any], parent: int) -> None:
+def serve(connection: Connection, function: Callable[[Never], object], parent: int) -> None:
     """Answer each task with what the function returns or raises, as a worker of the process with the number ``parent``, until the task is None."""
     _become_worker(parent)
     with suppress(EOFError):  # the parent is gone
@@ -139,7 +139,7 @@ def serve(connection: Connection, function: Callable[[Any], Any], parent: int) -
             send(connection, _attempt(function, *task))
 
 
-def serve_share(connection: Connection, work: Callable[[Share[Any]], Any], parent: int) -> None:
+def serve_share(connection: Connection, work: Callable[[Never], object], parent: int) -> None:
     """Answer with what work returns or raises for a share of the tasks, as a worker of the process with the number ``parent``."""
     _become_worker(parent)
     with suppress(EOFError, OSError):  # the parent is gone
@@ -154,7 +154,7 @@ def _become_worker(parent: int) -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
-def _attempt(function: Callable[..., Any], *task: object) -> tuple[bool, Any]:
+def _attempt(function: Callable[..., object], *task: object) -> tuple[bool, object]:
     try:
         return True, function(*task)
     except Exception as problem:  # noqa: BLE001 - raised where the result is asked for
@@ -247,7 +247,7 @@ def in_order(
     if jobs < 2:
         yield from ((task, None) for task in tasks)
         return
-    pending: deque[tuple[Task, Future[Any] | None]] = deque()
+    pending: deque[tuple[Task, Future[Result] | None]] = deque()
     can_start = True
     with workers(jobs, partial(function, shared)) as others:
         for task in tasks:
@@ -264,7 +264,7 @@ def in_order(
             yield _first(pending, others)
 
 
-def _first(pending: deque[tuple[Task, Future[Any] | None]], others: Workers) -> tuple[Task, Any]:
+def _first(pending: deque[tuple[Task, Future[Result] | None]], others: Workers) -> tuple[Task, Any]:
     task, future = pending.popleft()
     return task, None if future is None else others.result(future)
 
@@ -286,7 +286,7 @@ def forks() -> bool:
 
 
 @contextmanager
-def workers(n: int, function: Callable[[Any], Any], serving: Serving = serve) -> Iterator[Workers]:
+def workers(n: int, function: Callable[[Never], object], serving: Serving = serve) -> Iterator[Workers]:
     """Have ``n`` workers, started with the first task, that call a function; they are gone in the end.
 
     Raises `WorkerError` if one ended before its work.
@@ -311,7 +311,7 @@ class Workers:
     the pipe is closed then, and the thread knows.
     """
 
-    def __init__(self, n: int, function: Callable[[Any], Any], serving: Serving = serve) -> None:
+    def __init__(self, n: int, function: Callable[[Never], object], serving: Serving = serve) -> None:
         self._n, self._function, self._serving = n, function, serving
         self._forked = forks()
         self._processes: list[BaseProcess] = []
@@ -329,7 +329,7 @@ class Workers:
                 self._threads = ThreadPoolExecutor(self._n)
             return self._threads.submit(self._done, task)
 
-    def share_out(self, tasks: Iterator[Any], heard: Callable[[int, int], object] | None) -> list[Any]:
+    def share_out(self, tasks: Iterator[object], heard: Callable[[int, int], object] | None) -> list[Any]:
         """Return what comes of the shares of all workers, which `serve_share`; as `side_by_side`."""
         from multiprocessing.connection import wait
 
@@ -364,7 +364,7 @@ class Workers:
                 heard(*map(sum, zip(*progress.values(), strict=True)))
         return results
 
-    def result(self, future: Future[Any]) -> Any:  # noqa: ANN401 - what the function returns
+    def result(self, future: Future[Result]) -> Result:
         """Return what came of a task, once it is done; raise what the function raised."""
         while True:
             try:

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
-
-    Floats = NDArray[np.float64]
+    from nbtext.type_names import Floats
 
 LEAST_LOG = -40.0
 """Less probable classes count as if they had this log probability, so that one document cannot decide alone."""

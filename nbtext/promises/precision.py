@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import Judged
     from nbtext.model.left_out import LeftOutPosteriors
-
-    Floats = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
+    from nbtext.type_names import Floats, Mask
 
 ERROR = 0.05
 """Probability that the promise does not hold."""

@@ -13,9 +13,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
+    from nbtext.type_names import Numbers
 
 PADDED_TO = 16
 """Arrays begin at multiples of this, in bytes."""
@@ -24,7 +24,7 @@ PADDED_TO = 16
 class _ArrayWrapper:
     """An array's properties, under the names that joblib gives them."""
 
-    def __init__(self, array: NDArray[Any]) -> None:
+    def __init__(self, array: Numbers) -> None:
         self.subclass = np.ndarray
         self.shape = array.shape
         self.order = "C"
@@ -37,8 +37,8 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - as joblib's own
     """A pickler that writes arrays as joblib does."""
 
     framer: Any
-    memoize: Any
-    write: Any
+    memoize: Callable[[object], None]
+    write: Callable[[bytes], object]
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file, protocol=4)
@@ -67,7 +67,7 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - as joblib's own
         self.memoize(obj)
 
 
-def dump(contents: Mapping[str, Any], file: IO[bytes]) -> list[int]:
+def dump(contents: Mapping[str, object], file: IO[bytes]) -> list[int]:
     """Write plain values and arrays as `joblib.dump` does with protocol 4; return where each array begins in the file, in order."""
     pickler = _JoblibPickler(file)
     pickler.dump(contents)

@@ -28,7 +28,7 @@ import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
 
 LEDGER_SUFFIX = ".ledger"
 FINGERPRINT_BYTES = 16
@@ -63,7 +64,7 @@ class StaleLedgerError(ModelError):
 class Ledger:
     """Fingerprints of documents, ascending and distinct, and the numbers of their labels, both of shape (n_docs,). Immutable."""
 
-    fingerprints: NDArray[Any]
+    fingerprints: NDArray[np.bytes_]
     numbers: NDArray[np.int64]
     labels: tuple[str, ...]
 
@@ -75,14 +76,14 @@ class Ledger:
     def __len__(self) -> int:
         return self.fingerprints.size
 
-    def find(self, fingerprints: NDArray[Any]) -> NDArray[np.int64]:
+    def find(self, fingerprints: NDArray[np.bytes_]) -> NDArray[np.int64]:
         """Return the number of each document's label, `ABSENT` for one not in the ledger, shape (n,)."""
         if not len(self):
             return np.full(fingerprints.size, ABSENT, np.int64)
         place = np.minimum(np.searchsorted(self.fingerprints, fingerprints), len(self) - 1)
         return np.where(self.fingerprints[place] == fingerprints, self.numbers[place], ABSENT)
 
-    def changed(self, fingerprints: NDArray[Any], labels: Sequence[str | None]) -> Ledger:
+    def changed(self, fingerprints: NDArray[np.bytes_], labels: Sequence[str | None]) -> Ledger:
         """Return the ledger with distinct documents under new labels, and without those whose label is None."""
         names = tuple(sorted({*self.labels, *(label for label in labels if label is not None)}))
         number: dict[str | None, int] = {label: place for place, label in enumerate(names)}
@@ -115,7 +116,11 @@ class Ledger:
 
 
 def _merged(
-    fingerprints: NDArray[Any], numbers: NDArray[np.int64], changed: NDArray[Any], changes: NDArray[np.int64], labels: tuple[str, ...]
+    fingerprints: NDArray[np.bytes_],
+    numbers: NDArray[np.int64],
+    changed: NDArray[np.bytes_],
+    changes: NDArray[np.int64],
+    labels: tuple[str, ...],
 ) -> Ledger:
     """Return the entries with the changes applied."""
     stays, present = ~np.isin(fingerprints, changed), changes != ABSENT

@@ -25,7 +25,7 @@ import json
 import os
 import stat
 import struct
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from nbtext.type_names import Arrays, Numbers
 
 FORMAT = 1
 """Number of the format. To change what a model file holds: raise it; keep the code that reads the old number and let `read_model_file`
@@ -68,7 +68,7 @@ _POP = b"0"
 
 
 def write_model_file(
-    path: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], before: Callable[[Path, bytes], None] | None = None
+    path: str, settings: Mapping[str, object], arrays: Arrays, before: Callable[[Path, bytes], None] | None = None
 ) -> None:
     """Write settings (plain JSON values) and arrays (one dimension, types in `DTYPES`) as one file, atomically.
 
@@ -89,7 +89,7 @@ def write_model_file(
     replace_file(path, write, None if before is None else lambda target: before(target, digest))
 
 
-def _write(file: IO[bytes], settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays) -> bytes:
     """Write the content of a model file; return its digest."""
     canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
     largest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
@@ -128,7 +128,7 @@ def _digest(file: IO[bytes]) -> bytes:
     return digest.digest()
 
 
-def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
     """Return settings and arrays of a model file; arrays are read-only views of the bytes read.
 
     Raises `ModelError` for any file that is not a complete, undamaged model file of this format.
@@ -141,7 +141,7 @@ def read_model_bytes(path: str) -> bytes:
     return _read_and_parse(path)[0]
 
 
-def _read_and_parse(path: str) -> tuple[bytes, tuple[dict[str, Any], dict[str, NDArray[Any]]]]:
+def _read_and_parse(path: str) -> tuple[bytes, tuple[dict[str, object], dict[str, Numbers]]]:
     try:
         content = _read(path)
         return content, _parse(content)
@@ -194,7 +194,7 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe without a writer must not block
 
 
-def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _parse(content: bytes) -> tuple[dict[str, object], dict[str, Numbers]]:
     if content[: len(_START)] != _START or content[_OPCODES.size : _OPCODES.size + len(MAGIC)] != MAGIC:
         raise ModelError("not an nbtext model", hint="make one with nbtext train")
     if len(content) < _HEAD:
@@ -233,13 +233,13 @@ class ArrayPlace(NamedTuple):
         return self.offset + self.length * np.dtype(self.dtype).itemsize
 
 
-def encode_index(settings: Mapping[str, Any], places: Mapping[str, ArrayPlace]) -> bytes:
+def encode_index(settings: Mapping[str, object], places: Mapping[str, ArrayPlace]) -> bytes:
     """Return the index as JSON in ASCII, keys sorted."""
     arrays = {name: {"dtype": dtype, "shape": [length], "offset": offset} for name, (dtype, length, offset) in places.items()}
     return json.dumps({"settings": settings, "arrays": arrays}, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
-def decode_index(text: bytes, payload_length: int) -> tuple[dict[str, Any], dict[str, ArrayPlace]]:
+def decode_index(text: bytes, payload_length: int) -> tuple[dict[str, object], dict[str, ArrayPlace]]:
     """Return settings and places; raises `ModelError` unless all is well formed and every array lies inside the payload, apart from others."""
     try:
         index = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
@@ -283,7 +283,7 @@ def _check_layout(places: Mapping[str, ArrayPlace], payload_length: int, index_l
         raise ModelError("there are bytes that belong to no array")
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands twice")

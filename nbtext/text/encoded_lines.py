@@ -19,9 +19,7 @@ from nbtext.text_block import TextBlock
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Whole
 
 _UU_FULL = (61, 62)
 """Characters in a uuencoded line of 45 bytes, without and with a checksum; the first is M."""

@@ -8,18 +8,20 @@ indexing with places, `compress` a fifth of the time of a mask.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nbtext.type_names import Integers
+
 EMPTY_KEY = np.uint64(0)
 """The only key that cannot be stored: it has id 0, which marks a free slot."""
 
 
-def pair(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
+def pair(left: Integers, right: Integers) -> NDArray[np.uint64]:
     """Return a non-zero key for each two ids below 2**31; keys are ordered as the pairs."""
     return ((left.astype(np.uint64) + np.uint64(1)) << np.uint64(32)) | right.astype(np.uint64)
 
@@ -121,7 +123,7 @@ class KeyTable:
         self._shift = np.uint64(64 - bits)
 
 
-def group(keys: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group(keys: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the position of one occurrence of each distinct key, ascending, and the number of its occurrences, shapes (n_distinct,)."""
     occurrences = np.bincount(representatives(keys.astype(np.uint64, copy=False)), minlength=keys.size)
     positions = np.flatnonzero(occurrences)

@@ -1,0 +1,21 @@
+"""Names of types, for annotations alone: arrays by what they hold, and the values of JSON. No module imports it when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Integers = NDArray[np.integer]
+"""Of any width."""
+Numbers = NDArray[np.integer | np.floating]
+"""Whole as they are counted, floats once they are weighed."""
+Array = NDArray[np.generic]
+Arrays = Mapping[str, Numbers]
+"""Arrays of a model file by name, whose types their reader checks."""
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
