@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nbtext.cli.messages import Messages
+    from nbtext.metrics.results import Json
     from nbtext.model import TextClassifier
     from nbtext.report.model_card import CardFacts
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @option.reading_options
 @option.jobs_option
 @option.messages_options
-def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Unpack[option.Options]) -> int:
     """Describe a model in Markdown: what it was trained on, how good it is, and where it is not.
 
     The card begins with the fields of YAML that model cards usually have: license, language, library_name, pipeline_tag, tags, model-index. Its
@@ -77,7 +78,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options:
     return say.finish()
 
 
-def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Options, say: Messages) -> dict[str, Any]:
+def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Options, say: Messages) -> dict[str, Json]:
     """Return the evaluation on a corpus as `nbtext evaluate` prints it."""
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.decision import DecisionRule
@@ -89,11 +90,11 @@ def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Opti
     result = judge_scored(score_corpus(model, documents, options["jobs"]), model, DecisionRule()).result()
     documents.say_notices()
     say.warn_of_unknown("the model", result.unknown_labels)
-    found: dict[str, Any] = json_values(result)
+    found: dict[str, Json] = json_values(result)
     return found
 
 
-def _saved(path: str) -> dict[str, Any]:
+def _saved(path: str) -> dict[str, Json]:
     """Return a saved evaluation; raise `PathError` if the file is none."""
     import json
     from pathlib import Path
@@ -118,7 +119,7 @@ def _no_evaluation(path: str) -> PathError:
 def card_facts(
     model: TextClassifier,
     model_path: str,
-    evaluation: Mapping[str, Any] | None,
+    evaluation: Mapping[str, Json] | None,
     *,
     name: str | None = None,
     dataset: str | None = None,

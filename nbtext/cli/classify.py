@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Unpack
 
 import click
 
@@ -72,7 +72,7 @@ class _Classify(panels.Command):
 @option.reading_options
 @option.jobs_option
 @option.messages_options
-def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int | None, **options: Unpack[option.Options]) -> int:
     """Print the most probable class of each document and its probability.
 
     There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on
@@ -116,8 +116,8 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         raise UsageError("--lines reads standard input", hint="for files use --format lines")
     paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
-    output = options["output"] or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if options["keep"] else "tsv")
-    form = answer_form(output, options["limit"], scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
+    output = output or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if options["keep"] else "tsv")
+    form = answer_form(output, limit, scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
     form = form._replace(excel_safe=option.require_csv(options, output))
     model = TextClassifier.load(model_path)
     reading = reading_of(model, paths, options, say)
@@ -127,11 +127,11 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         kept = column_names(paths[0], reading) if options["keep"] == "all" else tuple(options["keep"].split(","))
         form = form._replace(kept=kept)
     documents = CommandCorpus(paths, reading, say, options, labelled=False, columns=form.kept, progress=keeps_screen_clear)
-    sets = set_rule_of(options, model, say)
+    sets = set_rule_of(options, model, say, limit=limit)
     rule = precise_rule(options, model, option.decision_rule(options, model.classes, say), say)
     form = form._replace(top_k=min(form.top_k, len(model.classes)), coverage=options["coverage"])
-    drift = None
-    if options["drift"] is not None:
+    drift, log = None, options["drift"]
+    if log is not None:
         from nbtext.evaluation.drift_log import DriftWatch
 
         drift = DriftWatch(model, model_path)
@@ -140,8 +140,8 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     answers = answers_to(watched, model, rule, min_typicality=options["min_typicality"], top_k=form.top_k, sets=sets)
     counts = AnswerCounts()
     write_answers(counts.watched(say.reported(answers)), form)
-    if drift is not None:
-        append_line(options["drift"], "" if (line := drift.line()) is None else json_line(line))
+    if drift is not None and log is not None:
+        append_line(log, "" if (line := drift.line()) is None else json_line(line))
     documents.say_notices()
     if n := counts.without_known_terms:
         say.notice(f"no term that the model knows, so the answer is that to an empty document: {quantity(n, 'document')}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -28,7 +28,9 @@ from nbtext.settings import READING
 @option.input_options
 @option.reading_options
 @option.messages_options
-def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> int:
+def command(
+    model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Unpack[option.Options]
+) -> int:
     """Compare the models A and B: what they contain, or how well they answer documents.
 
     Without a CORPUS the output shows which settings, classes, documents and priors differ, and the terms whose probability in a class changed

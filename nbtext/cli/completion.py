@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import BashComplete, add_completion_class
@@ -45,7 +45,7 @@ add_completion_class(Bash)
 @panels.command("completion")
 @click.argument("shell", type=panels.Choice(SHELLS))
 @panels.log_format_option
-def command(shell: str, **options: Any) -> int:
+def command(shell: str) -> int:
     """Print a script that lets a shell complete nbtext's commands, options and their values.
 
     Load it when the shell starts: in .bashrc or .zshrc, as eval "$(nbtext completion bash)"; for fish, as the file
@@ -58,7 +58,6 @@ def command(shell: str, **options: Any) -> int:
     """
     from click.shell_completion import get_completion_class
 
-    del options
     root = click.get_current_context().find_root()
     made_by = get_completion_class(shell)
     assert made_by is not None  # noqa: S101 - click has all of SHELLS

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -31,7 +31,7 @@ class ConfigFile(NamedTuple):
     """A file of defaults: where it is, and what it holds, by the names of options and commands."""
 
     path: Path
-    defaults: dict[str, Any]
+    defaults: dict[str, object]
 
 
 class Default(NamedTuple):
@@ -134,7 +134,8 @@ def _in_file(file: ConfigFile, context: click.Context, options: dict[str, click.
             yield name, Default(value, str(file.path))
         elif name not in _DECLARED and not any(name in _options(every) for every in _commands(context)):
             raise _unknown(name, [*_DECLARED, *options, *commands], str(file.path))
-    for given, value in file.defaults.get(_key(context.command.name or ""), {}).items():
+    own = file.defaults.get(_key(context.command.name or ""))
+    for given, value in own.items() if isinstance(own, dict) else ():
         name, source = _key(given), f"{file.path} [{context.command.name}]"
         if name not in options:
             raise _unknown(name, list(options), source)

@@ -50,7 +50,7 @@ class CommandCorpus(Corpus):
         columns: Sequence[str] = (),
         progress: bool = True,
     ) -> None:
-        on_error = given([ON_ERROR], {"on_error": None, **options}).get("on_error", ON_ERROR.default)
+        on_error = given([ON_ERROR], options).get("on_error", ON_ERROR.default)
         if not paths:
             say.warn("the list of files is empty")
         typed = "-" in paths and options.get("text") is None and sys.stdin is not None and sys.stdin.isatty()
@@ -87,7 +87,7 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
         if corpus or source is not None:
             raise UsageError("--text and CORPUS exclude each other")
         set_standard_input(json.dumps({"id": "-", "text": options["text"]}).encode() + b"\n")
-        options.update(format="jsonl", text_column="text", id_column="id", document="text", encoding="auto")
+        options.update({"format": "jsonl", "text_column": "text", "id_column": "id", "document": "text", "encoding": "auto"})
         return ("-",)
     if options.get("folders"):
         if corpus or source is not None:
@@ -144,7 +144,7 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options, sa
         return reading
     file_format = options["format"] or "auto"
     if file_format == "auto":
-        names_columns = any(options[name] is not None for name in ("text_column", "id_column", "header", "delimiter"))
+        names_columns = any(options.get(name) is not None for name in ("text_column", "id_column", "header", "delimiter"))
         file_format = reading.format if names_columns else "lines"
     if file_format == "auto" or not (FORMATS[file_format].line_per_document or FORMATS[file_format].columns):
         raise UsageError(f"--lines reads one document a line, not --format {file_format}", hint="give --format csv, tsv or jsonl")

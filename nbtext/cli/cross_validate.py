@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -52,7 +52,9 @@ USELESS_WITH = {
 @option.training_options
 @option.jobs_option
 @option.messages_options
-def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
+def command(
+    corpus: tuple[str, ...], output: str | None, folds: int | None, repeats: int | None, seed: int | None, **options: Unpack[option.Options]
+) -> int:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
     Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other
@@ -74,8 +76,9 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     from nbtext.store.atomic import replace_file
 
     say = option.messages(options)
-    for one in filter(options.get, USELESS_WITH):
-        if others := [name for name in USELESS_WITH[one] if options[name] is not None]:
+    asked_for = {**options, "folds": folds, "repeats": repeats, "seed": seed}
+    for one in filter(asked_for.get, USELESS_WITH):
+        if others := [name for name in USELESS_WITH[one] if asked_for[name] is not None]:
             raise UsageError(f"--{one.replace('_', '-')} and --{others[0].replace('_', '-')} exclude each other")
     if options["leave_one_out"] and options["top"] is not None:
         say.warn("--leave-one-out judges terms that --top chose with all labels in sight, so figures may be far too good; use folds")
@@ -84,14 +87,14 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     if predictions is not None:
         check_output_file(predictions, "--predictions", [*paths, *filter(None, [options["costs"]])])
     counted = read_and_count(paths, options, say, [] if column is None else [column])
-    statistics, n_folds, seed = counted.corpus.statistics, options["folds"] or 10, options["seed"] or 0
+    statistics, n_folds, seed = counted.corpus.statistics, folds or 10, seed or 0
     asked, rule = gates(options, statistics.n_classes), option.decision_rule(options, list(statistics.classes), say)
     method = "time" if options["time_column"] else "grouped" if column else "leave-one-out" if options["leave_one_out"] else "stratified"
     if method == "stratified" and n_folds <= statistics.n_documents:
         warn_of_small_classes(statistics, n_folds, say)
-    validation = validate_corpus(counted.corpus, counted.settings, rule, method, n_folds, seed, options["repeats"] or 1, options["jobs"])
+    validation = validate_corpus(counted.corpus, counted.settings, rule, method, n_folds, seed, repeats or 1, options["jobs"])
     result = validation.result()
-    folds = validation.folds_result(method, column, None if method == "time" else seed) if validation.folds else None
+    by_fold = validation.folds_result(method, column, None if method == "time" else seed) if validation.folds else None
     if predictions is not None:
         answers = (answer for repeat in validation.repeats for answer in repeat.predictions())
         replace_file(predictions, lambda file: file.writelines(prediction_lines(answers, counted.corpus.names, statistics.classes)))
@@ -101,8 +104,8 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
         say.warn(f"without another document of their class to learn from: {n}, counted as mistakes; of {listed(list(unknown), SHOWN)}")
     write_result(
         output,
-        lambda: {**json_values(result), "folds": folds or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
+        lambda: {**json_values(result), "folds": by_fold or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
         lambda: class_rows(result),
-        lambda: print_evaluation(result, folds=folds, every_class=options["all"]),
+        lambda: print_evaluation(result, folds=by_fold, every_class=options["all"]),
     )
     return finish(failures(asked, result), say)

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Unpack
 
+from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import (
-    DEFAULT_MODEL,
-    corpus_argument,
-    given,
-    messages,
-    messages_options,
-    model_option,
-    output_option,
-    reading_options,
-)
 from nbtext.errors import NbtextError
 
 
 @panels.command("doctor")
-@corpus_argument
-@model_option
-@output_option("table", "json", default="table")
-@messages_options
-@reading_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
+@option.corpus_argument
+@option.model_option
+@option.output_option("table", "json", default="table")
+@option.messages_options
+@option.reading_options
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Unpack[option.Options]) -> int:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
     A corpus is read as training would read it: its format, documents, classes and encoding.
@@ -43,7 +34,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext doctor --model nbtext.joblib --output json
       nbtext doctor messages.csv --label-column topic --text-column body
     """
-    messages(options)
+    option.messages(options)
     try:
         return _look_at(corpus, options, output) if corpus else _examine(model_path, output)
     except ModuleNotFoundError as missing:
@@ -55,7 +46,7 @@ def _examine(model_path: str, output: str | None) -> int:
     from nbtext.inspection.health import health, installed_versions
     from nbtext.report.models import print_health
 
-    named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != DEFAULT_MODEL
+    named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != option.DEFAULT_MODEL
     findings = list(health(model_path, named=named))
     problem = next((found.problem for found in findings if found.problem is not None), None)
     print_health(findings, installed_versions(), 0 if problem is None else problem.exit_status, output)
@@ -65,11 +56,11 @@ def _examine(model_path: str, output: str | None) -> int:
     return 0
 
 
-def _look_at(corpus: tuple[str, ...], options: Any, output: str | None) -> int:
+def _look_at(corpus: tuple[str, ...], options: option.Options, output: str | None) -> int:
     from nbtext.inspection.corpora import corpus_findings, look_at_corpus
     from nbtext.report.models import print_corpus_overview
     from nbtext.settings import READING, Reading
 
-    overview = look_at_corpus(corpus, Reading.of(given(READING, options)))
+    overview = look_at_corpus(corpus, Reading.of(option.given(READING, options)))
     print_corpus_overview(overview, list(corpus_findings(overview)), output)
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "The option can be given several times.",
 )  # fmt: skip
 @option.messages_options
-def command(log: str, output: str | None, last: int | None, since: str | None, fail_over: tuple[str, ...], **options: Any) -> int:
+def command(log: str, output: str | None, last: int | None, since: str | None, **options: Unpack[option.Options]) -> int:
     """Show how far the documents in a log of nbtext classify --drift are from those of training.
 
     The share of unknown tokens, the log-likelihood per token and the length of documents are compared with left-out training documents by their
@@ -57,7 +57,7 @@ def command(log: str, output: str | None, last: int | None, since: str | None, f
     from nbtext.report.forms import write_plain
 
     say = option.messages(options)
-    gates = [distance_gate(text) for text in fail_over]
+    gates = [distance_gate(text) for text in options["fail_over"]]
     begin = None if since is None else _time(since)
     runs, unreadable = read_history(log)
     for problem in unreadable[:SHOWN]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -44,7 +44,7 @@ from nbtext.errors import UsageError, quantity
 @option.reading_options
 @option.jobs_option
 @option.messages_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tuple[str, ...], **options: Unpack[option.Options]) -> int:
     """Classify documents whose classes are known and print how good the answers are.
 
     CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are reported. A document without an answer
@@ -85,7 +85,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     asked = gates(options, len(model.classes))
     tally = SetTally(set_rule, model.classes) if (set_rule := set_rule_of(options, model, say)) else None
     rule = precise_rule(options, model, option.decision_rule(options, model.classes, say), say)
-    paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(options["by"])), options["errors"]
+    paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(by)), options["errors"]
     if options["sweep"] is not None:
         if asked or rule != DecisionRule() or tally is not None or by or errors is not None or options["training"] or options["prior_from"]:
             raise UsageError("--sweep goes with no costs, threshold, gate, --by, --errors, --training or --prior-from")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -30,7 +30,13 @@ from nbtext.errors import UsageError
 @option.reading_options
 @option.messages_options
 def command(
-    corpus: tuple[str, ...], model_path: str, against: str | None, output: str | None, limit: int, to: str | None, **options: Any
+    corpus: tuple[str, ...],
+    model_path: str,
+    against: str | None,
+    output: str | None,
+    limit: int,
+    to: str | None,
+    **options: Unpack[option.Options],
 ) -> int:
     """Print the answer to each document and what each of its words contributed to it.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
+from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import corpus_argument, input_options, jobs_option, messages, messages_options, model_option, reading_options
 from nbtext.cli.writing import (
     corpus_to_change,
     lock_settings,
@@ -18,19 +18,19 @@ from nbtext.errors import quantity
 
 
 @panels.command("forget")
-@corpus_argument
-@model_option
+@option.corpus_argument
+@option.model_option
 @panels.option(
     "--once", group="documents", common=True, is_flag=True,
     help="Skip documents that the ledger does not have. So the same job can run again.",
 )  # fmt: skip
 @relearning_options
 @writing_options
-@input_options
-@reading_options
-@jobs_option
-@messages_options
-def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any) -> int:  # noqa: FBT001 - click passes it
+@option.input_options
+@option.reading_options
+@option.jobs_option
+@option.messages_options
+def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 
     The counts are then exactly those of the other documents, and the sample of documents loses them too. Terms and classes without documents disappear.
@@ -49,7 +49,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     from nbtext.model.changing import count_batch
     from nbtext.model.locked_model import forget
 
-    say = messages(options)
+    say = option.messages(options)
     paths = corpus_paths(corpus, options)
     model = TextClassifier.load(model_path)
     unlabelled = what_becomes_of_unlabelled(model, model_path, options, say)
@@ -58,8 +58,8 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     if batch is None:
         say.notice("there is nothing to forget")
     else:
-        forgot = forget(model_path, model, batch, unlabelled, once=once, **lock_settings(options))
-        say.notice(f"forgot {quantity(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if once else ""))
+        forgot = forget(model_path, model, batch, unlabelled, once=options["once"], **lock_settings(options))
+        say.notice(f"forgot {quantity(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if options["once"] else ""))
         say_model(forgot.model, model_path, say, model)
     source.say_notices()
     return say.finish()

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
+from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import WholeNumber, limit_option, messages, messages_options, model_option, output_option, suggest_classes
 
 
 @panels.command("generate")
-@model_option
+@option.model_option
 @panels.option(
-    "--class", "label", group="answer", common=True, metavar="NAME", shell_complete=suggest_classes,
+    "--class", "label", group="answer", common=True, metavar="NAME", shell_complete=option.suggest_classes,
     help="Draw documents of this class. By default a class is drawn for each document from the class prior.",
 )  # fmt: skip
-@limit_option("Draw N documents.", 1, old_name="--number")
+@option.limit_option("Draw N documents.", 1, old_name="--number")
 @panels.option(
-    "--length", group="words", common=True, type=WholeNumber(1, 1 << 24), metavar="N",
+    "--length", group="words", common=True, type=option.WholeNumber(1, 1 << 24), metavar="N",
     help="Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
 )  # fmt: skip
 @panels.option(
@@ -24,16 +24,24 @@ from nbtext.cli.options import WholeNumber, limit_option, messages, messages_opt
     help="Draw the probabilities of words from their posterior. They are drawn once for each class. By default they are those that the model works with.",
 )  # fmt: skip
 @panels.option(
-    "--seed", group="process", common=True, type=WholeNumber(min=0), default=0, show_default=True, metavar="N",
+    "--seed", group="process", common=True, type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N",
     help="Seed of the random draws.",
 )  # fmt: skip
-@output_option(
+@option.output_option(
     "text", "tsv", "csv", "jsonl", default="text",
     more="text has a document a line. The other forms have label and text, and models can be trained on them.",
 )  # fmt: skip
-@messages_options
+@option.messages_options
 def command(
-    model_path: str, label: str | None, limit: int, length: int | None, output: str | None, *, draw: bool, seed: int, **options: Any
+    model_path: str,
+    label: str | None,
+    limit: int,
+    length: int | None,
+    output: str | None,
+    *,
+    draw: bool,
+    seed: int,
+    **options: Unpack[option.Options],
 ) -> int:
     """Print random documents drawn from the language models of the classes: words, not sentences.
 
@@ -46,7 +54,7 @@ def command(
       nbtext generate -n 3 --length 20 --seed 7
       nbtext generate -n 1000 --output tsv
     """
-    messages(options)
+    option.messages(options)
     from nbtext.inspection.generation import DocumentGenerator
     from nbtext.model import TextClassifier
     from nbtext.report.models import write_generated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -38,7 +38,7 @@ def _suggest(context: click.Context, parameter: click.Parameter, incomplete: str
 @click.argument("topic", required=False, shell_complete=_suggest)
 @panels.color_option
 @panels.log_format_option
-def command(topic: str | None, **options: Any) -> int:
+def command(topic: str | None) -> int:
     """Print a text on a topic, or the help of a command. Without an argument, list the topics.
 
     \b
@@ -47,7 +47,6 @@ def command(topic: str | None, **options: Any) -> int:
       nbtext help formats
       nbtext help train
     """
-    del options
     context = click.get_current_context()
     if topic is None:
         text = _listed()

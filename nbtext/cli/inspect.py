@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @option.output_option("table", "json", default="table")
 @option.reading_options
 @option.messages_options
-def command(model_path: str, limit: int, output: str | None, **options: Any) -> int:
+def command(model_path: str, limit: int, output: str | None, **options: Unpack[option.Options]) -> int:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
     --criteria, --term, --class, --similarity, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading
@@ -109,7 +109,12 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
         ("words", words, lambda: terms.term_details(model, words), rankings.print_terms),
         ("class_terms", labels, lambda: terms.class_details(model, labels, limit), rankings.print_class_details),
         ("similarity", options["similarity"], lambda: overview.similarity(model, labels), models.print_similarity),
-        ("thresholds", asked, lambda: thresholds_of(asked, model, DecisionRule(), by_class=options["by_class"]), models.print_thresholds),
+        (
+            "thresholds",
+            asked,
+            lambda: thresholds_of(asked or {}, model, DecisionRule(), by_class=options["by_class"]),
+            models.print_thresholds,
+        ),
     ]
     parts = [(name, part, show) for name, wanted, make, show in sections if wanted and (part := make())]
     if held_out:

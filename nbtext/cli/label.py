@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -17,12 +17,26 @@ if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.label_terminal import Terminal
     from nbtext.cli.messages import Messages
-    from nbtext.cli.options import Options
     from nbtext.counts.counting import Analysis
     from nbtext.counts.seeds import Seed
     from nbtext.labelling.answer_file import Answer, AnswerFile
     from nbtext.labelling.session import Session
     from nbtext.labelling.suggestions import Suggestion
+
+    class LabelOptions(option.Options, total=False):
+        """Those of this command."""
+
+        output: str | None
+        random_share: float
+        review: bool
+        seed: int
+        strategy: str
+        suggest: int | None
+        take: str | None
+        times: bool
+        to: str
+        who: str | None
+
 
 STRATEGIES = ("mixed", "uncertain", "typical", "random")
 DEFAULT_FILE = "labels.jsonl"
@@ -68,7 +82,7 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
 @option.reading_options
 @option.analysis_options
 @option.messages_options
-def command(corpus: tuple[str, ...], **options: Any) -> int:
+def command(corpus: tuple[str, ...], **options: Unpack[LabelOptions]) -> int:
     """Sort documents without labels into classes; nbtext train reads the result.
 
     CORPUS is the pool, in any format; its classes are not looked at, but with --review. A terminal shows one document after the other, those first that teach most:
@@ -125,7 +139,7 @@ def _require_outside(output: str, paths: Sequence[str]) -> None:
         raise UsageError(f"{output} would be read as a document", hint="choose another --to")
 
 
-def _answers(options: Options, say: Messages, of_line: Callable[[str], Answer]) -> AnswerFile:
+def _answers(options: LabelOptions, say: Messages, of_line: Callable[[str], Answer]) -> AnswerFile:
     from nbtext.labelling.answer_file import AnswerFile
 
     file = AnswerFile(options["to"], of_line)
@@ -134,7 +148,7 @@ def _answers(options: Options, say: Messages, of_line: Callable[[str], Answer]) 
     return file
 
 
-def _session(paths: tuple[str, ...], options: Options, say: Messages, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
+def _session(paths: tuple[str, ...], options: LabelOptions, say: Messages, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
     """Return the session that goes on from the labels of ``--to``, and the pool as it was read; without ``file`` they are only read."""
     from nbtext.labelling.session import Plan, open_session
 
@@ -144,7 +158,7 @@ def _session(paths: tuple[str, ...], options: Options, say: Messages, file: Answ
     return open_session(source.readable(), analysis, plan, given, file, _seeds(options, analysis)), source
 
 
-def _seeds(options: Options, analysis: Analysis) -> list[Seed]:
+def _seeds(options: LabelOptions, analysis: Analysis) -> list[Seed]:
     """Return the seed words as terms."""
     if options["seeds"] is None:
         return []
@@ -154,7 +168,7 @@ def _seeds(options: Options, analysis: Analysis) -> list[Seed]:
     return seed_terms(read_seeds(options["seeds"]), analysis)
 
 
-def _source(paths: tuple[str, ...], options: Options, say: Messages, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
+def _source(paths: tuple[str, ...], options: LabelOptions, say: Messages, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
     """Return the documents, and how they are counted."""
     from dataclasses import replace
 
@@ -168,7 +182,7 @@ def _source(paths: tuple[str, ...], options: Options, say: Messages, *, labelled
     return source, Analysis.of(settings).dropping_stop_words()
 
 
-def _review(paths: tuple[str, ...], options: Options, say: Messages) -> int:
+def _review(paths: tuple[str, ...], options: LabelOptions, say: Messages) -> int:
     from nbtext.labelling.answer_file import Reviewed
     from nbtext.labelling.pool import count_pool
     from nbtext.labelling.review import Review
@@ -219,7 +233,7 @@ def _terminal() -> Terminal:
     return Terminal()
 
 
-def _ask(session: Session, terminal: Terminal, options: Options) -> None:
+def _ask(session: Session, terminal: Terminal, options: LabelOptions) -> None:
     from nbtext.cli.label_screen import LabelScreen
 
     with terminal:
@@ -232,20 +246,20 @@ def _said(session: Session, path: str) -> str:
     )
 
 
-def _take(session: Session, options: Options, say: Messages) -> int:
+def _take(session: Session, options: LabelOptions, say: Messages) -> int:
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.labelling.suggestions import take
 
-    path = options["take"]
+    path, options["on_error"] = options["take"] or "", "record"
     reading = Reading.of({"text_column": "id", "encoding": options["encoding"] or "auto"})
-    rows = CommandCorpus((path,), reading, say, {**options, "on_error": "record"}, labelled=False, columns=("id", "label"), progress=False)
+    rows = CommandCorpus((path,), reading, say, options, labelled=False, columns=("id", "label"), progress=False)
     new = sum(taken.is_new for taken in say.reported(take(session, rows, options["who"], now(options))))
     rows.finish()
     say.notice(f"{options['to']}: {quantity(new, 'new label')}, {len(session.labels):,} in all, {quantity(len(session.classes), 'class')}")
     return say.finish()
 
 
-def now(options: Options) -> str | None:
+def now(options: LabelOptions) -> str | None:
     """Return the time to be stored with a label, if times are wanted."""
     import time
 

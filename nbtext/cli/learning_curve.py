@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
+from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import WholeNumber, corpus_argument, input_options, messages, messages_options, output_option, training_options
 
 
 @panels.command("learning-curve")
-@corpus_argument
-@output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are sizes of the training corpus.")
+@option.corpus_argument
+@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are sizes of the training corpus.")
 @panels.option(
-    "--steps", group="documents", common=True, type=WholeNumber(1, 100), default=8, show_default=True, metavar="N",
+    "--steps", group="documents", common=True, type=option.WholeNumber(1, 100), default=8, show_default=True, metavar="N",
     help="Train on N sizes of the corpus.",
 )  # fmt: skip
 @panels.option(
-    "--folds", group="documents", type=WholeNumber(2), default=5, show_default=True, metavar="N",
+    "--folds", group="documents", type=option.WholeNumber(2), default=5, show_default=True, metavar="N",
     help="Hold out one N-th of the documents, each in turn.",
 )  # fmt: skip
 @panels.option(
-    "--repeats", group="documents", type=WholeNumber(1), default=3, show_default=True, metavar="N", help="Draw the folds N times."
+    "--repeats", group="documents", type=option.WholeNumber(1), default=3, show_default=True, metavar="N", help="Draw the folds N times."
 )
 @panels.option(
-    "--seed", group="documents", type=WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws."
+    "--seed", group="documents", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws."
 )
-@input_options
-@training_options
-@messages_options
-def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Any) -> int:
+@option.input_options
+@option.training_options
+@option.messages_options
+def command(
+    corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Unpack[option.Options]
+) -> int:
     """Show how accuracy grows with the number of training documents, and forecast it for twice as many.
 
     Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents
@@ -48,7 +50,7 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     from nbtext.report.comparisons import print_learning_curve
     from nbtext.report.forms import write_result
 
-    say = messages(options)
+    say = option.messages(options)
     counted = read_and_count(corpus_paths(corpus, options), options, say)
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import messages, messages_options
 from nbtext.cli.writing import lock_settings, say_model, warn_of_left_ledger, writing_options
 from nbtext.errors import UsageError, quantity
 
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 @click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", shell_complete=option.suggest_files)
 @option.to_option("Write the model to FILE. It may be one of the models.", "-o", "--output", required=True)
 @writing_options
-@messages_options
-def command(models: tuple[str, ...], to: str, **options: Any) -> int:
+@option.messages_options
+def command(models: tuple[str, ...], to: str, **options: Unpack[option.Options]) -> int:
     """Write the model that training on the documents of all these models makes.
 
     The models must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of
@@ -40,7 +39,7 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> int:
     from nbtext.model.locked_model import merge
     from nbtext.store import check_replaceable
 
-    say = messages(options)
+    say = option.messages(options)
     places = [os.path.realpath(path) for path in models]
     if len(models) < 2:
         raise UsageError("there is only one model to merge", hint="name two or more")

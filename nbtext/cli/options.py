@@ -17,7 +17,8 @@ from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAININ
 from nbtext.steps import watching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypedDict
 
     from click.shell_completion import CompletionItem
 
@@ -25,10 +26,90 @@ if TYPE_CHECKING:
     from nbtext.settings import Parameter
 
     Suggestions = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
-    Options = dict[str, Any]
-    """The options of a command by the names of their parameters, None where they were not given."""
+
+    class LockSettings(TypedDict):
+        """How a model file is locked and replaced, as the functions of `nbtext.model.locked_model` take it."""
+
+        lock_timeout: float
+        backup: bool
+
+    class Options(LockSettings, total=False):
+        """Options that are looked up by name, None where they were not given; those that several commands have with other types are left out."""
+
+        all: bool
+        backend: str
+        batch: bool
+        by_class: bool
+        card: bool
+        changed: str | None
+        classifier: str | None
+        costs: str | None
+        coverage: float | None
+        criteria: bool
+        dataset: str | None
+        document: str | None
+        drift: str | None
+        drop_unlabelled: bool
+        encoding: str | None
+        errors: str | None
+        evaluation: str | None
+        excel_safe: bool
+        exit_status_abstained: int | None
+        fail_over: tuple[str, ...]
+        fail_under: tuple[str, ...]
+        fail_under_interval: bool
+        files_from: str | None
+        folders: tuple[str, ...]
+        format: str | None
+        goal: str | None
+        group_column: str | None
+        header: bool | None
+        held_out: tuple[str, ...]
+        id_column: str | None
+        jobs: int
+        keep: str | None
+        labels: tuple[str, ...]
+        leave_one_out: bool
+        license: str | None
+        lines: bool
+        mail_filter: bool
+        min_log_odds: float
+        min_precision: float | dict[str, float] | None
+        min_probability: float | dict[str, float]
+        min_typicality: float
+        name: str | None
+        no_model: bool
+        null: bool
+        on_error: str | None
+        once: bool
+        paths: bool
+        predictions: str | None
+        print0: bool
+        prior_from: tuple[str, ...]
+        quiet: bool
+        scheduler: str | None
+        scores: bool
+        seeds: str | None
+        similarity: bool
+        sweep: str | None
+        text: str | None
+        text_column: str | None
+        thresholds: float | dict[str, float] | None
+        time_column: str | None
+        top: str | None
+        training: tuple[str, ...]
+        tries: int | None
+        unlabelled: tuple[str, ...]
+        updatable: bool
+        verbose: bool
+        verify: bool
+        weighting: str | None
+        within: str | None
+        words: tuple[str, ...]
+
 
 Command = TypeVar("Command", bound="Callable[..., object]")
+Other = TypeVar("Other")
 
 DEFAULT_MODEL = "nbtext.joblib"
 
@@ -83,7 +164,7 @@ class NumberPerClass(Number):
         return {label: super(NumberPerClass, self).convert(number, param, ctx) for label, number in pairs}
 
 
-def per_class(given: dict[str, float], classes: Sequence[str], option: str, others: float | None) -> tuple[float | None, ...]:
+def per_class(given: dict[str, float], classes: Sequence[str], option: str, others: Other) -> tuple[float | Other, ...]:
     """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
     from nbtext.errors import did_you_mean
 
@@ -267,9 +348,8 @@ def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> De
     """Return the decision rule of the options; raise `PathError` or `UsageError` for a wrong file of costs."""
     from nbtext.decision import DecisionRule
 
-    least = options["min_probability"]
-    if isinstance(least, dict):
-        least = per_class(least, classes, "--min-probability", 0.0)
+    asked = options["min_probability"]
+    least = per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
     if options["costs"] is None:
         return DecisionRule(None, least)
     from nbtext.decision import ABSTAIN, read_costs
@@ -302,7 +382,7 @@ def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[C
     """Return the decorator that adds the options of declared parameters."""
     options = []
     for parameter in table:
-        attributes: Options
+        attributes: dict[str, Any]
         if parameter.metavar:
             names, attributes = [parameter.option], {
                 "metavar": parameter.metavar,
@@ -340,16 +420,16 @@ analysis_options = _table_options(ANALYSING, defaults=True)
 """The parameters of `ANALYSIS`, for a command that works without a model too."""
 
 
-def given(table: Iterable[Parameter], options: Options) -> Options:
+def given(table: Iterable[Parameter], options: Mapping[str, object]) -> dict[str, Any]:
     """Return the parameters of a table that the user gave, checked; in place of the path of a file its numbers by name."""
     return {
-        parameter.name: parameter.checked(from_file(parameter.name, options[parameter.name]))
+        parameter.name: parameter.checked(from_file(parameter.name, value))
         for parameter in table
-        if options[parameter.name] is not None
+        if (value := options.get(parameter.name)) is not None
     }
 
 
-def typed(options: Options) -> list[str]:
+def typed(options: Mapping[str, object]) -> list[str]:
     """Return the parameters of input, reading and training that the user gave, as arguments of a command line."""
     arguments: list[str] = []
     for parameter in (*INPUT, *READING, *TRAINING):

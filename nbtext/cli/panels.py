@@ -157,7 +157,7 @@ _HELP, _HELP_ALL = (
 )
 
 
-def command(name: str, cls: type[Command] = Command) -> Callable[[Callable[..., Any]], click.Command]:
+def command(name: str, cls: type[Command] = Command) -> Callable[[Callable[..., int]], click.Command]:
     """Return the decorator that makes a command of a function."""
     return click.command(name, cls=cls, add_help_option=False)
 
@@ -184,7 +184,7 @@ def painter() -> Callable[..., str]:
 class Choice(click.Choice[str]):
     """One of some names; asks about near misses."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name; raise click's error for wrong usage."""
         try:
             return super().convert(value, param, ctx)

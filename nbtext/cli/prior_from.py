@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from nbtext.cli import panels
 from nbtext.cli.options import suggest_files
@@ -53,10 +53,9 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Opt
     if "-" in paths:
         raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
     likelihoods = likelihoods_of(model, say)
-    of_text = (
-        {} if options.get("text") is None else dict.fromkeys(parameter.name for parameter in READING)
-    )  # read as training documents were
-    options = {**options, **of_text, "lines": False, "text": None, "on_error": "skip"}
+    others = [] if options.get("text") is None else [parameter.name for parameter in READING]  # read as training documents were
+    kept = cast("Options", {name: value for name, value in options.items() if name not in others})
+    options = {**kept, "format": kept.get("format"), "lines": False, "text": None, "on_error": "skip"}
     documents = documents_for(model, paths, options, say, labelled=False)
     shares = estimate_prevalence(score_corpus(model, documents, options["jobs"]), model.classes, likelihoods).all
     documents.say_notices()

@@ -37,7 +37,7 @@ promise_options = several(
 """For `set_rule_of` and `precise_rule`."""
 
 
-def set_rule_of(options: Options, model: TextClassifier, say: Messages) -> SetRule | None:
+def set_rule_of(options: Options, model: TextClassifier, say: Messages, limit: int | None = None) -> SetRule | None:
     """Return the rule of ``--coverage``, None without; warn of classes that every set has. Raises `UsageError` as `set_rule` does."""
     coverage = options["coverage"]
     if options["by_class"] and coverage is None and options["min_precision"] is None:
@@ -45,7 +45,7 @@ def set_rule_of(options: Options, model: TextClassifier, say: Messages) -> SetRu
     if coverage is None:
         return None
     for other in ("costs", "min_probability", "min_precision", "limit", "scores"):
-        if options.get(other):
+        if {**options, "limit": limit}.get(other):
             raise UsageError(f"--coverage and --{other.replace('_', '-')} exclude each other")
     from nbtext.promises.prediction_sets import least_documents, set_rule
 

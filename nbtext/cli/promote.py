@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import click
 
-from nbtext.cli import options as suggestions
+from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import messages, messages_options, model_option
 from nbtext.cli.writing import lock_settings, writing_options
 
 
 @panels.command("promote")
-@click.argument("new", shell_complete=suggestions.suggest_files)
-@model_option
+@click.argument("new", shell_complete=option.suggest_files)
+@option.model_option
 @writing_options
-@messages_options
-def command(new: str, model_path: str, **options: Any) -> int:
+@option.messages_options
+def command(new: str, model_path: str, **options: Unpack[option.Options]) -> int:
     """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 
     NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the new one, never a mixture. A run that is
@@ -33,7 +32,7 @@ def command(new: str, model_path: str, **options: Any) -> int:
     """
     from nbtext.model.locked_model import promote
 
-    say = messages(options)
+    say = option.messages(options)
     description = promote(new, model_path, **lock_settings(options))
     say.notice(f"{model_path}: {description}")
     return say.finish()

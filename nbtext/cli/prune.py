@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
+from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import Number, WholeNumber, messages, messages_options, model_option
 from nbtext.cli.writing import opened_model, say_model, writing_options
 from nbtext.errors import UsageError, quantity
 
 
 @panels.command("prune")
-@model_option
+@option.model_option
 @panels.option(
-    "--min-df", group="words", common=True, type=WholeNumber(min=1), metavar="N", help="Remove terms that occur in fewer than N documents."
+    "--min-df",
+    group="words",
+    common=True,
+    type=option.WholeNumber(min=1),
+    metavar="N",
+    help="Remove terms that occur in fewer than N documents.",
 )
 @panels.option(
     "--max-df",
     group="words",
     common=True,
-    type=Number(0, 1),
+    type=option.Number(0, 1),
     metavar="SHARE",
     help="Remove terms that occur in a larger share of documents.",
 )
 @writing_options
-@messages_options
-def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> int:
+@option.messages_options
+def command(model_path: str, min_df: int | None, max_df: float | None, **options: Unpack[option.Options]) -> int:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
     From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new words stay unknown, and documents that were
@@ -41,7 +46,7 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
     from nbtext.model.changing import pruned
     from nbtext.store import check_replaceable
 
-    say = messages(options)
+    say = option.messages(options)
     if min_df is None and max_df is None:
         raise UsageError("there is no limit to prune by", hint="give --min-df or --max-df")
     check_replaceable(model_path)

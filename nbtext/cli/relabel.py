@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import click
 
+from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import messages, messages_options, model_option, suggest_classes
 from nbtext.cli.writing import opened_model, say_model, writing_options
 
 
 @panels.command("relabel")
-@click.argument("old", shell_complete=suggest_classes)
+@click.argument("old", shell_complete=option.suggest_classes)
 @click.argument("new")
-@model_option
+@option.model_option
 @writing_options
-@messages_options
-def command(old: str, new: str, model_path: str, **options: Any) -> int:
+@option.messages_options
+def command(old: str, new: str, model_path: str, **options: Unpack[option.Options]) -> int:
     """Rename the class OLD to NEW. If there is a class NEW already, the two become one.
 
     The result is the model that training on a corpus with these labels makes. If class probabilities were given, the weight of OLD is added to that of NEW.
@@ -31,7 +31,7 @@ def command(old: str, new: str, model_path: str, **options: Any) -> int:
     from nbtext.model.changing import relabelled
     from nbtext.store import check_replaceable
 
-    say = messages(options)
+    say = option.messages(options)
     check_replaceable(model_path)
     with opened_model(model_path, options) as file:
         before, ledger = file.load(), file.ledger_if_usable()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -26,7 +26,7 @@ from nbtext.errors import UsageError
 @option.input_options
 @option.reading_options
 @option.messages_options
-def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Unpack[option.Options]) -> int:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
     The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Unpack
 
+from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import (
-    BY_TERMINAL,
-    excel_safe_option,
-    limit_option,
-    messages,
-    messages_options,
-    model_option,
-    output_option,
-    require_csv,
-)
 from nbtext.settings import CRITERIA
 
 
 @panels.command("select-features")
-@model_option
-@limit_option("Print N terms.", 100, old_name="--top")
+@option.model_option
+@option.limit_option("Print N terms.", 100, old_name="--top")
 @panels.option(
     "--by", group="answer", common=True, type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True,
     help="Measure of information.",
 )  # fmt: skip
-@output_option("table", "tsv", "csv", "jsonl", default=BY_TERMINAL, more="tsv has rank, term, score and class.")
-@excel_safe_option
-@messages_options
-def command(model_path: str, limit: int, by: str, output: str | None, **options: Any) -> int:
+@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has rank, term, score and class.")
+@option.excel_safe_option
+@option.messages_options
+def command(model_path: str, limit: int, by: str, output: str | None, **options: Unpack[option.Options]) -> int:
     """Print the terms that say most about the class, best first, each with the class it speaks for.
 
     Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2
@@ -41,9 +32,9 @@ def command(model_path: str, limit: int, by: str, output: str | None, **options:
       nbtext select-features --limit 500
       nbtext select-features --by chi2 --output csv
     """
-    messages(options)
+    option.messages(options)
     output = output or ("table" if sys.stdout.isatty() else "tsv")
-    excel_safe = require_csv(options, output)
+    excel_safe = option.require_csv(options, output)
     from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.model import TextClassifier
     from nbtext.report.rankings import write_features

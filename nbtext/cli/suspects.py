@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -26,7 +26,7 @@ from nbtext.errors import UsageError, quantity
 @option.input_options
 @option.training_options
 @option.messages_options
-def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **options: Unpack[option.Options]) -> int:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
     Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
@@ -53,6 +53,6 @@ def command(corpus: tuple[str, ...], output: str | None, **options: Any) -> int:
     (statistics, documents, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options, say)
     found = suspects(statistics, documents, settings, options["min_log_odds"])
     source.say_notices()
-    write_suspects(found.named(names, statistics.classes, options["limit"]), form, safe_cells=safe)
+    write_suspects(found.named(names, statistics.classes, limit), form, safe_cells=safe)
     say.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")
     return say.finish()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -25,7 +25,7 @@ from nbtext.settings import ANALYSIS, READING, Reading, Settings
 @option.input_options
 @option.reading_options
 @option.messages_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Unpack[option.Options]) -> int:
     """Print how each word of a document becomes a term, or why it is ignored.
 
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
@@ -58,7 +58,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         walker = WordWalker(Analysis.of(settings).dropping_stop_words())
     else:
         for name in ANALYSIS:
-            if options[name] is not None:
+            if options.get(name) is not None:
                 raise UsageError(f"--{name.replace('_', '-')} goes with --no-model: a model has settings of its own")
         model = TextClassifier.load(model_path)
         walker, reading = WordWalker.of_model(model), reading_of(model, paths, options, say)

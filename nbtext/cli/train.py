@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -27,7 +27,7 @@ from nbtext.errors import quantity
 @option.jobs_option
 @option.cluster_options
 @option.messages_options
-def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
     """Learn the classes of labelled documents and write a model.
 
     CORPUS is a directory with one sub-directory per class, a table, or another layout of --format. Several are read as one corpus. The new model

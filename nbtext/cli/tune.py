@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack, cast
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -12,6 +12,8 @@ from nbtext.errors import UsageError, listed
 from nbtext.settings import READING, SEARCH, TRAINING, in_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nbtext.cli.corpus import CommandCorpus, CommandCounts
     from nbtext.cli.options import Options
     from nbtext.evaluation.candidates import Candidate
@@ -61,7 +63,16 @@ GOES_WITH = {
 @lambda command: option.training_options(command, without=("by",))
 @option.jobs_option
 @option.messages_options
-def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], criterion: str, output: str | None, **options: Any) -> int:
+def command(
+    corpus: tuple[str, ...],
+    model_path: str,
+    names: tuple[str, ...],
+    criterion: str,
+    output: str | None,
+    folds: int | None,
+    seed: int | None,
+    **options: Unpack[option.Options],
+) -> int:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
     Documents are counted once for all settings that count alike. With --within or --tries a setting is given up as soon as it can no longer be the best.
@@ -89,8 +100,7 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
 
     begin = time.monotonic()
     say = option.messages(options)
-    options["by"] = None
-    _require_fitting(options, criterion)
+    _require_fitting({**options, "folds": folds, "seed": seed}, criterion)
     given = option.given(SEARCH, options)
     within, most_bytes = given.get("within"), in_bytes(given["max_size"]) if "max_size" in given else None
     limits = Limits(within, options["tries"], most_bytes, begin)
@@ -107,7 +117,9 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
     first: list[CommandCorpus] = []  # says what was noticed; later readings are silent
 
     def count(candidate: Candidate) -> CommandCounts:
-        counted = read_and_count(paths, {**options, **candidate.texts_of_counting()}, say.nothing_again() if first else say)
+        counted = read_and_count(
+            paths, cast("Options", {**options, **candidate.texts_of_counting()}), say.nothing_again() if first else say
+        )
         if not first:
             first.append(counted.source)
             if criterion == "cross-validation" and not limits.is_race:
@@ -117,10 +129,10 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
     jobs = options["jobs"] or cores()
     search = Search(
         candidates, paths, count, criterion, options["goal"] or GOALS[0],
-        Division(options["folds"] or (FOLDS_OF_A_RACE if limits.is_race else FOLDS), options["seed"] or 0),
+        Division(folds or (FOLDS_OF_A_RACE if limits.is_race else FOLDS), seed or 0),
         limits,
         processes=jobs if jobs > 1 or within is not None else 0,
-        may_lower_folds=limits.is_race and options["folds"] is None,
+        may_lower_folds=limits.is_race and folds is None,
     )  # fmt: skip
     outcome = search.run()
     model = search.best_model(outcome)
@@ -135,7 +147,7 @@ def command(corpus: tuple[str, ...], model_path: str, names: tuple[str, ...], cr
     return say.finish()
 
 
-def _require_fitting(options: Options, criterion: str) -> None:
+def _require_fitting(options: Mapping[str, object], criterion: str) -> None:
     """Raise `UsageError` for options that exclude each other."""
     for name, criteria in GOES_WITH.items():
         if options[name] is not None and criterion not in criteria:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @option.jobs_option
 @option.cluster_options
 @option.messages_options
-def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any) -> int:  # noqa: FBT001 - click passes it
+def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
     """Add the documents of a corpus to a model, new classes and new terms included.
 
     The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted like those of training.
@@ -59,7 +59,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
     from nbtext.model.locked_model import update
 
     say = option.messages(options)
-    scheduler = option.scheduler_of({**options, "once": once})
+    scheduler = option.scheduler_of(options)
     without_corpus = not corpus and options["files_from"] is None and (options["unlabelled"] or options["drop_unlabelled"])
     paths, jobs = () if without_corpus else corpus_paths(corpus, options), options["jobs"]
     model = TextClassifier.load(model_path)
@@ -69,7 +69,7 @@ def command(corpus: tuple[str, ...], model_path: str, once: bool, **options: Any
         say_model(updated.model, model_path, say, model)
         return say.finish()
     source = corpus_to_change(model, model_path, paths, options, say)
-    more = count_batch(model, source, jobs) if once else count_in_total(model.analysis, source, jobs, scheduler)
+    more = count_batch(model, source, jobs) if options["once"] else count_in_total(model.analysis, source, jobs, scheduler)
     if more is None:
         say.notice("there is nothing to learn")
     else:

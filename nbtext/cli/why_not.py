@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Unpack
 
 import click
 
+from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.options import (
-    BY_TERMINAL,
-    corpus_argument,
-    input_options,
-    messages,
-    messages_options,
-    model_option,
-    output_option,
-    reading_options,
-    suggest_classes,
-    text_option,
-)
 
 
 @panels.command("why-not")
-@click.argument("label", metavar="LABEL", shell_complete=suggest_classes)
-@corpus_argument
-@text_option
-@model_option
-@output_option("table", "tsv", "csv", "jsonl", default=BY_TERMINAL)
-@input_options
-@reading_options
-@messages_options
-def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
+@click.argument("label", metavar="LABEL", shell_complete=option.suggest_classes)
+@option.corpus_argument
+@option.text_option
+@option.model_option
+@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
+@option.input_options
+@option.reading_options
+@option.messages_options
+def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | None, **options: Unpack[option.Options]) -> int:
     """Print which words to remove from a document, or to add, to make LABEL its answer.
 
     The words to remove are the fewest that suffice, and so are the terms to add. A word is removed with all its occurrences; terms are appended
@@ -56,7 +45,7 @@ def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | 
     from nbtext.model import TextClassifier
     from nbtext.report.explanations import write_why_not
 
-    say = messages(options)
+    say = option.messages(options)
     paths = corpus_paths(corpus, options)
     model = TextClassifier.load(model_path)
     finder = WhyNotFinder(model, label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.cli import panels
 from nbtext.cli.options import Number, several, suggest_files
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.messages import Messages
-    from nbtext.cli.options import Options
+    from nbtext.cli.options import LockSettings, Options
     from nbtext.counts.seeds import Seed
     from nbtext.model import TextClassifier
     from nbtext.model.locked_model import LockedModelFile, Unlabelled
@@ -100,7 +100,7 @@ def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, options: 
     return found
 
 
-def lock_settings(options: Options) -> dict[str, Any]:
+def lock_settings(options: Options) -> LockSettings:
     """Return how a model file is locked and replaced, as the functions of `nbtext.model.locked_model` take it."""
     return {"lock_timeout": options["lock_timeout"], "backup": options["backup"]}
 

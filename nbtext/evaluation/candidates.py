@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class Candidate(NamedTuple):
         """Return those of the texts that decide how documents are counted."""
         return {name: text for name, text in self.texts.items() if name in COUNTED_ALIKE}
 
-    def analysis(self) -> tuple[Any, ...]:
+    def analysis(self) -> tuple[object, ...]:
         """Return what decides the statistics and documents of the corpus."""
         return tuple(self.settings[name] for name in COUNTED_ALIKE)
 
@@ -143,7 +143,7 @@ class Values:
     ``value_of`` returns the value that a text means for a parameter.
     """
 
-    def __init__(self, base: Mapping[str, Any], value_of: Callable[[str, str], object]) -> None:
+    def __init__(self, base: Mapping[str, object], value_of: Callable[[str, str], object]) -> None:
         self.base = base
         self._value_of = value_of
         self._parameters = {parameter.name: parameter for parameter in TRAINING}

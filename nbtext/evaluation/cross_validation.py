@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -43,12 +43,14 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
-    from nbtext.metrics.results import EvaluationResult
+    from nbtext.metrics.results import EvaluationResult, Json
     from nbtext.model.choosing import Choices
     from nbtext.model.corpus_flow import CountedCorpus
     from nbtext.model.training import Learnt
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole
+
+Value = TypeVar("Value", str, float)
 
 WORTH_PROCESSES = 1 << 22
 """Entries of the document-term matrix times folds; with fewer, folds take less time than the start of processes saves."""
@@ -113,7 +115,7 @@ def grouped_folds(groups: Whole, n_folds: int, generator: np.random.Generator) -
     return Folds(fold_of_group[groups], n_folds)
 
 
-def ordered_folds(times: NDArray[Any], n_folds: int) -> Folds:
+def ordered_folds(times: Whole | Floats, n_folds: int) -> Folds:
     """Divide documents into periods of about equal size: the first only trains models, each other is tested on models of all before it.
 
     ``times`` has shape (n_docs,). Documents of the same time are never on both sides. Raise `UsageError` if there are not at least
@@ -150,7 +152,7 @@ def times_of(values: Sequence[str], names: Sequence[str]) -> Whole:
     return ranks(stripped)
 
 
-def ranks(values: Sequence[Any]) -> Whole:
+def ranks(values: Sequence[Value]) -> Whole:
     """Return the place of each value among the distinct ones in ascending order, shape (n,)."""
     place = {value: number for number, value in enumerate(sorted(set(values)))}
     return np.array([place[value] for value in values], np.int64)
@@ -333,7 +335,7 @@ class CrossValidation:
     repeats: list[HeldOutEvaluation]
     folds: list[FoldFigures]
 
-    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
+    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Json]:  # noqa: B008 - immutable
         """Return `result` as JSON has it, with `folds_result` under ``folds``."""
         return {**json_values(self.result(bootstrap)), "folds": json_values(self.folds_result())}
 

@@ -11,7 +11,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,14 @@ from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, P
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from nbtext.metrics.results import Json
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
 
 MORE_THAN_CHANCE = 0.001
 """A less probable difference is taken for real: of a thousand runs that do not differ, one is taken for different in a figure."""
@@ -48,7 +54,7 @@ class DriftWatch:
         self._model, self._training = model, model.learnt.profile
         self._path = None if path is None else os.path.abspath(path)  # noqa: PTH100 - links not followed: they are set anew
         empty = np.empty(0, np.int64)
-        self._parts: list[tuple[np.ndarray[Any, Any], ...]] = [(empty, empty, np.empty(0), empty)]
+        self._parts: list[tuple[Whole, Whole, Floats, Whole]] = [(empty, empty, np.empty(0), empty)]
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield the scored documents as they are; record those that could be read."""
@@ -57,11 +63,10 @@ class DriftWatch:
             tokens = block.lengths + block.unknown
             per_token = self._model.classifier.likelihood_per_token(block.scores, block.lengths, block.unknown)
             likelihood = np.full(len(tokens), np.nan) if per_token is None else per_token[0]
-            columns = (tokens, block.unknown, likelihood, minimum_error(block.log_posterior))
-            self._parts.append(tuple(column[read] for column in columns))
+            self._parts.append((tokens[read], block.unknown[read], likelihood[read], minimum_error(block.log_posterior)[read]))
             yield block
 
-    def line(self) -> dict[str, Any] | None:
+    def line(self) -> dict[str, Json] | None:
         """Return the line of the log; None without documents that could be read, which tell nothing."""
         classes, training = self._model.classes, self._training
         tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(*self._parts, strict=True))
@@ -126,7 +131,7 @@ def read_history(path: str) -> tuple[list[LoggedRun], list[PathError]]:
     return runs, unreadable
 
 
-def _run_of(record: dict[str, Any]) -> LoggedRun:
+def _run_of(record: Json) -> LoggedRun:
     if datetime.fromisoformat(record["time"]).tzinfo is None:
         raise ValueError(record["time"])
     figures = {name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES}

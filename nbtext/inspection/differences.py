@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole
 
-Value = TypeVar("Value")
+Value_co = TypeVar("Value_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Change(Generic[Value]):
+class Change(Generic[Value_co]):
     """A value in both models; None in a model that does not have it."""
 
-    old: Value | None
-    new: Value | None
+    old: Value_co | None
+    new: Value_co | None
 
 
 @dataclass(frozen=True)
-class CameAndWent(Generic[Value]):
+class CameAndWent(Generic[Value_co]):
     """Items of the new model only, and items of the old model only."""
 
-    came: Value
-    went: Value
+    came: Value_co
+    went: Value_co
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _same(old: TextClassifier, new: TextClassifier) -> bool:
     )
 
 
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Change[Any]]:
+def _changes(old: Mapping[str, Value_co], new: Mapping[str, Value_co]) -> dict[str, Change[Value_co]]:
     return {name: Change(old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.metrics.results import Json
     from nbtext.model.choosing import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
@@ -362,8 +363,8 @@ class Overview:
     attributes: AttributeOverviews
     sample: SampleOverview
     unlabelled: UnlabelledOverview | None = field(metadata=IF_KNOWN)
-    training: Mapping[str, Any]
-    reading: Mapping[str, Any]
+    training: Mapping[str, Json]
+    reading: Mapping[str, Json]
     stop_words: int
     written_by: Mapping[str, str]
     classes: dict[str, ClassOverview]

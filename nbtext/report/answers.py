@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -91,10 +91,10 @@ def _label(answer: Answer, form: AnswerForm) -> str:
     return "|".join(re.sub(r"([|\\])", r"\\\1", ranked.label) for ranked in answer.ranked)
 
 
-def answer_record(answer: Answer, form: AnswerForm) -> dict[str, Any]:
+def answer_record(answer: Answer, form: AnswerForm) -> dict[str, object]:
     """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
     kept = dict(zip(form.kept, answer.columns, strict=False)) if form.kept else {"id": answer.id}
-    found: dict[str, Any] = {**kept, "label": answer.label, "probability": rounded(answer.probability)}
+    found: dict[str, object] = {**kept, "label": answer.label, "probability": rounded(answer.probability)}
     if form.costs:
         found["expected_cost"] = rounded(answer.expected_cost)
     if (form.top_k or form.coverage is not None) and answer.problem is None:
@@ -213,7 +213,7 @@ class MistakeFile:
         replace_file(self._path, fill)
 
 
-def mistake_record(mistake: Misclassification) -> dict[str, Any]:
+def mistake_record(mistake: Misclassification) -> dict[str, object]:
     """Return id, truth, answer, probability, terms and, if the model does not know the truth, against; infinite nats are null."""
     return {
         "id": mistake.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.report.forms import excel_safe, grid, json_line, listing, show, visible_on_terminal, write_records
@@ -210,7 +210,7 @@ def write_suspects(suspects: Iterable[Suspect], form: str, *, safe_cells: bool =
     def fields(suspect: Suspect) -> tuple[str, ...]:
         return safe(suspect.id), safe(suspect.label), safe(suspect.suggested), six_digits(suspect.log_odds)
 
-    def record(suspect: Suspect) -> dict[str, Any]:
+    def record(suspect: Suspect) -> dict[str, object]:
         log_odds = rounded(suspect.log_odds) if isfinite(suspect.log_odds) else None
         return {**suspect._asdict(), "log_odds": log_odds, "probability": rounded(suspect.probability)}
 
@@ -221,7 +221,7 @@ def write_suspects(suspects: Iterable[Suspect], form: str, *, safe_cells: bool =
 DRIFT_FIGURES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}
 
 
-def run_record(run: DriftRun) -> dict[str, Any]:
+def run_record(run: DriftRun) -> dict[str, object]:
     """Return a run, or several together, as a record for JSON, with each figure under its name."""
     record = run._asdict()
     del record["figures"]

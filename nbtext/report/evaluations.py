@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
@@ -15,6 +15,8 @@ from nbtext.report.numbers import block, bounds, figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from rich.text import Text
 
     from nbtext.decision import AnswerThreshold
     from nbtext.evaluation.cross_validation import FoldsResult
@@ -54,14 +56,14 @@ def evaluation_record(
     threshold: AnswerThreshold | None = None,
     sets: SetsResult | None = None,
     risk: Sequence[RiskPoint] = (),
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the evaluation as JSON has it, with leaks, the threshold between two classes, sets and the risk curve after it."""
     found = {} if leaks is None else {"leaks" if isinstance(leaks, LeakResult) else "sampled_leaks": leaks}
     parts = {"threshold": threshold, "sets": sets, "risk_curve": risk or None}
     return {**json_values(result), **json_values({**found, **{name: part for name, part in parts.items() if part is not None}})}
 
 
-def class_rows(result: EvaluationResult) -> list[dict[str, Any]]:
+def class_rows(result: EvaluationResult) -> list[dict[str, object]]:
     """Return a record for each class: its label, then its figures as in JSON."""
     return [{"label": label, **figures} for label, figures in json_values(result)["per_class"].items()]
 
@@ -222,7 +224,7 @@ def confusion_rows(result: EvaluationResult) -> tuple[list[str], list[list[int]]
     return labels, [[result.confusion.get(truth, {}).get(answer, 0) for answer in (*labels, "")] for truth in labels]
 
 
-def heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) -> Any:  # noqa: ANN401 - a rich.text.Text, not to be imported at start
+def heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) -> Text:
     """Return shaded cells with numbers, at most ``width`` columns wide; where numbers do not fit, shades without colour."""
     from rich.text import Text
 

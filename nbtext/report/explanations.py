@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import asdict
 from itertools import islice
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.report.forms import drawing, finite, grid, has_styles, listing, show, visible, write_rows
@@ -20,9 +20,12 @@ from nbtext.report.numbers import figure, nats, six_digits
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from rich.text import Text
+
     from nbtext.explain.counterfactual import WhyNot, WordChange
     from nbtext.explain.explanation import Explained, Explanation, RuledOut, WordContribution
     from nbtext.explain.word_walk import Term, Token
+    from nbtext.metrics.results import Json
 
     Row = Sequence[str]
 
@@ -152,7 +155,7 @@ def _unlabelled(word: WordContribution) -> str:
     return "" if word.unlabelled is None else f"{word.unlabelled:.0%} of its counts from unlabelled documents"
 
 
-def explanation_record(explained: Explained) -> dict[str, Any]:
+def explanation_record(explained: Explained) -> dict[str, Json]:
     """Return everything; infinite numbers are null, with ``rules_out`` beside them."""
     explanation = explained.explanation
     if explanation is None:
@@ -196,12 +199,12 @@ def explanation_record(explained: Explained) -> dict[str, Any]:
     }
 
 
-def _cause(cause: RuledOut) -> dict[str, Any]:
+def _cause(cause: RuledOut) -> dict[str, object]:
     named = {"name" if cause.value is not None else "word": cause.name, "term": cause.term, "value": cause.value}
     return {"class": cause.label, "by": cause.by, **{name: text for name, text in named.items() if text is not None}}
 
 
-def _nats(value: float, against: str) -> dict[str, Any]:
+def _nats(value: float, against: str) -> dict[str, object]:
     return {"nats": finite(value), **({} if isfinite(value) else {"rules_out": against})}
 
 
@@ -235,7 +238,7 @@ def _print(explanation: Explanation, top: int) -> None:
     )
 
 
-def _shaded(explanation: Explanation) -> Any:  # noqa: ANN401 - a rich.text.Text, not to be imported at start
+def _shaded(explanation: Explanation) -> Text:
     from rich.text import Text
 
     drawn, most, marks = Text(), strongest(explanation), not has_styles()
@@ -284,9 +287,9 @@ def why_not_rows(found: WhyNot) -> Iterator[tuple[str, ...]]:
         yield *first, "add", term, str(times), six_digits(addition.probability), KNOWN[addition.smallest]
 
 
-def why_not_record(found: WhyNot) -> dict[str, Any]:
+def why_not_record(found: WhyNot) -> dict[str, object]:
     """Return the answer, the wanted class, and ``remove`` and ``add``, null where nothing was found; or ``why`` nothing was searched."""
-    made: dict[str, Any] = {"id": found.id, "label": found.label, "probability": found.probability, "wanted": found.wanted}
+    made: dict[str, object] = {"id": found.id, "label": found.label, "probability": found.probability, "wanted": found.wanted}
     made["wanted_probability"] = found.wanted_probability
     if found.problem is not None:
         made["error"] = found.problem.line
@@ -294,7 +297,7 @@ def why_not_record(found: WhyNot) -> dict[str, Any]:
         made["why"] = found.why
     removal, addition = found.removal, found.addition
     if removal is not None:
-        words, change = None, dict[str, Any]()
+        words, change = None, dict[str, object]()
         if removal.items is not None:
             words = [word for word, _ in removal.items]
             change = {"occurrences": sum(times for _, times in removal.items), "probability": removal.probability}
@@ -364,7 +367,7 @@ def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) 
         write_rows(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)
 
 
-def _token_record(found: tuple[str, Token]) -> dict[str, Any]:
+def _token_record(found: tuple[str, Token]) -> dict[str, object]:
     record = asdict(found[1])
     for term in record["char_ngrams"]:
         del term["end"]

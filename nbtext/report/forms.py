@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+
+    from rich.console import Console, RenderableType
+    from rich.text import Text
 
 Item = TypeVar("Item")
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -99,7 +102,7 @@ def excel_safe(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def json_line(record: Mapping[str, Any]) -> str:
+def json_line(record: Mapping[str, object]) -> str:
     """Return a JSON object on a line, with escapes for control characters and bytes that are not text."""
     return escaped_json(json.dumps(record, ensure_ascii=False, allow_nan=False)) + "\n"
 
@@ -125,7 +128,7 @@ def write_records(
     output: str,
     columns: Sequence[str],
     fields: Callable[[Item], Sequence[str]],
-    record: Callable[[Item], Mapping[str, Any]],
+    record: Callable[[Item], Mapping[str, object]],
     *,
     heads: Sequence[str] | None = None,
     numeric: Iterable[int] = (),
@@ -149,7 +152,7 @@ def write_rows(
     output: str,
     columns: Sequence[str],
     rows: Callable[[Item], Iterable[Sequence[str]]],
-    record: Callable[[Item], Mapping[str, Any]],
+    record: Callable[[Item], Mapping[str, object]],
 ) -> None:
     """Print a JSON object for each item as it comes with ``jsonl``, else its lines of tsv, or of csv (which has heads)."""
     line = csv_line if output == "csv" else tsv
@@ -159,7 +162,7 @@ def write_rows(
         sys.stdout.writelines([json_line(record(item))] if output == "jsonl" else map(line, rows(item)))
 
 
-def write_plain(records: Sequence[Mapping[str, Any]], output: str) -> None:
+def write_plain(records: Sequence[Mapping[str, object]], output: str) -> None:
     """Print plain records as jsonl, or flat as tsv or csv (which has heads): a record within one has its name before its columns."""
     flat = [dict(_flat(record)) for record in records]
     columns = list(dict.fromkeys(name for record in flat for name in record))
@@ -171,7 +174,7 @@ def write_plain(records: Sequence[Mapping[str, Any]], output: str) -> None:
 
 
 def write_result(
-    output: str | None, record: Callable[[], object], rows: Callable[[], Sequence[Mapping[str, Any]]], show: Callable[[], None]
+    output: str | None, record: Callable[[], object], rows: Callable[[], Sequence[Mapping[str, object]]], show: Callable[[], None]
 ) -> None:
     """Print a result: as an object with ``json``, its rows as `write_plain` does with tsv, csv or jsonl, else as ``show`` does."""
     if output == "json":
@@ -182,7 +185,7 @@ def write_result(
         show()
 
 
-def _flat(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
+def _flat(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
     """Yield names and values; those of a list, such as an interval, are numbered from 1.
 
     >>> list(_flat({"accuracy": {"mean": 0.5, "interval": [0.4, 0.6]}}))
@@ -240,7 +243,7 @@ def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def drawing(draw: Callable[[int], Any]) -> str:
+def drawing(draw: Callable[[int], Text]) -> str:
     """Return the lines of what ``draw`` makes for rich, given the columns of the screen."""
     console = _console()
     return "\n".join(_drawn(console, draw(console.width))) + "\n"
@@ -254,14 +257,14 @@ def print_parts(parts: Iterable[tuple[Item, Callable[[Item], None]]]) -> None:
         show(part)
 
 
-def _drawn(console: Any, drawing: Any) -> list[str]:  # noqa: ANN401 - of rich, which must not be imported at start
+def _drawn(console: Console, drawing: RenderableType) -> list[str]:
     """Return the lines that rich draws, without empty ones around them."""
     with console.capture() as printed:
         console.print(drawing)
     return "\n".join(line.rstrip() for line in printed.get().splitlines()).strip("\n").split("\n")
 
 
-def _row(console: Any, cells: Sequence[str], widths: Sequence[int], right: Container[int], gap: str) -> Iterator[str]:  # noqa: ANN401 - likewise
+def _row(console: Console, cells: Sequence[str], widths: Sequence[int], right: Container[int], gap: str) -> Iterator[str]:
     """Yield the lines of a row; cells wider than their columns are wrapped."""
     from rich.text import Text
 
@@ -341,7 +344,7 @@ def has_colours() -> bool:
     return has_styles() and (_styles.when == "always" or not os.environ.get("NO_COLOR"))
 
 
-def _console() -> Any:  # noqa: ANN401 - a rich.console.Console, likewise
+def _console() -> Console:
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else WIDE

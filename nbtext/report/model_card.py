@@ -6,7 +6,7 @@ Everything in it is in the model or in an evaluation of it. What neither knows i
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext import __version__
 from nbtext.errors import listed, quantity
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.label_errors import SampledSuspects
     from nbtext.inspection.overview import Overview
+    from nbtext.metrics.results import Json
 
 UNKNOWN = "not recorded"
 
@@ -50,7 +51,7 @@ class CardFacts(NamedTuple):
     license: str | None
     dataset: str | None
     """Name of the test documents."""
-    evaluation: Mapping[str, Any] | None
+    evaluation: Mapping[str, Json] | None
     """As ``nbtext evaluate --output json`` prints it."""
     suspects: SampledSuspects | None
     """None without left-out documents."""
@@ -71,9 +72,9 @@ def model_card(facts: CardFacts) -> str:
     return "".join(("---\n", *_yaml(_front_matter(facts)), "---\n", *("\n" + part for part in parts)))
 
 
-def _front_matter(facts: CardFacts) -> dict[str, Any]:
+def _front_matter(facts: CardFacts) -> dict[str, object]:
     language = _language(facts.overview)
-    found: dict[str, Any] = {} if facts.license is None else {"license": facts.license}
+    found: dict[str, object] = {} if facts.license is None else {"license": facts.license}
     if language is not None:
         found["language"] = [language]
     found |= {
@@ -102,7 +103,7 @@ def _language(overview: Overview) -> str | None:
     return next((code for code, language in LANGUAGE_CODES.items() if language == training["language"]), None)
 
 
-def _yaml(record: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+def _yaml(record: Mapping[str, object], indent: str = "") -> Iterator[str]:
     r"""Yield a mapping as lines of YAML. Names are plain words; scalars are JSON, which YAML 1.2 contains.
 
     >>> print("".join(_yaml({"tags": ["a: b", "c"], "results": [{"n": 1, "of": {"name": "\n"}}]})), end="")

@@ -6,7 +6,7 @@ import sys
 from hashlib import file_digest
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext import __version__
 from nbtext.errors import listed, quantity
@@ -243,7 +243,7 @@ def _calibration(calibration: CalibrationOverview | None, power: str, colon: str
     return f"{calibration.method}{colon}temperature {scale:.4g}" + (power.format(exponent) if exponent else "")
 
 
-def _settings(values: Mapping[str, Any]) -> str:
+def _settings(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value!r}" if isinstance(value, str) else f"{name.replace('_', ' ')} {value}"
                      for name, value in values.items() if value is not None)  # fmt: skip
 
@@ -262,10 +262,14 @@ def _attribute_tables(attributes: AttributeOverviews) -> Iterable[str]:
             yield grid(None, columns, ((label, *cells.values()) for label, cells in rows), numeric=range(1, len(columns)))
 
 
-def _cells(distribution: Mapping[str, Any]) -> dict[str, str]:
-    if "probability" in distribution:
-        return {category: f"{probability:.4f}" for category, probability in distribution["probability"].items()}
-    return {parameter.replace("_", " "): f"{value:.6g}" for parameter, value in distribution.items()}
+def _cells(distribution: Mapping[str, float | Mapping[str, float]]) -> dict[str, str]:
+    cells = {}
+    for parameter, value in distribution.items():
+        if isinstance(value, float):
+            cells[parameter.replace("_", " ")] = f"{value:.6g}"
+        else:
+            cells |= {category: f"{probability:.4f}" for category, probability in value.items()}
+    return cells
 
 
 _MOST_NUMBERS = 50
@@ -299,7 +303,7 @@ def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str],
     return ("Report", report), ("Model", sizes), ("Training", _named(found.training)), ("Reading", _named(found.reading))
 
 
-def _named(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _named(settings: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     return tuple((name.replace("_", " "), _value(value)) for name, value in settings.items() if value is not None)
 
 

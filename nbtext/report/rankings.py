@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice, zip_longest
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
 from nbtext.metrics.results import json_values
@@ -99,9 +99,9 @@ def write_features(rows: Sequence[Feature], output: str, words: Sequence[str] | 
     columns = ("rank", "term", "score", "class", *(() if words is None else ("word",)))
     values = [(*row, *(() if words is None else (words[place],))) for place, row in enumerate(rows)]
 
-    def fields(value: tuple[Any, ...]) -> tuple[str, ...]:
-        rank, term, score, *rest = value
-        return str(rank), safe(term), six_digits(score), *map(safe, rest)
+    def fields(value: tuple[int, str, float, str, *tuple[str, ...]]) -> tuple[str, ...]:
+        rank, term, score, *names = value
+        return str(rank), safe(term), six_digits(score), *map(safe, names)
 
     write_records(values, output, columns, fields, lambda value: json_values(dict(zip(columns, value, strict=True))), numeric=[0, 2])
 
@@ -149,7 +149,7 @@ def print_differences(found: Differences, name_old: str, name_new: str) -> None:
 
 
 def _settings(found: Differences) -> list[tuple[str, str, str]]:
-    changes: dict[str, Change[Any]] = {
+    changes: dict[str, Change[object]] = {
         **found.settings,
         **found.sizes,
         **{f"written by {name}": change for name, change in found.written_by.items()},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.report.forms import grid, is_plain_terminal, listing, show
 from nbtext.report.numbers import rounded, share_in_words, strip
@@ -18,24 +18,27 @@ BAR = 20
 """Characters of the bar of all documents."""
 
 
-def prevalence_record(found: Prevalence) -> dict[str, Any]:
+def prevalence_record(found: Prevalence) -> dict[str, object]:
     """Return the number of documents and the share of each class as JSON has them."""
-    of_classes = {label: {name: rounded(value) for name, value in share._asdict().items()} for label, share in found.prevalence.items()}
-    return {"documents": found.documents, "prevalence": of_classes}
+    return {"documents": found.documents, "prevalence": _shares(found)}
 
 
-def result_record(result: PrevalenceResult, column: str | None, drift: DriftRun | None) -> dict[str, Any]:
+def _shares(found: Prevalence) -> dict[str, dict[str, float | None]]:
+    return {label: {name: rounded(value) for name, value in share._asdict().items()} for label, share in found.prevalence.items()}
+
+
+def result_record(result: PrevalenceResult, column: str | None, drift: DriftRun | None) -> dict[str, object]:
     """Return the result as JSON has it, with the distances of the documents from those of training, if these are known."""
     distances = {} if drift is None else {"drift": {name: rounded(figure.distance) for name, figure in drift.figures.items()}}
     by = {} if column is None else {"by": {column: {value: prevalence_record(found) for value, found in result.by.items()}}}
     return {**prevalence_record(result.all), **distances, **by}
 
 
-def share_rows(result: PrevalenceResult, column: str | None) -> list[dict[str, Any]]:
+def share_rows(result: PrevalenceResult, column: str | None) -> list[dict[str, object]]:
     """Return a record for each class, or for each value of the column."""
     if column is not None:
         return [{column: value, **prevalence_record(found)} for value, found in result.by.items()]
-    return [{"label": label, **shares} for label, shares in prevalence_record(result.all)["prevalence"].items()]
+    return [{"label": label, **shares} for label, shares in _shares(result.all).items()]
 
 
 def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
