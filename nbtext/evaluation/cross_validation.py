@@ -37,8 +37,6 @@ from nbtext.text.analyzer import BLOCK_DOCUMENTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.metrics.intervals import Interval

@@ -22,14 +22,10 @@ from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, P
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.metrics.results import Json
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from nbtext.type_names import Floats, Whole
 
 MORE_THAN_CHANCE = 0.001
 """A less probable difference is taken for real: of a thousand runs that do not differ, one is taken for different in a figure."""
