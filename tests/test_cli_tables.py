@@ -115,6 +115,10 @@ def test_columns_that_were_named_wrongly_are_warned_of(tables: Path) -> None:
     wrong = warnings(nbtext("train", "swapped.tsv", "--label-column", "1", "--text-column", "2", cwd=tables))
     assert wrong == ["nearly every document is a class of its own: 24 classes, 24 documents; see --label-column and --text-column"]
     headless = warnings(nbtext("train", "headed.csv", "--label-column", "2", "--text-column", "1", cwd=tables))
+    (tables / "few.csv").write_text("animal,sound\n" + "".join(f"cat {number},sound {number}\n" for number in range(6)))
+    assert warnings(nbtext("train", "few.csv", cwd=tables))[0].startswith(
+        "nearly every document is a class of its own: 7 classes, 7 documents"
+    )
     assert headless == ["the only document of class 'category' looks like the header of the table; if it is, give --header"]
 
 
@@ -242,6 +246,8 @@ def test_tables_of_other_programs_are_named(tables: Path) -> None:
     (said,) = nbtext("train", "quoted.tsv", cwd=tables).notes
     assert "give --format csv --delimiter tab" in said
     succeeded(nbtext("train", "quoted.tsv", "--format", "csv", "--delimiter", "tab", cwd=tables))
+    (tables / "all.tsv").write_text("".join(f'"{label}"\t"{text}"\n' for text, label in PETS))
+    assert "cells look quoted" in nbtext("train", "all.tsv", cwd=tables).notes[0]
     (tables / "without").write_text(SWAPPED)
     succeeded(nbtext("train", "without", cwd=tables))
     assert classes(tables) == ["cats", "dogs"]

@@ -189,6 +189,10 @@ TWELVE = [f"{('cats', 'dogs')[n % 2]}|a longer text, number {n}" for n in range(
         (["art|komment", *TWELVE], "art", "komment", None),
         (["1|text,more", *TWELVE], None, None, None),
         (["bird|a longer text", *TWELVE], None, None, None),
+        (["v1|v2||", *(f"{line}||" for line in TWELVE)], "v1", "v2", None),
+        (["#label|text"], "#label", "text", None),
+        (["Ticket No.|ticketText|Ticket Category (old)", *(f"{n}|it purrs|cats" for n in range(3))], "Ticket Category (old)", "ticketText", None),
+        (["a|sentiment|sentiment_confidence|airline|text", *(f"{n}|bad|1.0|A|it purrs {n}" for n in range(9))], "sentiment", "text", None),
         (["satz|wert", *(f"it purrs, {n * 7} times|{n % 2}" for n in range(6))], "wert", "satz", None),
         (TWELVE, None, None, None),
         ([swapped(line) for line in TWELVE], "2", "1", None),
@@ -219,6 +223,7 @@ def test_without_labels_only_the_text_is_looked_for() -> None:
         ["id|title|y|label|other", "1|2|3|4|5"],
         ["category|first|second", *(f"a|b{n}|c{n}" for n in range(9))],
         [f"a longer text {n}|{n % 2}|{n % 3}" for n in range(9)],
+        ["id|text", *(f"{n}|it purrs" for n in range(9))],
     ],
 )
 def test_in_doubt_nothing_is_guessed(lines: list[str]) -> None:

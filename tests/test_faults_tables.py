@@ -95,7 +95,7 @@ def test_fault_69_the_same_document_in_two_classes(tmp_path: Path) -> None:
 
 def test_fault_70_labels_that_look_alike_are_told_of(tmp_path: Path) -> None:
     labels = ["café", "cafe\u0301", "Cats", "cats", "dogs ", "dogs", "..", "/", "a/b", "\x1b[31m", "new\\nline"]
-    corpus(tmp_path, {"t.tsv": "".join(f"{label}\tword{number}\n" for number, label in enumerate(labels))})
+    corpus(tmp_path, {"t.tsv": "".join(f"{label}\tword{number}\n" for number, label in enumerate(labels * 2))})
     done = nbtext("train", "t.tsv", cwd=tmp_path)
     assert done.status == 0
     similar = "'Cats' and 'cats', 'cafe\u0301' and 'café', 'dogs' and 'dogs '"

@@ -45,11 +45,16 @@ _MANY_ROWS = 10
 
 _DOCUMENTED = {"label_column": 0, "text_column": 1}
 _LONGEST_CLASS = 60
+_RARE = 0.05
+"""Share of rows that are the only ones of their class, at most, for a first row of yet another class to be a header."""
 _DELIMITERS = ",;\t|"
 _SAME_WIDTH = 0.9
 """Share of rows that have as many cells as the first, so that the delimiter is the right one."""
 
-_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
+_PLAIN_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
+_NAME = re.compile(r"[#_]?[^\W\d][\w .:/()#-]{0,39}")
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL_CASE = re.compile(r"(?<=[^\W\dA-Z_])(?=[A-Z])")
 _NUMBER = re.compile(r"[-+]?(\d+([.,:/-]\d*)*|\.\d+)([eE][-+]?\d+)?%?")
 _QUOTED = re.compile(rb'(?:^|\t)"(?:[^"\t]|"")*""(?:[^"\t]|"")*"(?=\t|\r?\n)', re.MULTILINE)
 
@@ -61,11 +66,15 @@ class _Column(NamedTuple):
     name: str
     example: str
     is_classes: bool
-    """Values repeat, and none is long."""
+    """Values repeat, none is long, and not all are empty."""
+    has_rare: bool
+    """More than `_RARE` of the values occur once."""
     is_distinct: bool
     is_number: bool
     length: float
     """Mean number of characters."""
+    short: int
+    """Number of characters that nine values in ten have at least."""
 
     @property
     def is_text(self) -> bool:
@@ -98,8 +107,12 @@ def find_delimiter(start: bytes, *, complete: bool) -> str | None:
 
 
 def holds_quoted_cells(start: bytes) -> bool:
-    """Return whether lines of a tsv hold cells that a writer has quoted: with doubled quotes inside."""
-    return _QUOTED.search(start) is not None
+    """Return whether lines of a tsv hold cells that a writer has quoted: one with doubled quotes inside, or all of a column."""
+    rows = [line.split(b"\t") for line in start.splitlines()]
+    columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True) if len(rows) > 1 else ()
+    return _QUOTED.search(start) is not None or any(
+        all(len(cell) > 1 and cell[:1] == cell[-1:] == b'"' for cell in column) for column in columns
+    )
 
 
 def table_format(start: bytes, *, complete: bool) -> str | None:
@@ -116,7 +129,9 @@ def is_table(rows: Sequence[Sequence[str]], trained: Reading) -> bool:
     """Return whether rows are those of a table like the one of training, and not of a text in which there is a delimiter."""
     first = rows[0]
     if names_a_column(trained):
-        return bool({*(trained.text_column or "").split(",")}.intersection(first)) or (len(first) > 1 and all(map(_NAME.fullmatch, first)))
+        return bool({*(trained.text_column or "").split(",")}.intersection(first)) or (
+            len(first) > 1 and all(map(_PLAIN_NAME.fullmatch, first))
+        )
     text = trained.text_column or "2"
     return len(first) >= int(text) and not all(cell.startswith(" ") for cell in first[1:]) if text.isdigit() else True
 
@@ -178,8 +193,22 @@ def columns_in_words(reading: Reading) -> str:
 
 def is_column_name(label: str) -> bool:
     """Return whether a class is named as columns of a table mostly are, and so may come from a header that was read as a row."""
-    name = label.strip().casefold()
+    name = _plain(label)
     return len(name) > 1 and name in (*LABEL_NAMES, *TEXT_NAMES)
+
+
+def _plain(name: str) -> str:
+    return name.strip(" \t#_:.\"'").casefold()
+
+
+def _last_word(name: str) -> str:
+    """Return the last word of a name, before what is in parentheses.
+
+    >>> _last_word("Tweet_text (EN)"), _last_word("reviewBody")
+    ('text', 'body')
+    """
+    words = _WORD.findall(_CAMEL_CASE.sub(" ", name.partition("(")[0]))
+    return words[-1].casefold() if words else ""
 
 
 def names_a_column(reading: Reading, others: Sequence[str] = ()) -> bool:
@@ -216,24 +245,25 @@ def _written(place: int, names: Sequence[str]) -> str:
 def _begins_with_header(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row is one of names: well-known ones, or unlike those below it."""
     first, below = [cell.strip() for cell in rows[0]], rows[1:]
-    given = [name.casefold() for name in first if name]
+    given = [_plain(name) for name in first if name]
     values = list(zip(*below, strict=True)) or [()] * len(first)
     if not all(_NAME.fullmatch(name) for name in given) or len(set(given)) < max(len(given), 1):
         return False
     if any(name in column for name, column in zip(first, values, strict=True) if name):
         return False
-    known = [name for name in given if name in LABEL_NAMES or name in TEXT_NAMES]
-    if any(name in LABEL_NAMES for name in known) and any(name in TEXT_NAMES for name in known):
+    hints = {*given, *map(_last_word, first)}
+    if not hints.isdisjoint(LABEL_NAMES) and not hints.isdisjoint(TEXT_NAMES):
         return True
     above_numbers = len(below) >= _FEW_ROWS and any(name and _are_numbers(column) for name, column in zip(first, values, strict=True))
-    return above_numbers or any(len(name) > 1 for name in known) or (len(below) >= _MANY_ROWS and _is_unlike(first, below))
+    is_known = any(map(is_column_name, given))
+    return above_numbers or is_known or (len(below) >= _MANY_ROWS and _is_unlike(first, below))
 
 
 def _is_unlike(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row, of which no value occurs below it, is above classes, which repeat, and less than half as long as any text."""
-    columns = _columns(below, first)
-    shorter = (2 * len(column.name) < min(len(row[column.place]) for row in below) for column in columns if column.is_text)
-    return any(column.is_classes for column in columns) and any(shorter)
+    """Return whether a row, of which no value occurs below it, is above classes, which repeat, and much shorter than most texts."""
+    columns = [column for column in _columns(below, first) if column.name]
+    shorter = (len(column.name) < min(column.short, column.length / 2) for column in columns if column.is_text)
+    return any(column.is_classes and not column.has_rare for column in columns) and any(shorter)
 
 
 def _are_numbers(values: Iterable[str]) -> bool:
@@ -245,16 +275,19 @@ def _columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[_Colum
     for place, name in enumerate(names):
         values = [row[place] for row in rows]
         counted = Counter(values)
+        lengths = sorted(map(len, values)) or [0]
         enough = len(values) >= _FEW_ROWS
         found.append(
             _Column(
                 place,
                 name,
                 next(iter(values), ""),
-                enough and len(counted) <= len(values) / 2 and max(map(len, counted)) <= _LONGEST_CLASS,
+                enough and len(counted) <= len(values) / 2 and 0 < lengths[-1] <= _LONGEST_CLASS,
+                sum(n == 1 for n in counted.values()) > _RARE * len(values),
                 enough and len(counted) >= _SAME_WIDTH * len(values),
                 enough and _are_numbers(value for value in values if value),
-                sum(map(len, values)) / max(len(values), 1),
+                sum(lengths) / len(lengths),
+                lengths[len(lengths) // 10],
             )
         )
     return found
@@ -290,19 +323,23 @@ def _contradicts(columns: Sequence[_Column], reading: Reading, *, labelled: bool
 
 
 def _best_text(columns: Sequence[_Column], names: Sequence[str]) -> int | None:
-    named = {column.name.strip().casefold(): column.place for column in reversed(columns)}
-    known = next((named[name] for name in names if name in named), None)
-    if known is not None:
-        return known
-    longest = sorted((column for column in columns if column.is_text), key=lambda column: -column.length)
-    clear = longest and (len(longest) == 1 or longest[0].length > 2 * longest[1].length)
-    return longest[0].place if clear else None
+    texts = sorted((column for column in columns if column.is_text), key=lambda column: -column.length)
+    clear = texts[:1] if len(texts) == 1 or (texts and texts[0].length > 2 * texts[1].length) else []
+    named = [column for name in names for column in columns if _plain(column.name) == name]
+    found = named[:1] or [column for column in texts if _last_word(column.name) in names] or clear
+    return found[0].place if len(found) == 1 else None
 
 
 def _best_label(columns: Sequence[_Column], names: Sequence[str], *, is_last: bool) -> int | None:
-    named = [column for name in names for column in columns if column.name.strip().casefold() == name]
-    found = named or [column for column in columns if column.is_classes]
-    return found[0].place if len(found) == 1 else columns[0].place if is_last else None
+    named = [column for name in names for column in columns if _plain(column.name) == name]
+    found = (
+        named
+        or [column for column in columns if len(word := _last_word(column.name)) > 1 and word in names and not column.is_distinct]
+        or [column for column in columns if column.is_classes]
+    )
+    if is_last and not found and not (columns[0].is_number and columns[0].is_distinct):
+        found = [columns[0]]
+    return found[0].place if len(found) == 1 else None
 
 
 def _place(name: str | None, columns: Sequence[_Column]) -> int | None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 SHOWN = 5
 """Most groups of similar labels in a warning."""
 
-FEW_CLASSES = 20
-"""No warning of so many classes in as many documents."""
+FEW_CLASSES, FEW_DOCUMENTS = 20, 5
+"""No warning of so many classes in more documents, or in as many documents."""
 
 REVEALING, REVEALING_DOCUMENTS = 0.99, 20
 """Share of documents whose class a field alone tells, and fewest documents of each class, from which there is a warning."""
@@ -49,7 +49,7 @@ def similar_labels(labels: Iterable[str]) -> str | None:
 
 def is_class_each(n_classes: int, n_documents: float) -> bool:
     """Return whether labels are probably no classes: there are many, and hardly fewer than documents."""
-    return n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents)
+    return n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents) or n_classes == n_documents > FEW_DOCUMENTS
 
 
 def describe(statistics: ClassStatistics, tokens: float, learnt: Learnt) -> str:
