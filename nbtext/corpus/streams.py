@@ -268,12 +268,12 @@ class LineBlock(NamedTuple):
 
 
 def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> Iterator[LineBlock]:
-    """Yield the lines of a stream in blocks of about `LINES_AT_ONCE` bytes; the first line, which may be a header, is a block of its own.
+    """Yield the lines of a stream in blocks of about `LINES_AT_ONCE` bytes; the first line of a file, which may be a header, is a block of its own.
 
     Raise what reading raises after the whole lines before it.
     """
     failure: Exception | None = None
-    wanted, is_last = 0, False
+    wanted, is_last = LINES_AT_ONCE if lines_before else 0, False
     while not is_last:
         pieces, size = [b""], 0
         try:

@@ -141,7 +141,7 @@ def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_befo
     """Yield blocks that end where a record ends; from where no such end is found, or csv is not valid, the rest as one block."""
     csv.field_size_limit(max(limit, 1 << 17))
     rest = b""
-    for _, content, one_by_one in line_blocks(stream, limit):
+    for _, content, one_by_one in line_blocks(stream, limit, lines_before):
         whole, later, records, size = rest, one_by_one, None, 0
         if content is not None:
             whole, later = rest + content, stream

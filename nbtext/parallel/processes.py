@@ -95,8 +95,8 @@ class Share(Generic[Task]):
 class ShareOfWorker(Share[Task]):
     """The tasks that a worker asks its parent for, one after the other."""
 
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(iter(self._asked, None), lambda documents, read: connection.send(ReadSoFar(documents, read)))
+    def __init__(self, connection: Connection, *, reports: bool) -> None:
+        super().__init__(iter(self._asked, None), (lambda *so_far: connection.send(ReadSoFar(*so_far))) if reports else None)
         self._connection = connection
 
     def _asked(self) -> Task | None:
@@ -139,11 +139,11 @@ def serve(connection: Connection, function: Callable[[Never], object], parent: i
             send(connection, _attempt(function, *task))
 
 
-def serve_share(connection: Connection, work: Callable[[Never], object], parent: int) -> None:
+def serve_share(connection: Connection, work: Callable[[Never], object], parent: int, *, reports: bool = False) -> None:
     """Answer with what work returns or raises for a share of the tasks, as a worker of the process with the number ``parent``."""
     _become_worker(parent)
     with suppress(EOFError, OSError):  # the parent is gone
-        send(connection, _attempt(work, ShareOfWorker(connection)))
+        send(connection, _attempt(work, ShareOfWorker(connection, reports=reports)))
         connection.recv()
 
 
@@ -222,8 +222,8 @@ def side_by_side(
     read by all. Raises what the work raises, and `WorkerError` for a process that ended before its work.
     """
     if jobs > 1:
-        tasks = iter(tasks)
-        with suppress(CannotStartError), workers(jobs, partial(work, shared), serve_share) as others:
+        tasks, serving = iter(tasks), partial(serve_share, reports=heard is not None)
+        with suppress(CannotStartError), workers(jobs, partial(work, shared), serving) as others:
             return others.share_out(tasks, heard)
     return [work(shared, Share(tasks, heard))]
 
@@ -351,17 +351,17 @@ class Workers:
                     upcoming = next(tasks, None)
                 elif said == ENOUGH:
                     upcoming, tasks = None, iter(())
-                elif isinstance(said, ReadSoFar):
+                elif heard is not None and isinstance(said, ReadSoFar):
                     progress[self._pipes.index(pipe)] = said
+                    heard(*map(sum, zip(*progress.values(), strict=True)))
                 else:
                     is_result, answer = said
                     if not is_result:
                         raise answer
                     results.append(answer)
                     waiting.remove(pipe)
-            self.require_alive()
-            if heard is not None:
-                heard(*map(sum, zip(*progress.values(), strict=True)))
+            if not ready:
+                self.require_alive()
         return results
 
     def result(self, future: Future[Result]) -> Result:
