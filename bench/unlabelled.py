@@ -25,7 +25,7 @@ from measuring import measure, progress, write_between
 from nbtext import TextClassifier
 from nbtext.counts.counting import count_documents
 from nbtext.counts.seeds import read_seeds
-from nbtext.model.unlabelled import seed_terms
+from nbtext.model.training import seed_terms
 
 README = Path(__file__).resolve().with_name("README.md")
 LABELS = (5, 20, 100)

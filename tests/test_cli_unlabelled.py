@@ -89,7 +89,6 @@ def test_wrong_usage(desk: Path) -> None:
     assert "exclude each other" in error_line(nbtext("update", "--unlabelled", "pool", "--drop-unlabelled", cwd=desk), 2)
     (desk / "empty").mkdir()
     assert "no documents" in error_line(nbtext("train", "few", "--unlabelled", "empty", cwd=desk), 2)
-    assert "--unlabelled" in error_line(nbtext("train", "--seeds", "seeds", cwd=desk), 2)
     assert "cannot read" in error_line(nbtext("train", "--seeds", "nowhere", "--unlabelled", "pool", cwd=desk), 4)
 
 
@@ -99,10 +98,63 @@ def test_a_model_of_seed_words_says_what_it_is(desk: Path) -> None:
     assert b"not calibrated" in done.err
     found = inspected(desk)
     assert found["documents"] == 0
-    assert found["unlabelled"]["seeds"] == {"parks-and-trees": {"tree": 10, "park": 10}, "taxes-and-fees": {"tax": 10, "fee": 3}}
-    assert b"begun with 4 seed words; no labelled ones to judge by" in nbtext("inspect", cwd=desk, env={"COLUMNS": "300"}).out
+    assert found["seeds"] == {"parks-and-trees": {"tree": 10, "park": 10}, "taxes-and-fees": {"tax": 10, "fee": 3}}
+    shown = nbtext("inspect", cwd=desk, env={"COLUMNS": "300"}).out
+    assert b"fee 3 in taxes-and-fees" in shown
+    assert b"no labelled ones to judge by" in shown
     rows = succeeded(nbtext("classify", "-", cwd=desk, stdin=b"a tree fell in the park")).rows
     assert rows[0][1] == "parks-and-trees"
-    assert "seed words" in error_line(nbtext("update", "more", "--drop-unlabelled", cwd=desk), 2)
-    succeeded(nbtext("train", "few", "--seeds", "seeds", "--unlabelled", "pool", cwd=desk))
-    assert inspected(desk)["documents"] == 12
+    assert "nothing would be left" in error_line(nbtext("update", "more", "--drop-unlabelled", cwd=desk), 2)
+
+
+@pytest.fixture
+def seeded(desk: Path) -> Path:
+    """Seed words in ``seeds``, the first of which is in no document."""
+    return corpus(
+        desk,
+        {
+            "seeds": "parks-and-trees\tmarmot\nparks-and-trees\tpark\ntaxes-and-fees\ttax\t30\ntaxes-and-fees\t!tree\n",
+            "one.tsv": "parks-and-trees\ta tree\n",
+        },
+    )
+
+
+def test_a_seed_word_that_no_document_holds_speaks_for_its_class(seeded: Path) -> None:
+    for more in ((), ("--weighting", "log"), ("--min-df", "3"), ("--unlabelled", "pool")):
+        succeeded(nbtext("train", "few", "--seeds", "seeds", *more, cwd=seeded))
+        found = inspected(seeded)
+        assert found["documents"] == 12
+        assert found["seeds"] == {"parks-and-trees": {"marmot": 10, "park": 10, "tree": 10}, "taxes-and-fees": {"tax": 30}}
+        explained = succeeded(nbtext("explain", "-", "-o", "tsv", cwd=seeded, stdin=b"a marmot")).rows
+        assert explained[0][1] == "parks-and-trees"
+        assert any("100% of its counts from seed words" in row[-1] for row in explained), explained
+    assert b"marmot 10 in parks-and-trees" in nbtext("inspect", cwd=seeded, env={"COLUMNS": "300"}).out
+
+
+def test_a_model_with_seed_words_changes_as_one_that_is_trained_again(seeded: Path) -> None:
+    seeds = ("--seeds", "seeds")
+    for name, corpora in (("few.model", ("few",)), ("more.model", ("more",)), ("both.model", ("few", "more"))):
+        succeeded(nbtext("train", *corpora, *seeds, "-m", name, cwd=seeded))
+    succeeded(nbtext("merge", "few.model", "more.model", "--to", "merged.model", cwd=seeded))
+    assert (seeded / "merged.model").read_bytes() == (seeded / "both.model").read_bytes()
+    first = (seeded / "few.model").read_bytes()
+    succeeded(nbtext("update", "more", "-m", "few.model", cwd=seeded))
+    assert (seeded / "few.model").read_bytes() == (seeded / "both.model").read_bytes()
+    succeeded(nbtext("forget", "more", "-m", "few.model", cwd=seeded))
+    assert (seeded / "few.model").read_bytes() == first
+    succeeded(nbtext("relabel", "taxes-and-fees", "money", "-m", "few.model", cwd=seeded))
+    assert set(inspected(seeded, "few.model")["seeds"]) == {"money", "parks-and-trees"}
+    assert "other seed words" in error_line(nbtext("merge", "few.model", "more.model", "--to", "x", cwd=seeded), 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("few", "--classifier", "logistic"), "--classifier logistic exclude"),
+        (("few", "--top", "5"), "--top 5 exclude"),
+        (("one.tsv",), "no labelled document has it"),
+        ((), "CORPUS"),
+    ],
+)
+def test_where_there_is_no_prior_for_seed_words(options: tuple[str, ...], said: str, seeded: Path) -> None:
+    assert said in error_line(nbtext("train", *options, "--seeds", "seeds", cwd=seeded), 2)

@@ -226,7 +226,7 @@ SEEDS = [Seed("cats", ("cat",), 10.0), Seed("cats", ("whisker",), 10.0), Seed("d
 @pytest.mark.parametrize("weighting", ["counts", "log"])
 def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: str, tmp_path: Path) -> None:
     model = TextClassifier(stop_words="none", stemmer="none", weighting=weighting)
-    model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, documents(200, 2)[0]), SEEDS)
+    model.begin_with(SEEDS).learn_unlabelled(UnlabelledDocuments.of(model.analysis, documents(200, 2)[0]))
     assert model.score(*documents(300, 3)) > 0.9
     assert model.counts.statistics.n_documents == 0
     content = saved(model, tmp_path)
@@ -234,18 +234,18 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: s
     assert saved(loaded, tmp_path) == content
     assert [check for check in verify(str(tmp_path / "saved")) if check.passed is not True] == []
     assert "not calibrated" in loaded.warnings()[0]
-    with pytest.raises(UsageError, match="seed words"):
+    with pytest.raises(UsageError, match="unlabelled documents too"):
         loaded.partial_fit(["a cat"], ["cats"])
+    with pytest.raises(UsageError, match="nothing would be left"):
+        loaded.drop_unlabelled()
 
 
 def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Path) -> None:
     alone, model = few(), few()
-    model.learn_unlabelled(pool(model), SEEDS)
+    model.begin_with(SEEDS).learn_unlabelled(pool(model))
     assert np.array_equal(model.counts.statistics.cell_counts, alone.counts.statistics.cell_counts)
     assert model.learnt.judgement is not None
-    layer = model.learnt.unlabelled
-    assert layer is not None
-    assert list(layer.seeds) == sorted(SEEDS)
+    assert list(model.learnt.seeds) == sorted(SEEDS)
     saved(model, tmp_path)
     texts = documents(9, 5)[0]
     assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(texts), model.predict_log_proba(texts))
@@ -258,4 +258,4 @@ def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Pat
 def test_seeds_that_no_document_could_hold_or_of_unknown_classes_are_refused(seed: Seed, named: str) -> None:
     model = few()
     with pytest.raises(UsageError, match=named):
-        model.learn_unlabelled(pool(model), [*SEEDS, seed])
+        model.begin_with([*SEEDS, seed]).learn_unlabelled(pool(model))

@@ -163,7 +163,7 @@ def _seeds(options: LabelOptions, analysis: Analysis) -> list[Seed]:
     if options["seeds"] is None:
         return []
     from nbtext.counts.seeds import read_seeds
-    from nbtext.model.unlabelled import seed_terms
+    from nbtext.model.training import seed_terms
 
     return seed_terms(read_seeds(options["seeds"]), analysis)
 

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.writing import given_seeds, read_pool, say_model, seeds_option, unlabelled_option, write_new_model, writing_options
+from nbtext.cli.writing import read_pool, say_model, seeds_option, unlabelled_option, write_new_model, writing_options
 from nbtext.errors import quantity
 
 
@@ -39,20 +39,23 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
       nbtext train messages.csv --label-column topic --model topics.joblib
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
+    from nbtext.counts.seeds import read_seeds, require_seeded_classes
     from nbtext.model.changing import train_once
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()
     say = option.messages(options)
     scheduler = option.scheduler_of(options)
-    seeds = given_seeds(options)
-    from_seeds = bool(seeds) and not corpus and options["files_from"] is None and not options["folders"]
+    seeds = read_seeds(options["seeds"]) if options["seeds"] is not None else []
+    from_seeds = bool(seeds and options["unlabelled"]) and not corpus and options["files_from"] is None and not options["folders"]
     paths = options["unlabelled"] if from_seeds else corpus_paths(corpus, options)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     if options["unlabelled"] and options["weighting"] is options["classifier"] is None:
         options["weighting"] = "log"
     model, _ = untrained(paths, options, say, labelled=not from_seeds)
+    if seeds:
+        model.begin_with(seeds)
     pool = read_pool(model, model_path, options, say)
     documents = None if from_seeds else CommandCorpus(paths, model.reading, say, options, labelled=True)
     ledger = None
@@ -60,8 +63,10 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
         ledger = train_once(model, documents, options["jobs"])
     elif documents is not None:
         model.learn_corpus(documents, options["jobs"], scheduler)
+    if documents is not None:
+        require_seeded_classes(seeds, model.classes)
     if pool is not None:
-        model.learn_unlabelled(pool, seeds)
+        model.learn_unlabelled(pool)
     write_new_model(model, model_path, options, say, ledger)
     if documents is not None:
         documents.say_notices()

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.messages import Messages
     from nbtext.cli.options import LockSettings, Options
-    from nbtext.counts.seeds import Seed
     from nbtext.model import TextClassifier
     from nbtext.model.locked_model import LockedModelFile, Unlabelled
     from nbtext.model.unlabelled import UnlabelledDocuments
@@ -46,8 +45,8 @@ unlabelled_option = panels.option(
 
 seeds_option = panels.option(
     "--seeds", group="documents", metavar="FILE", shell_complete=suggest_files,
-    help="Begin with words for the classes, with --unlabelled; then CORPUS may be left out. FILE has lines of a class, a tab and a word, or with ! before "
-    "it a word against the class, and if wanted a tab and a pseudo-count.",
+    help="Give classes words: FILE has lines of a class, a tab and a word, or with ! before it a word against the class, and if wanted a tab and how often "
+    "the class is taken to have held it (10). With --unlabelled, CORPUS may be left out.",
 )  # fmt: skip
 
 relearning_options = several(
@@ -75,17 +74,6 @@ def read_pool(model: TextClassifier, model_path: str, options: Options, say: Mes
     pool = UnlabelledDocuments.of(model.analysis, (document.text for document in source.readable()))
     source.say_notices()
     return pool
-
-
-def given_seeds(options: Options) -> list[Seed]:
-    """Return what ``--seeds`` says, none if it is not given; raise `UsageError` if there is nothing to learn from by them."""
-    if options["seeds"] is None:
-        return []
-    if not options["unlabelled"]:
-        raise UsageError("--seeds goes with --unlabelled", hint="seed words begin the sorting of documents without labels")
-    from nbtext.counts.seeds import read_seeds
-
-    return read_seeds(options["seeds"])
 
 
 def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, options: Options, say: Messages) -> Unlabelled:

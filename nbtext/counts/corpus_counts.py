@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.counts.documents import MOST_TERMS, CountedDocuments, DocumentSample
-from nbtext.counts.statistics import from_cells, log_units, sum_cells
+from nbtext.counts.statistics import Renumbering, from_cells, log_units, sum_cells
 from nbtext.counts.vocabulary import is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
@@ -84,6 +84,15 @@ class CorpusCounts:
         numbers = (np.cumsum(kept) - 1).astype(matrix.terms.dtype)
         documents = replace(documents, matrix=matrix._replace(terms=numbers[matrix.terms]))
         return replace(self, statistics=restricted, sample=replace(self.sample, documents=documents))
+
+    def widened(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the counts over the terms of another vocabulary too, without cells there, and the new numbers of the terms of both."""
+        statistics = self.statistics
+        union, mine, theirs = statistics.vocabulary.union(vocabulary)
+        sizes = np.zeros(len(union), np.int64)
+        sizes[mine] = np.diff(statistics.term_offsets)
+        sample = self.sample.renumbered(Renumbering(mine, np.arange(statistics.n_classes)))
+        return replace(self, statistics=replace(statistics, vocabulary=union, term_offsets=offsets(sizes)), sample=sample), mine, theirs
 
     def without_logs(self) -> CorpusCounts:
         """Return the counts without the sums of log weights."""

@@ -3,7 +3,7 @@
 A word against a class is a word for all others: only the ratios between classes matter, and a pseudo-count cannot be negative.
 
 Source: R. Jones, A. McCallum, K. Nigam, E. Riloff, Bootstrapping for text learning tasks (1999), who label documents by keywords to begin EM; here
-they are a Dirichlet prior.
+they are a Dirichlet prior. The counts of labelled documents stay as they are; the pseudo-counts join them where a model is estimated.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.counts.soft_counts import added
 from nbtext.counts.statistics import LOG_UNITS, sum_cells
-from nbtext.errors import PathError, reason
+from nbtext.counts.vocabulary import GrowingVocabulary
+from nbtext.errors import PathError, UsageError, reason
 from nbtext.ragged import offsets
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import pair, unpair
@@ -23,8 +25,8 @@ from nbtext.text.hashing import pair, unpair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.statistics import ClassStatistics
-
 
 PSEUDO_COUNT = 10.0
 """Of a seed word by default. On 20 Newsgroups without labels, 1 to 1,000 do about equally well."""
@@ -74,11 +76,35 @@ def read_seeds(path: str) -> list[Seed]:
     return sorted(set(seeds))
 
 
-def seed_statistics(seeds: Sequence[Seed], labelled: ClassStatistics) -> ClassStatistics:
-    """Return the pseudo-counts as statistics with vocabulary and classes of ``labelled``, float64, without terms that are not in the vocabulary.
+def require_seeded_classes(seeds: Sequence[Seed], classes: Sequence[str]) -> None:
+    """Raise `UsageError` for a seed of a class that no labelled document has."""
+    if others := sorted({seed.label for seed in seeds} - set(classes)):
+        raise UsageError(f"--seeds names class {others[0]!r}, and no labelled document has it", hint="see the classes with nbtext inspect")
 
-    Each class has one pseudo-document, so that a prior is possible without documents.
+
+def over_seeds(counts: CorpusCounts, seeds: Sequence[Seed]) -> CorpusCounts:
+    """Return the counts over the terms of seeds too, without cells there; those of a pruned model, which has no new terms, as they are."""
+    if counts.is_closed or not seeds:
+        return counts
+    vocabulary = GrowingVocabulary()
+    for seed in seeds:
+        number, *others = vocabulary.find(seed.term)
+        for last in others:
+            [number] = vocabulary.find_pairs(np.array([number]), np.array([last])).tolist()
+    return counts.widened(vocabulary.freeze()[0])[0]
+
+
+def with_seeds(labelled: ClassStatistics, seeds: Sequence[Seed]) -> ClassStatistics:
+    """Return the statistics, in documents and tokens, plus the pseudo-counts of seeds."""
+    return added(labelled, seed_statistics(seeds, labelled), 1.0) if seeds else labelled
+
+
+def seed_statistics(seeds: Sequence[Seed], labelled: ClassStatistics) -> ClassStatistics:
+    """Return the pseudo-counts as statistics with vocabulary and classes of ``labelled``, float64, without terms and classes that are not in these.
+
+    A class without documents has one pseudo-document, so that a prior is possible.
     """
+    seeds = [seed for seed in seeds if seed.label in labelled.classes]
     number = {label: place for place, label in enumerate(labelled.classes)}
     terms = labelled.vocabulary.find_terms([seed.term for seed in seeds])
     classes = np.array([number[seed.label] for seed in seeds], np.int64)
@@ -88,7 +114,7 @@ def seed_statistics(seeds: Sequence[Seed], labelled: ClassStatistics) -> ClassSt
     cell_terms, cell_classes = unpair(keys)
     return replace(
         labelled,
-        class_documents=np.ones(labelled.n_classes, np.int64),
+        class_documents=(labelled.class_documents == 0).astype(np.int64),
         term_offsets=offsets(np.bincount(cell_terms, minlength=labelled.n_terms)),
         cell_classes=cell_classes,
         cell_counts=counts,

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, stable_order
-from nbtext.counts.seeds import Seed, seed_statistics
 from nbtext.counts.statistics import ClassStatistics, log_units, sum_cells
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.ragged import offsets
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -40,18 +39,9 @@ class SoftCounts:
     losses: Mapping[str, float] = field(default_factory=dict)
     """Mean log loss of left-out labelled documents, in nats, by the weight that was tried."""
 
-    seeds: Sequence[Seed] = ()
-    """Pseudo-counts that EM began with."""
-
     def added_to(self, labelled: ClassStatistics) -> ClassStatistics:
-        """Return labelled + λ · soft counts + seeds, float64; ``labelled`` have the same vocabulary and classes, and are in documents and tokens."""
-        labelled = with_seeds(labelled, self.seeds)
+        """Return labelled + λ · soft counts, float64; ``labelled`` have the same vocabulary and classes, and are in documents and tokens."""
         return added(labelled, self.statistics, self.weight / self.statistics.unit) if self.weight else labelled
-
-
-def with_seeds(labelled: ClassStatistics, seeds: Sequence[Seed]) -> ClassStatistics:
-    """Return the statistics plus the pseudo-counts of seeds."""
-    return added(labelled, seed_statistics(seeds, labelled), 1.0) if seeds else labelled
 
 
 def added(labelled: ClassStatistics, soft: ClassStatistics, factor: float) -> ClassStatistics:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.counting import document_counter
+from nbtext.counts.seeds import with_seeds
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.document_parts import shown
@@ -69,6 +70,8 @@ class WordContribution:
     """Why it does not count by itself, as a constant of `nbtext.explain.word_walk`."""
     unlabelled: float | None = None
     """The share of the counts of its terms that unlabelled documents added; None if the model learnt from none, or has no such term."""
+    seeds: float | None = None
+    """The share that is from seed words; None if the model has none, or has no such term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,16 +207,23 @@ def _words(located: LocatedWords, nats: NDArray[np.float64], model: TextClassifi
     for name, places in groups.items():
         terms = tuple(displayed_term(model.statistics.vocabulary.term(number)) for number in located.own[places[0]] if number != UNKNOWN)
         total, occurrences, where = fsum(nats[places].tolist()), int(located.counts[places].sum()), tuple(spans[place] for place in places)
-        unlabelled = _share_of_unlabelled(model, [number for number in located.own[places[0]] if number != UNKNOWN])
-        found.append(WordContribution(name, total, occurrences, where, terms, located.notes[places[0]], unlabelled))
+        layers = _shares_of_layers(model, [number for number in located.own[places[0]] if number != UNKNOWN])
+        found.append(WordContribution(name, total, occurrences, where, terms, located.notes[places[0]], *layers))
     return tuple(found)
 
 
-def _share_of_unlabelled(model: TextClassifier, terms: list[int]) -> float | None:
-    if model.learnt.unlabelled is None or not terms:
-        return None
-    labelled, all_counts = (each.counts_of(np.array(terms)).sum() for each in (model.counts.statistics.natural, model.statistics))
-    return float(1 - labelled / all_counts)
+def _shares_of_layers(model: TextClassifier, terms: list[int]) -> tuple[float | None, float | None]:
+    """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
+    learnt = model.learnt
+    if not terms or (learnt.unlabelled is None and not learnt.seeds):
+        return None, None
+    natural = model.counts.statistics.natural
+    labelled, seeded, whole = (
+        each.counts_of(np.array(terms)).sum() for each in (natural, with_seeds(natural, learnt.seeds), model.statistics)
+    )
+    shares = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
+    unlabelled, seeds = shares
+    return None if learnt.unlabelled is None else unlabelled, seeds if learnt.seeds else None
 
 
 def ruled_out(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, document: bytes) -> tuple[RuledOut, ...]:

@@ -326,8 +326,6 @@ class UnlabelledOverview:
     """Mean log loss of left-out labelled documents, calibrated, in nats, by the weights that were tried."""
     classes: dict[str, float]
     """Documents of each class, the sum of their shares."""
-    seeds: dict[str, dict[str, float]]
-    """The pseudo-counts of seed words by class, as terms."""
 
 
 @dataclass(frozen=True)
@@ -362,6 +360,8 @@ class Overview:
     """Of an average, by name; else empty."""
     attributes: AttributeOverviews
     sample: SampleOverview
+    seeds: dict[str, dict[str, float]] | None = field(metadata=IF_KNOWN)
+    """The pseudo-counts of seed words by class, as terms; None if there are none."""
     unlabelled: UnlabelledOverview | None = field(metadata=IF_KNOWN)
     training: Mapping[str, Json]
     reading: Mapping[str, Json]
@@ -393,6 +393,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         members={name: MemberWeight(*weight) for name, weight in model.classifier.of_texts.member_weights().items()},
         attributes=attributes_overview(model),
         sample=SampleOverview(len(sample.documents), sample.is_complete),
+        seeds=_seeds(model),
         unlabelled=_unlabelled(model),
         training=dict(model.settings),
         reading=dict(model.reading),
@@ -408,10 +409,15 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
         return None
     classes = dict(zip(labelled.classes, (layer.statistics.class_documents / layer.statistics.unit).tolist(), strict=True))
     n_terms = int(np.count_nonzero(np.diff(labelled.term_offsets) == 0))
-    seeds: dict[str, dict[str, float]] = {}
-    for seed in layer.seeds:
-        seeds.setdefault(seed.label, {})[" ".join(seed.term)] = seed.pseudo_count
-    return UnlabelledOverview(layer.documents, layer.weight, n_terms, dict(layer.losses), classes, seeds)
+    return UnlabelledOverview(layer.documents, layer.weight, n_terms, dict(layer.losses), classes)
+
+
+def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
+    found: dict[str, dict[str, float]] = {}
+    for seed in model.learnt.seeds:
+        of_class, term = found.setdefault(seed.label, {}), " ".join(seed.term)
+        of_class[term] = of_class.get(term, 0.0) + seed.pseudo_count
+    return found or None
 
 
 def _fields(model: TextClassifier) -> dict[str, int] | None:

@@ -96,6 +96,10 @@ def merged(models: Sequence[TextClassifier], names: Sequence[str]) -> TextClassi
         except UsageError as problem:
             problem.where = name
             raise
+        if model.seeds != first.seeds:
+            raise UsageError(
+                f"cannot be added to {names[0]}: they began with other seed words", where=name, hint="train both with the same --seeds"
+            )
     return copy(first).learn(reduce(add, (model.counts for model in models)))
 
 
@@ -117,7 +121,9 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     if not isinstance(prior, str) and old != new:
         others = {label: weight for label, weight in prior.items() if label != old}
         prior = {**others, new: others.get(new, 0.0) * (new in classes) + prior[old]}
-    return copy(model).learn(counts, class_prior=prior)
+    changed = copy(model)
+    changed.seeds = tuple(seed._replace(label=new if seed.label == old else seed.label) for seed in model.seeds)
+    return changed.learn(counts, class_prior=prior)
 
 
 def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:

@@ -112,8 +112,11 @@ WEIGHTS = "sample_weights"
 UNLABELLED = "unlabelled"
 """A setting of models only that have learnt from unlabelled documents: how, and what it brought."""
 
-KEPT_OF_UNLABELLED = ("weight", "documents", "losses", "seeds")
-"""What that setting holds, the last only if there are seed words."""
+KEPT_OF_UNLABELLED = ("weight", "documents", "losses")
+"""What that setting holds."""
+
+SEEDS = "seeds"
+"""A setting of models only that began with seed words: class, term and pseudo-count of each."""
 
 SOFT = tuple(f"unlabelled_{name}" for name in ("cells", "classes", "counts", "documents", "logs", "class_documents"))
 """The arrays of the counts of unlabelled documents, in whole thousandths."""
@@ -163,6 +166,7 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Numbers]]:
         **({UNIT: state.counts.statistics.unit} if state.counts.statistics.unit != 1 else {}),
         **({LABEL_KIND: state.label_kind} if state.label_kind != "text" else {}),
         CHOICES: asdict(state.learnt.choices),
+        **({SEEDS: [[seed.label, list(seed.term), seed.pseudo_count] for seed in state.learnt.seeds]} if state.learnt.seeds else {}),
         **({} if state.learnt.unlabelled is None else {UNLABELLED: _unlabelled_plain(state.learnt.unlabelled)}),
     }
     stop_words = np.frombuffer("\n".join(state.stop_list).encode(), np.uint8)
@@ -173,7 +177,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     """Return the state that plain settings and arrays describe; raises `ModelError` unless training could have made it."""
     others = set(arrays) - ARRAYS
     require(
-        set(plain) - {CLOSED, UNIT, LABEL_KIND, CHOICES, UNLABELLED} == SETTINGS and all(name.startswith(FITTED) for name in others),
+        set(plain) - {CLOSED, UNIT, LABEL_KIND, CHOICES, SEEDS, UNLABELLED} == SETTINGS and all(name.startswith(FITTED) for name in others),
         "it has not the parts of a model",
     )
     part = {name: arrays.get(name, np.empty(0, np.uint8)) for name in ARRAYS | others}
@@ -185,7 +189,8 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
         raise malformed("its sample has no bound")
     require(plain.get(UNIT, WEIGHT_UNIT) == WEIGHT_UNIT, "its counts have another unit")
     unit = WEIGHT_UNIT if UNIT in plain else 1
-    counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit)
+    seeds = _seeds(plain.get(SEEDS, []))
+    counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit, seeds)
     unlabelled = _unlabelled(plain.get(UNLABELLED), part, counts.statistics)
     counts = replace(counts, statistics=_with_logs(counts.statistics, part[LOGS], needed=settings.sums_logs))
     if CLOSED in plain:
@@ -193,12 +198,12 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
         counts = replace(counts, is_closed=True)
     stop_list = utf8(part["stop_words"]).split()
     try:
-        class_prior(settings.class_prior, weighed_statistics(counts.statistics, settings, unlabelled))
         if is_weighted(counts, settings):
             require_weights_taken(settings)
         learnt = learnt_from_plain(plain, part, settings, counts.statistics.n_terms, counts.statistics.n_classes)
         own = own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list)))
-        learnt = replace(learnt, own=own, unlabelled=unlabelled)
+        learnt = replace(learnt, own=own, seeds=seeds, unlabelled=unlabelled)
+        class_prior(settings.class_prior, weighed_statistics(counts.statistics, settings, learnt))
         classifier(counts.statistics, learnt, settings)  # raises if what was fitted does not fit
     except UsageError as problem:
         raise malformed(str(problem)[:200]) from None
@@ -362,8 +367,7 @@ def learnt_from_plain(plain: Plain, part: Arrays, settings: Settings, n_terms: i
 
 
 def _unlabelled_plain(unlabelled: SoftCounts) -> dict[str, object]:
-    seeds = {"seeds": [[seed.label, list(seed.term), seed.pseudo_count] for seed in unlabelled.seeds]} if unlabelled.seeds else {}
-    return {"weight": unlabelled.weight, "documents": unlabelled.documents, "losses": dict(unlabelled.losses), **seeds}
+    return {"weight": unlabelled.weight, "documents": unlabelled.documents, "losses": dict(unlabelled.losses)}
 
 
 def _soft_arrays(soft: ClassStatistics) -> dict[str, Numbers]:
@@ -379,8 +383,7 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
         require(not any(part[name].size for name in SOFT), "it has counts of no unlabelled documents")
         return None
     wrong = "its counts of unlabelled documents are not those of training"
-    weight, n_documents, losses, given = _named({"seeds": [], **plain} if isinstance(plain, dict) else plain, KEPT_OF_UNLABELLED, wrong)
-    seeds = _seeds(given, labelled.classes, wrong)
+    weight, n_documents, losses = _named(plain, KEPT_OF_UNLABELLED, wrong)
     if not isinstance(losses, dict):
         raise malformed(wrong)
     tried = {str(name): _number(loss, 0, sys.float_info.max, wrong) for name, loss in losses.items()}
@@ -405,14 +408,15 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
         cell_documents=documents,
         cell_logs=logs.astype(np.int64) if logs.size else None,
     )
-    return SoftCounts(found, weight, n_documents, tried, seeds)
+    return SoftCounts(found, weight, n_documents, tried)
 
 
-def _seeds(plain: object, classes: Sequence[str], wrong: str) -> tuple[Seed, ...]:
+def _seeds(plain: object) -> tuple[Seed, ...]:
+    wrong = "its seed words are not those of training"
     if not isinstance(plain, list) or not all(isinstance(seed, list) and len(seed) == 3 for seed in plain):
         raise malformed(wrong)
     for label, term, _ in plain:
-        require(label in classes and isinstance(term, list) and term and all(isinstance(part, str) for part in term), wrong)
+        require(isinstance(label, str) and isinstance(term, list) and term and all(isinstance(part, str) for part in term), wrong)
     return tuple(Seed(str(label), tuple(term), _number(amount, 0, MOST_OF_SEEDS, wrong)) for label, term, amount in plain)
 
 
@@ -531,9 +535,11 @@ def counts_to_plain(counts: CorpusCounts) -> dict[str, Numbers]:
     }
 
 
-def counts_from_plain(part: Arrays, sample_size: int, sample_bound: int, attributes: Attributes, unit: int) -> CorpusCounts:
+def counts_from_plain(
+    part: Arrays, sample_size: int, sample_bound: int, attributes: Attributes, unit: int, seeds: Sequence[Seed] = ()
+) -> CorpusCounts:
     """Return the counts that all of `COUNTS_ARRAYS`, `VALUES` and `WEIGHTS` describe."""
-    statistics = replace(_statistics(part), unit=unit)
+    statistics = replace(_statistics(part, seeds), unit=unit)
     if attributes.numbers:
         statistics = replace(statistics, moments=moments_from_plain(part, statistics.class_documents, attributes))
     else:
@@ -582,7 +588,7 @@ def _sample(part: Arrays, statistics: ClassStatistics, size: int, bound: int) ->
     return DocumentSample(CountedDocuments(matrix, classes, hashes, weights), size, bound)
 
 
-def _statistics(part: Arrays) -> ClassStatistics:
+def _statistics(part: Arrays, seeds: Sequence[Seed]) -> ClassStatistics:
     vocabulary = _vocabulary(part)
     labels, bounds = rows_of_text(part, "classes", "class_lengths", "classes")
     classes = [labels[start:end].decode() for start, end in pairwise(bounds.tolist())]
@@ -595,7 +601,8 @@ def _statistics(part: Arrays) -> ClassStatistics:
     require(class_documents.size == len(classes) and class_documents.min() >= least, "its classes and documents do not fit")
     of_others = part[SOFT[0]]  # a term may be one of unlabelled documents alone
     held = cells if not of_others.size else cells + np.resize(require_whole(of_others), cells.shape)
-    require(cells.size == len(vocabulary) and held.min(initial=1) >= 1, "its terms and cells do not fit")
+    n_seeded = np.count_nonzero(held == 0)  # terms that only seeds name, and the parts of n-grams
+    require(cells.size == len(vocabulary) and n_seeded <= sum(2 * len(seed.term) - 1 for seed in seeds), "its terms and cells do not fit")
     require(bounds[-1] == cell_classes.size == counts.size == documents.size, "its cells do not fit each other")
     if cell_classes.size:
         require(cell_classes.max() < len(classes), "a cell has no class")

@@ -14,6 +14,7 @@ from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vo
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.seeds import over_seeds
 from nbtext.counts.vocabulary import is_category
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, UsageError
@@ -189,6 +190,8 @@ class TextClassifier:
         self._learnt: Learnt | None = None
         self._stop_list: list[str] | None = None
         self._label_kind = "text"
+        self.seeds: Sequence[Seed] = ()
+        """Terms whose pseudo-counts join the counts of a class."""
         self.written_by: dict[str, str] = {}
 
     def __repr__(self) -> str:
@@ -213,6 +216,8 @@ class TextClassifier:
         counted_alike &= not after.sums_logs or (counts is not None and counts.statistics.cell_logs is not None)
         if counts is not None and counted_alike and not needs_documents(after):
             return self._estimate(counts, after)
+        if self.seeds:
+            raise UsageError("seed words are terms of the settings that they were given with", hint="set the parameters first")
         self._stop_list = None
         return self._replace(after, None, None)
 
@@ -353,32 +358,43 @@ class TextClassifier:
         require_additive(settings, self._learnt)
         return self._estimate(counts, settings)
 
-    def learn_unlabelled(self, pool: UnlabelledDocuments, seeds: Sequence[Seed] = ()) -> TextClassifier:
+    def begin_with(self, seeds: Sequence[Seed]) -> TextClassifier:
+        """Give classes words: their pseudo-counts join the counts of the classes wherever the model is estimated, and counts stay as they are.
+
+        Raise `UsageError` for settings without such a prior, and for a word that no document could hold.
+        """
+        from nbtext.model.training import require_seeds_taken, seed_terms
+
+        require_seeds_taken(self.settings)
+        self.seeds = seed_terms(seeds, self.analysis)
+        return self if self._counts is None else self.learn(self._counts)
+
+    def learn_unlabelled(self, pool: UnlabelledDocuments) -> TextClassifier:
         """Learn from unlabelled documents, in place of those that it learnt from before; raise as `nbtext.model.unlabelled.learn_unlabelled`.
 
         What was learnt from labelled documents is estimated from their counts, which stay as they are. With seed words no labelled documents are needed.
         """
-        from nbtext.model.unlabelled import learn_unlabelled, nothing_labelled, seed_terms
+        from nbtext.model.unlabelled import learn_unlabelled, nothing_labelled
 
-        settings, seeds = looked_up(self.analysis), seed_terms(seeds, self.analysis)
-        if self._counts is None and seeds:
-            counts, learnt = nothing_labelled(seeds, settings)
-            found = learn_unlabelled(counts, settings, learnt, pool, seeds)
+        settings = looked_up(self.analysis)
+        if self.seeds and (self._counts is None or not self._counts.statistics.n_documents):
+            counts, learnt = nothing_labelled(self.seeds, settings)
             self.written_by = versions(settings)
         else:
             self.drop_unlabelled()
-            found = learn_unlabelled(self.counts, settings, self.learnt, pool, seeds)
-        return self._replace(self.settings, *found)
+            counts, learnt = self.counts, self.learnt
+        return self._replace(self.settings, *learn_unlabelled(counts, settings, learnt, pool))
 
     def drop_unlabelled(self) -> TextClassifier:
         """Forget what was learnt from unlabelled documents: the model is then that of its labelled documents alone.
 
-        Raises `UsageError` for a model that began with seed words.
+        Raises `UsageError` if there are none.
         """
         if self.learnt.unlabelled is None:
             return self
-        if self.learnt.unlabelled.seeds:
-            require_additive(self.settings, self.learnt)
+        if not self.counts.statistics.n_documents:
+            hint = "train it again, with labelled documents or others without labels"
+            raise UsageError("the model has learnt from seed words and unlabelled documents alone, so nothing would be left", hint=hint)
         from nbtext.model.unlabelled import without_unlabelled
 
         return self._estimate(without_unlabelled(self.counts), self.settings)
@@ -466,6 +482,7 @@ class TextClassifier:
             raise
         model = cls()
         model.settings, model._stop_list, model._counts, model._learnt, model.written_by, model._label_kind = state
+        model.seeds = state.learnt.seeds
         return model
 
     def describe(self) -> str:
@@ -501,7 +518,7 @@ class TextClassifier:
     @cached_property
     def statistics(self) -> ClassStatistics:
         """The counts by class, documents and classes weighed as training weighs them. Raises `UsageError` before training."""
-        return weighed_statistics(self.counts.statistics, self.settings, self.learnt.unlabelled)
+        return weighed_statistics(self.counts.statistics, self.settings, self.learnt)
 
     @property
     def learnt(self) -> Learnt:
@@ -595,9 +612,9 @@ class TextClassifier:
 
     def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave the model as it was."""
-        counts = limit_vocabulary(counts, settings.max_terms)
+        counts = over_seeds(limit_vocabulary(counts, settings.max_terms), self.seeds)
         class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
-        self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents))
+        self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents, seeds=self.seeds))
         self.written_by = versions(settings)
         return self
 

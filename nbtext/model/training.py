@@ -16,8 +16,9 @@ from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.corpus_counts import balancing_factors
+from nbtext.counts.seeds import with_seeds
 from nbtext.counts.vocabulary import has_categories, is_category
-from nbtext.counts.weighting import as_summed
+from nbtext.counts.weighting import NEEDS_DOCUMENTS, as_summed
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import PathError, UsageError, quantity
@@ -32,7 +33,7 @@ from nbtext.text.words import words
 from nbtext.typicality import Profile, Typicality
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.seeds import Seed
     from nbtext.counts.soft_counts import SoftCounts
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
@@ -108,6 +110,12 @@ def terms_of_words(named: list[str], analysis: Analysis, option: str) -> list[Te
     return [_checked(word, tuple(terms), analysis.settings, option) for word, terms in zip(named, found, strict=True)]
 
 
+def seed_terms(seeds: Sequence[Seed], analysis: Analysis) -> list[Seed]:
+    """Return seeds with terms in place of words; raise `UsageError` for a word that no document could hold."""
+    terms = terms_of_words([seed.term[0] for seed in seeds], analysis, "--seeds")
+    return sorted({seed._replace(term=term) for seed, term in zip(seeds, terms, strict=True)})
+
+
 def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
     """Return the term of a word; raise `UsageError` if no document could hold it."""
     if WILDCARD in word:
@@ -162,23 +170,34 @@ class Learnt:
     own: OwnPseudoCounts = NO_OWN
     """The pseudo-counts of terms that were given their own instead of ``smoothing``."""
     choices: Choices = NO_CHOICES
+    seeds: Sequence[Seed] = ()
+    """The terms whose pseudo-counts join the counts of a class."""
     unlabelled: SoftCounts | None = None
     """The layer that unlabelled documents added; None if it was trained without them."""
     left_out: LeftOutPosteriors | None = None
     """Of a calibrated classifier that needs all documents, or of a model with a layer; for the others `left_out_posteriors` computes them."""
 
 
-def learn(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None, choices: Choices | None = None) -> Learnt:
+def learn(
+    counts: CorpusCounts,
+    settings: Settings,
+    documents: CountedDocuments | None = None,
+    choices: Choices | None = None,
+    seeds: Sequence[Seed] = (),
+) -> Learnt:
     """Choose terms, smoothing and calibration, and fit what the statistics alone do not give.
 
     The settings are as `looked_up` returns them. ``documents`` are all there are, for a classifier that needs them. ``choices`` are made
-    from the counts if they are not given. Raises `UsageError` if the limits leave no term of those there are.
+    from the counts if they are not given. Raises `UsageError` if the limits leave no term of those there are, and as `require_seeds_taken`.
     """
+    if seeds:
+        require_seeds_taken(settings)
     if is_weighted(counts, settings):
         require_weights_taken(settings)
         documents = None if documents is None else weighed_documents(documents, counts.statistics, settings)
         counts = weighed(counts, settings)
-    learnt = terms_and_smoothing(counts, settings, documents, choices)
+    learnt = terms_and_smoothing(counts, settings, documents, choices, seeds)
+    counts = replace(counts, statistics=with_seeds(counts.statistics, seeds))
     select = _selector(counts.statistics, learnt, settings)
     sample, own = without_dropped(counts, learnt, settings), learnt.own
     training = Training(
@@ -211,6 +230,7 @@ def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings
             f"a model of {_kind(settings)} promises nothing unless training kept what it says of documents left out", hint=hint
         )
     counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
+    counts = replace(counts, statistics=with_seeds(counts.statistics, learnt.seeds))
     sample = scored_sample(without_dropped(counts, learnt, settings), counts.statistics)
     if not len(sample):
         raise UsageError("the model keeps no documents to leave out", hint="train with a --sample above 0")
@@ -316,6 +336,20 @@ def require_weights_taken(settings: Settings) -> None:
         raise UsageError("--max-terms and weights of documents or classes exclude each other", hint="use --min-df")
 
 
+def require_seeds_taken(settings: Settings) -> None:
+    """Raise `UsageError` if a model under these settings has no Dirichlet prior for each class, or labels choose its terms."""
+    others = {
+        f"--classifier {settings.classifier}": settings.classifier != "multinomial",
+        f"--weighting {settings.weighting}": settings.weighting in NEEDS_DOCUMENTS,
+        f"--estimate {settings.estimate}": settings.estimate == "ml",
+        f"--top {settings.top}": settings.top is not None,
+        f"--max-terms {settings.max_terms}": settings.max_terms is not None,
+    }
+    for setting, is_set in others.items():
+        if is_set:
+            raise UsageError(f"--seeds and {setting} exclude each other", hint="leave one of them out")
+
+
 def is_weighted(counts: CorpusCounts, settings: Settings) -> bool:
     """Return whether documents or classes have weights."""
     return settings.class_weight is not None or counts.statistics.unit != 1
@@ -330,13 +364,16 @@ def weighed(counts: CorpusCounts, settings: Settings) -> CorpusCounts:
     return replace(counts, statistics=weighed_statistics(counts.statistics, settings), sample=sample)
 
 
-def weighed_statistics(statistics: ClassStatistics, settings: Settings, unlabelled: SoftCounts | None = None) -> ClassStatistics:
-    """Return the statistics of `weighed`, with the counts of unlabelled documents; those that are weighed already as they are."""
-    if unlabelled is not None and statistics.exact is None:
-        return unlabelled.added_to(statistics.natural)
-    if settings.class_weight is not None and statistics.exact is None:
+def weighed_statistics(statistics: ClassStatistics, settings: Settings, learnt: Learnt | None = None) -> ClassStatistics:
+    """Return the statistics of `weighed`, with what else was learnt: seeds and unlabelled documents; those that are weighed already as they are."""
+    if statistics.exact is not None:
+        return statistics
+    if settings.class_weight is not None:
         statistics = statistics.times(balancing_factors(statistics), WEIGHT_UNIT)
-    return statistics.natural
+    if learnt is None:
+        return statistics.natural
+    seeded = with_seeds(statistics.natural, learnt.seeds)
+    return seeded if learnt.unlabelled is None else learnt.unlabelled.added_to(seeded)
 
 
 def weighed_documents(documents: CountedDocuments, statistics: ClassStatistics, settings: Settings) -> CountedDocuments:
@@ -353,8 +390,6 @@ def needs_documents(settings: Settings) -> bool:
 def require_additive(settings: Settings, learnt: Learnt | None = None) -> None:
     """Raise `UsageError` for a classifier that needs all documents at once, or what unlabelled ones added, and so cannot be changed through its counts."""
     if learnt is not None and learnt.unlabelled is not None:
-        if learnt.unlabelled.seeds:
-            raise UsageError("the model has learnt from seed words", hint="train it again on all documents")
         hint = "give --unlabelled POOL to learn from them again, or --drop-unlabelled, to nbtext update or forget; or train it again"
         raise UsageError("the model has learnt from unlabelled documents too, whose part does not follow from its counts", hint=hint)
     if needs_documents(settings):
@@ -380,19 +415,27 @@ def calibration_method(settings: Settings) -> str:
 
 
 def terms_and_smoothing(
-    counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None, choices: Choices | None = None
+    counts: CorpusCounts,
+    settings: Settings,
+    documents: CountedDocuments | None = None,
+    choices: Choices | None = None,
+    seeds: Sequence[Seed] = (),
 ) -> Learnt:
-    """Choose terms and smoothing, before anything is fitted; raises as `learn` does."""
+    """Choose terms and smoothing, before anything is fitted; raises as `learn` does. Limits of documents do not bind the terms of seeds."""
     counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
+    selected = _within_document_limits(counts.statistics, settings.min_df, settings.max_df)
+    if seeds:
+        counts = replace(counts, statistics=with_seeds(counts.statistics, seeds))
+        of_seeds = counts.statistics.vocabulary.find_terms([seed.term for seed in seeds])
+        selected[of_seeds[of_seeds != UNKNOWN]] = True
     statistics = counts.statistics
-    selected = _within_document_limits(statistics, settings.min_df, settings.max_df)
     evidence = None
     if choices is None:
         choices, evidence = choose(counts, settings, selected)
     selected = after_choice(statistics, selected, choices, settings)
     smoothing = _smoothing(counts, selected, choices, settings, documents, evidence)
     own = own_pseudo_counts(statistics, settings)
-    learnt = Learnt(selected, smoothing, own=own, choices=choices)
+    learnt = Learnt(selected, smoothing, own=own, choices=choices, seeds=seeds)
     if settings.top is None:
         return learnt
     selected = _top(statistics, learnt, settings)
@@ -453,13 +496,13 @@ def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPse
 
 def language_models(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> LanguageModels:
     """Return the class language models."""
-    statistics = weighed_statistics(statistics, settings, learnt.unlabelled)
+    statistics = weighed_statistics(statistics, settings, learnt)
     return LanguageModels(statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
 
 
 def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Classifier:
     """Return the classifier; raise `ModelError` if its fitted arrays cannot be its own."""
-    weighed = weighed_statistics(statistics, settings, learnt.unlabelled)
+    weighed = weighed_statistics(statistics, settings, learnt)
     training = Training(weighed, learnt.selected, learnt.smoothing, settings, own=learnt.own)
     return class_for(statistics, settings).restored(training, learnt.fitted)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -26,8 +26,9 @@ from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ng
 from nbtext.counts.counting import count_documents
 from nbtext.counts.documents import CountedDocuments, DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.soft_counts import SoftCounter, SoftCounts, added, with_seeds, without_cells
-from nbtext.counts.statistics import ClassStatistics, Renumbering
+from nbtext.counts.seeds import over_seeds, require_seeded_classes, with_seeds
+from nbtext.counts.soft_counts import SoftCounter, SoftCounts, added, without_cells
+from nbtext.counts.statistics import ClassStatistics
 from nbtext.counts.vocabulary import Vocabulary, is_category, is_stop_word
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
@@ -43,13 +44,10 @@ from nbtext.model.training import (
     posteriors,
     scored_sample,
     terms_and_smoothing,
-    terms_of_words,
     with_profile,
     without_dropped,
 )
-from nbtext.ragged import offsets
 from nbtext.steps import stepped
-from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -112,27 +110,22 @@ def require_unlabelled(settings: Settings) -> None:
             raise UsageError(f"--unlabelled and {setting} exclude each other", hint="leave one of them out")
 
 
-def learn_unlabelled(
-    counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments, seeds: Sequence[Seed] = ()
-) -> tuple[CorpusCounts, Learnt]:
+def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> tuple[CorpusCounts, Learnt]:
     """Return what a model of labelled documents, which has no such layer, becomes by unlabelled ones: counts over more terms, and a layer.
 
-    Settings are as `nbtext.model.training.learn` takes them, seeds are terms. With seeds the weight is not 0, and without labelled documents it is 1.
-    Raises `UsageError` as `require_unlabelled`, for too few labelled documents, and for seeds of other classes.
+    Settings are as `nbtext.model.training.learn` takes them. Without labelled documents, by seeds alone, the weight is 1. Raises `UsageError` as
+    `require_unlabelled`, for too few labelled documents, and for seeds of other classes.
     """
     require_unlabelled(settings)
-    if others := sorted({seed.label for seed in seeds} - set(counts.statistics.classes)):
-        raise UsageError(f"--seeds names class {others[0]!r}, and no labelled document has it", hint="see the classes with nbtext inspect")
+    require_seeded_classes(learnt.seeds, counts.statistics.classes)
     if not counts.statistics.n_documents:
-        wider, matrix = _over_all_terms(counts, learnt, pool, seeds)
-        em = _ExpectationMaximisation(wider, settings, learnt, matrix, seeds)
-        layer = SoftCounts(em.soft(em.fitted(1.0).shares), 1.0, matrix.n_documents, {}, seeds)
-        return wider, _learnt(wider, settings, learnt, layer, None)
+        em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
+        layer = SoftCounts(em.soft(em.fitted(1.0).shares), 1.0, em.pool.n_documents, {})
+        return em.counts, _learnt(em.counts, settings, learnt, layer, None)
     if len(counts.sample.documents) < LEAST_LABELLED:
         found = quantity(len(counts.sample.documents), "labelled document")
         raise UsageError(f"{found} cannot show how much unlabelled ones help", hint=f"label {LEAST_LABELLED} or more")
-    wider, matrix = _over_all_terms(counts, learnt, pool, seeds)
-    em = _ExpectationMaximisation(wider, settings, learnt, matrix, seeds)
+    em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
     trials = {0.0: em.trial(0.0)}
     losses, before = {0.0: loss_after_calibration(trials[0.0].unseen)}, np.inf
     for weight in stepped(WEIGHTS, "weight"):
@@ -141,19 +134,20 @@ def learn_unlabelled(
         if losses[weight] > before:
             break
         before = losses[weight]
-    best = min((weight for weight in losses if weight or not seeds), key=losses.__getitem__)
+    best = min(losses, key=losses.__getitem__)
     named = {f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())}
     if not best:
-        return counts, replace(learnt, unlabelled=SoftCounts(without_cells(counts.statistics), best, matrix.n_documents, named))
-    layer = SoftCounts(em.soft(trials[best].shares), best, matrix.n_documents, named, seeds)
-    return wider, _learnt(wider, settings, learnt, layer, trials[best].unseen)
+        return counts, replace(learnt, unlabelled=SoftCounts(without_cells(counts.statistics), best, em.pool.n_documents, named))
+    layer = SoftCounts(em.soft(trials[best].shares), best, em.pool.n_documents, named)
+    return em.counts, _learnt(em.counts, settings, learnt, layer, trials[best].unseen)
 
 
 def _learnt(counts: CorpusCounts, settings: Settings, learnt: Learnt, layer: SoftCounts, unseen: Unseen | None) -> Learnt:
     """Return what follows from labelled and unlabelled documents, calibrated on labelled ones that were left out, if there are any."""
     statistics = layer.added_to(counts.statistics.natural)
     choices = replace(learnt.choices, pseudo_count=None, smoothing=None)
-    found = replace(terms_and_smoothing(replace(counts, statistics=statistics), settings, choices=choices), unlabelled=layer)
+    counted = replace(counts, statistics=statistics)
+    found = replace(terms_and_smoothing(counted, settings, choices=choices, seeds=learnt.seeds), unlabelled=layer)
     if unseen is None:
         return found
     fitted = classifier(counts.statistics, found, settings)
@@ -161,45 +155,16 @@ def _learnt(counts: CorpusCounts, settings: Settings, learnt: Learnt, layer: Sof
     return replace(found, left_out=posteriors(fitted, found.calibration, unseen))
 
 
-def _over_all_terms(
-    counts: CorpusCounts, learnt: Learnt, pool: UnlabelledDocuments, seeds: Sequence[Seed]
-) -> tuple[CorpusCounts, DocumentTermMatrix]:
-    """Return counts with the terms of the pool, without cells where no labelled document holds them, and the pool over the same terms."""
-    statistics = counts.statistics
-    kept = is_known(statistics.vocabulary, pool.vocabulary)
-    if not counts.is_closed:
-        dropped = is_category(pool.vocabulary) | (is_stop_word(pool.vocabulary) & (not learnt.choices.stop_words_kept))
-        kept |= (pool.term_documents >= LEAST_DOCUMENTS) & ~dropped
-        of_seeds = pool.vocabulary.find_terms([seed.term for seed in seeds])
-        kept[of_seeds[of_seeds != UNKNOWN]] = True
-    kept = with_ngram_parts(pool.vocabulary, kept)
-    vocabulary, mine, theirs = statistics.vocabulary.union(pool.vocabulary.restrict(kept))
-    sizes = np.zeros(len(vocabulary), np.int64)
-    sizes[mine] = np.diff(statistics.term_offsets)
-    numbers = np.full(kept.size, -1)
-    numbers[kept] = theirs
-    matrix = pool.matrix.of_terms(kept)
-    matrix = matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms])
-    wider = replace(statistics, vocabulary=vocabulary, term_offsets=offsets(sizes))
-    sample = counts.sample.renumbered(Renumbering(mine, np.arange(statistics.n_classes)))
-    return replace(counts, statistics=wider, sample=sample), matrix
-
-
-def seed_terms(seeds: Sequence[Seed], analysis: Analysis) -> list[Seed]:
-    """Return seeds with terms in place of words; raise `UsageError` for a word that no document could hold."""
-    terms = terms_of_words([seed.term[0] for seed in seeds], analysis, "--seeds")
-    return sorted({seed._replace(term=term) for seed, term in zip(seeds, terms, strict=True)})
-
-
 def nothing_labelled(seeds: Sequence[Seed], settings: Settings) -> tuple[CorpusCounts, Learnt]:
-    """Return the counts of no documents, of the classes of seeds, and what is learnt from them: nothing."""
+    """Return the counts of no documents, of the classes and terms of seeds, and what is learnt from them: nothing."""
     classes, none = tuple(sorted({seed.label for seed in seeds})), np.zeros(0, np.int64)
     logs = none if settings.sums_logs else None
     documents = np.zeros(len(classes), np.int64)
     statistics = ClassStatistics(Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs)
     sample = DocumentSample(CountedDocuments(DocumentTermMatrix.empty(), none, np.zeros(0, np.uint64)), settings.sample)
     smoothing = settings.smoothing if isinstance(settings.smoothing, float) else MultinomialNaiveBayes.PSEUDO_COUNT
-    return CorpusCounts(statistics, sample), Learnt(np.zeros(0, np.bool_), smoothing)
+    counts = over_seeds(CorpusCounts(statistics, sample), seeds)
+    return counts, Learnt(np.zeros(counts.statistics.n_terms, np.bool_), smoothing, seeds=seeds)
 
 
 def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
@@ -241,20 +206,28 @@ class _ExpectationMaximisation:
 
     counts: CorpusCounts
     settings: Settings
-    labelled: Learnt
-    """What was learnt from labelled documents alone, over fewer terms."""
+    learnt: Learnt
+    """What was learnt from labelled documents, over the terms of the counts: new terms count unless they are dropped stop words."""
     pool: DocumentTermMatrix
     """Unlabelled documents over the terms of the counts."""
-    seeds: Sequence[Seed]
 
-    @cached_property
-    def learnt(self) -> Learnt:
-        """What was learnt from labelled documents, over the terms of the counts: new terms count unless they are dropped stop words."""
-        statistics = self.counts.statistics
-        selected = np.ones(statistics.n_terms, np.bool_)
-        selected[np.diff(statistics.term_offsets) > 0] = self.labelled.selected
-        selected = after_choice(statistics, selected, self.labelled.choices, self.settings)
-        return replace(self.labelled, selected=selected, own=own_pseudo_counts(statistics, self.settings))
+    @classmethod
+    def over_all_terms(cls, counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> Self:
+        """Begin with counts over the terms of the pool too, without cells where no labelled document holds them."""
+        kept, held = is_known(counts.statistics.vocabulary, pool.vocabulary), np.diff(counts.statistics.term_offsets) > 0
+        if not counts.is_closed:
+            dropped = is_category(pool.vocabulary) | (is_stop_word(pool.vocabulary) & (not learnt.choices.stop_words_kept))
+            kept |= (pool.term_documents >= LEAST_DOCUMENTS) & ~dropped
+        kept = with_ngram_parts(pool.vocabulary, kept)
+        counts, mine, theirs = counts.widened(pool.vocabulary.restrict(kept))
+        numbers = np.full(kept.size, -1)
+        numbers[kept] = theirs
+        matrix = pool.matrix.of_terms(kept)
+        selected = np.ones(counts.statistics.n_terms, np.bool_)
+        selected[mine[held]] = learnt.selected[held]
+        selected = after_choice(counts.statistics, selected, learnt.choices, settings)
+        learnt = replace(learnt, selected=selected, own=own_pseudo_counts(counts.statistics, settings))
+        return cls(counts, settings, learnt, matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]))
 
     @cached_property
     def _known(self) -> DocumentTermMatrix:
@@ -314,7 +287,7 @@ class _ExpectationMaximisation:
 
     def _sums(self, labelled: ClassStatistics) -> ClassStatistics:
         """Return statistics with the sums of weights as their counts, which are all that EM needs."""
-        labelled = with_seeds(labelled, self.seeds)
+        labelled = with_seeds(labelled, self.learnt.seeds)
         return replace(MultinomialNaiveBayes.counted(labelled, self.learnt.selected, self.settings), cell_logs=None)
 
     def _smoothing(self, sums: ClassStatistics) -> float:

@@ -141,7 +141,7 @@ def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
     yield *pair, "prior", "", repr(explanation.prior), "", "", explained.notice or ""
     for word in explanation.words:
         places = ",".join(f"{begin}-{end}" for begin, end in word.places)
-        yield *pair, "word", word.word, repr(word.nats), str(word.occurrences), places, word.note or _unlabelled(word)
+        yield *pair, "word", word.word, repr(word.nats), str(word.occurrences), places, word.note or _layers(word)
     for attribute in explanation.attributes:
         yield *pair, "attribute", f"{attribute.name}={attribute.value}", repr(attribute.nats), "", "", ""
     if explanation.rest is not None:
@@ -151,8 +151,9 @@ def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
     yield *pair, "calibrated", "", repr(explanation.calibration.log_odds), "", "", probabilities
 
 
-def _unlabelled(word: WordContribution) -> str:
-    return "" if word.unlabelled is None else f"{word.unlabelled:.0%} of its counts from unlabelled documents"
+def _layers(word: WordContribution) -> str:
+    shares = ((word.seeds, "seed words"), (word.unlabelled, "unlabelled documents"))
+    return ", ".join(f"{share:.0%} of its counts from {layer}" for share, layer in shares if share is not None)
 
 
 def explanation_record(explained: Explained) -> dict[str, Json]:
@@ -179,7 +180,7 @@ def explanation_record(explained: Explained) -> dict[str, Json]:
                 "places": word.places,
                 "terms": word.terms,
                 **({"dropped": word.note} if word.note else {}),
-                **({} if word.unlabelled is None else {"unlabelled": round(word.unlabelled, 6)}),
+                **{name: round(share, 6) for name, share in (("unlabelled", word.unlabelled), ("seeds", word.seeds)) if share is not None},
             }
             for word in explanation.words
         ],

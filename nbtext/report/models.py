@@ -136,8 +136,8 @@ def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
     show(grid(None, heads, rows, numeric=range(1, 7)))
 
 
-_FIELDS = 10
-"""Fields that are named."""
+_FIELDS = _SEEDS = 10
+"""Fields and seed words that are named."""
 
 _PSEUDO_COUNT = 0.1
 """Where counts have no evidence, and in models of earlier versions for bernoulli and on weights."""
@@ -175,6 +175,7 @@ def print_overview(overview: Overview) -> None:
         **_members(overview),
         "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
+        **({} if overview.seeds is None else {"seed words": _seeds(overview.seeds)}),
         **({} if overview.unlabelled is None else {"unlabelled": _unlabelled(overview.unlabelled)}),
         "stop words": ", ".join(filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))),
         "training": _settings({**training, "smoothing": "per term"} if per_term else training),
@@ -195,12 +196,15 @@ def print_overview(overview: Overview) -> None:
     show(*blocks, *_attribute_tables(overview.attributes), grid(None, heads, classes, numeric=(1, 2, 3)))
 
 
+def _seeds(seeds: Mapping[str, Mapping[str, float]]) -> str:
+    return listed([f"{term} {amount:g} in {label}" for label, of_class in seeds.items() for term, amount in of_class.items()], _SEEDS)
+
+
 def _unlabelled(unlabelled: UnlabelledOverview) -> str:
-    documents, n_seeds = quantity(unlabelled.documents, "document"), sum(map(len, unlabelled.seeds.values()))
+    documents = quantity(unlabelled.documents, "document")
     if not unlabelled.weight:
         return f"{documents}, not used: left-out log loss is least without them"
-    seeds = f", begun with {quantity(n_seeds, 'seed word')}" if n_seeds else ""
-    found = f"{documents} with weight {unlabelled.weight:g}, {quantity(unlabelled.terms, 'term')} of theirs alone{seeds}"
+    found = f"{documents} with weight {unlabelled.weight:g}, {quantity(unlabelled.terms, 'term')} of theirs alone"
     if not unlabelled.log_loss:
         return f"{found}; no labelled ones to judge by"
     without, loss = (unlabelled.log_loss[f"{weight:g}"] for weight in (0, unlabelled.weight))
