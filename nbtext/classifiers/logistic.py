@@ -86,6 +86,9 @@ WEIGHTS_AT_ONCE = 1 << 20
 DOCUMENTS_AT_ONCE = 1 << 10
 """Documents whose features are made in float64 at once."""
 
+DOCUMENTS_SCORED_AT_ONCE = 1 << 8
+"""Documents whose terms' weights are in float64 at once."""
+
 CHEAP = 20_000_000
 """Numbers that an iteration may touch, at most, for the fit to go on until probabilities have settled: about 10 ms."""
 
@@ -134,21 +137,6 @@ class _Terms(NamedTuple):
     """These documents, shape (n_alone,)."""
     scales: Callable[[Whole], Floats]
     """Returns s_jk of some terms, by number, shape (n, n_classes)."""
-
-    def scaled_weights(self, of_shared: Floats, coefficients: Floats, numbers: Whole | None = None) -> Floats:
-        """Return w_jk s_jk of a for some terms, or all, shape (n, n_classes), given those of the terms that are shared."""
-        numbers = np.arange(self.place.size, dtype=np.int32) if numbers is None else numbers
-        weights = np.empty((numbers.size, of_shared.shape[1]), of_shared.dtype)
-        begin = 0
-        for some in in_blocks(numbers, of_shared.shape[1], SCALES_AT_ONCE):
-            block = weights[begin : begin + some.size]
-            place, is_shared = self.place[some], self.is_shared[some]
-            block[is_shared] = of_shared[place[is_shared]]
-            alone = place[~is_shared]
-            products = self.scales(some[~is_shared]) ** 2 * self.values[alone, np.newaxis]
-            block[~is_shared] = products * coefficients[self.documents[alone]]
-            begin += some.size
-        return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,17 +224,24 @@ class Problem:
             weights *= squares
             yield weights
 
-    def weights_of_shared(self, coefficients: Floats) -> Floats:
-        """Return w_jk s_jk of a for the terms that documents share, shape (n_shared, n_classes)."""
-        weights, end = np.empty((np.count_nonzero(self.terms.is_shared), self.shape[1]), coefficients.dtype), 0
+    def scaled_weights(self, coefficients: Floats, numbers: Whole | None = None) -> Floats:
+        """Return w_jk s_jk of a for some terms, or all, shape (n, n_classes), to be multiplied with the features of a document."""
+        terms = self.terms
+        numbers = np.arange(terms.place.size) if numbers is None else numbers
+        weights = np.empty((numbers.size, self.shape[1]), coefficients.dtype)
+        is_shared, places = terms.is_shared[numbers], terms.place[numbers]
+        rows = np.flatnonzero(is_shared)
+        rows = rows[np.argsort(places[rows])]
+        sorted_places, end = places[rows], 0
         for of_block in self._weights(coefficients):
             begin, end = end, end + len(of_block)
-            weights[begin:end] = of_block
+            here = slice(*np.searchsorted(sorted_places, (begin, end)))
+            weights[rows[here]] = of_block[sorted_places[here] - begin]
+        for some in in_blocks(np.flatnonzero(~is_shared), self.shape[1], SCALES_AT_ONCE):
+            alone = places[some]
+            products = terms.scales(numbers[some]) ** 2 * terms.values[alone, np.newaxis]
+            weights[some] = products * coefficients[terms.documents[alone]]
         return weights
-
-    def scaled_weights(self, coefficients: Floats, terms: Whole | None = None) -> Floats:
-        """Return w_jk s_jk of a for some terms, or all, shape (n, n_classes), to be multiplied with the features of a document."""
-        return self.terms.scaled_weights(self.weights_of_shared(coefficients), coefficients, terms)
 
     def start(self) -> Vector:
         """Return weights of 0, and log(D_k / D) as biases: −inf for a class without documents, which stays so."""
@@ -437,10 +432,9 @@ class LogisticRegression(LinearClassifier):
             )  # the only document of a class may have been held out
             start = problem.vector(coefficients, bias)
         point, iterations, excess = minimise(problem, l2, start or problem.start(), precision)
-        of_shared, terms = problem.weights_of_shared(point.coefficients), problem.terms
-        del problem, start  # weights of all terms need the room
+        del start
         _release_memory()
-        weights = terms.scaled_weights(of_shared, point.coefficients)
+        weights = problem.scaled_weights(point.coefficients)
         return cls(training, weights, point.bias.astype(np.float64), FitReport(l2, iterations, excess), held_out)
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
@@ -451,9 +445,9 @@ class LogisticRegression(LinearClassifier):
         whole = _Part.whole(training)
         part, rest = split(whole.documents)
         others = whole.of(part)
-        problem = _problem(others)
-        end = minimise(problem, self.outcome.l2, problem.start(), _precision(training)).point
-        return HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])).scored(problem, end)
+        held_out, problem = HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
+        del others
+        return held_out.scored(problem, minimise(problem, self.outcome.l2, problem.start(), _precision(training)).point)
 
     def left_out(
         self, training: Training, left_out: CountedDocuments, statistics: ClassStatistics, rest: CountedDocuments | None
@@ -584,21 +578,30 @@ def _problem(part: _Part) -> Problem:
     """Return features and scales of the selected terms, in float32: half the memory, and more precise than `SETTLED`."""
     _release_memory()
     training, statistics = part.training, part.training.statistics
-    terms, totals = np.flatnonzero(training.selected).astype(np.int32), statistics.tokens_of(training.selected)
+    smoothing, totals, kept = training.smoothing, statistics.tokens_of(training.selected), statistics.of_cells(training.selected)
+    bounds = offsets(np.diff(statistics.term_offsets)[training.selected])
+    counts = _by_rows(statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes)
+    del kept, bounds
 
     def scales(places: Whole) -> Floats:
-        """Return 1 + |r_jk|, float32."""
-        ratio = log_count_ratio(statistics.counts_of(terms[places].astype(np.int64)), totals, terms.size, training.smoothing)
+        """Return 1 + |r_jk|, float32. Keeps the counts of the selected terms alone, so that the statistics of a part can be freed."""
+        ratio = log_count_ratio(counts[places].toarray(), totals, counts.shape[0], smoothing)
         return (1 + np.abs(ratio)).astype(np.float32)
 
     weights = None if statistics.weight_unit == 1 else part.documents.natural_weights(statistics.weight_unit)[part.rows]
     return Problem.of(_features(part), scales, statistics.n_classes, part.classes, weights)
 
 
-def _features(part: _Part) -> Any:  # noqa: ANN401 - scipy has no types
-    """Return x_jd of the selected terms as a `scipy.sparse` array by rows, float32, shape (n_rows, n_selected)."""
+def _by_rows(values: Floats, columns: NDArray[Any], bounds: NDArray[Any], n_columns: int) -> Any:  # noqa: ANN401 - scipy has no types
+    """Return a `scipy.sparse` array by rows, with indices of 32 bits where these are enough: scipy keeps the larger of the types given."""
     from scipy.sparse import csr_array
 
+    narrow = np.int32 if max(values.size, n_columns) < 1 << 31 else np.int64
+    return csr_array((values, columns.astype(narrow, copy=False), bounds.astype(narrow)), shape=(bounds.size - 1, n_columns))
+
+
+def _features(part: _Part) -> Any:  # noqa: ANN401 - scipy has no types
+    """Return x_jd of the selected terms as a `scipy.sparse` array by rows, float32, shape (n_rows, n_selected)."""
     selected = part.training.selected
     place = (np.cumsum(selected) - 1).astype(np.int32)
     values, columns, sizes = [np.empty(0, np.float32)], [np.empty(0, np.int32)], [np.empty(0, np.int64)]
@@ -610,7 +613,7 @@ def _features(part: _Part) -> Any:  # noqa: ANN401 - scipy has no types
     entries = np.concatenate(values), np.concatenate(columns), offsets(np.concatenate(sizes))
     del values, columns
     _release_memory()
-    return csr_array(entries, shape=(part.rows.size, np.count_nonzero(selected)))
+    return _by_rows(*entries, int(np.count_nonzero(selected)))
 
 
 class HeldOut(NamedTuple):
@@ -631,19 +634,22 @@ class HeldOut(NamedTuple):
     @classmethod
     def of(cls, training: Training, documents: CountedDocuments) -> Self:
         """Return documents for a model of others."""
-        from scipy.sparse import csr_array
-
         matrix = documents.matrix.of_terms(training.selected)
         weights = weighted(matrix, "tfidf", training.statistics)
         terms, columns = np.unique(weights.terms, return_inverse=True)
-        features = csr_array((weights.counts, columns, weights.offsets), shape=(len(documents), terms.size))
+        features = _by_rows(weights.counts, columns, weights.offsets, terms.size)
         columns, document_weights = np.cumsum(training.selected) - 1, documents.natural_weights(training.statistics.weight_unit)
         return cls(features, columns[terms], documents, matrix.lengths, document_weights, shift_of_prior(training))
 
     def scored(self, problem: Problem, point: Vector) -> Unseen:
         """Return the scores at a point of the problem of the others."""
-        weights = problem.scaled_weights(point.coefficients, self.columns).astype(np.float64)
-        scores = self.features @ weights + (point.bias.astype(np.float64) + self.shift)
+        weights, scores = problem.scaled_weights(point.coefficients, self.columns), np.empty((len(self.documents), problem.shape[1]))
+        for begin in range(0, len(scores), DOCUMENTS_SCORED_AT_ONCE):
+            features = self.features[begin : begin + DOCUMENTS_SCORED_AT_ONCE]
+            columns, places = np.unique(features.indices, return_inverse=True)
+            here = _by_rows(features.data, places, features.indptr, columns.size)
+            scores[begin : begin + here.shape[0]] = here @ weights[columns].astype(np.float64)
+        scores += point.bias.astype(np.float64) + self.shift
         return Unseen(scores, self.lengths, self.documents.matrix.lengths - self.lengths, self.documents.classes, self.weights)
 
 
@@ -662,10 +668,11 @@ def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float) -> tuple[f
     what a weak penalty does to probabilities. A strength must be better by more than the fits are exact.
     """
     others = whole.of(part)
-    problem = _problem(others)
-    held_out = HeldOut.of(others.training, whole.documents.rows(whole.rows[rest]))
+    held_out, problem = HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
     # held-out documents have the prior of the documents, whatever prior later ones may have
     as_found, judge = held_out._replace(shift=np.zeros_like(held_out.shift)), others.training.judge or log_loss
+    del others  # its statistics are large
+    _release_memory()
 
     def trial(l2: float, start: Vector) -> _Trial:
         point = minimise(problem, l2, start).point

@@ -14,7 +14,7 @@ from collections import Counter
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.counts.vocabulary import Vocabulary
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Numbers, Whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,13 +234,13 @@ class Subsets:
             weights = documents.in_units(whole.unit)[rows]
             held = np.repeat(weights, documents.matrix.entries[rows])
             counts = counts * held
-        sums = (
-            np.bincount(documents.classes[rows], weights, whole.n_classes).astype(np.int64),
-            np.bincount(cells, counts, whole.cell_counts.size).astype(np.int64),
-            np.bincount(cells, held, whole.cell_counts.size).astype(np.int64),
-        )
-        of_whole: tuple[NDArray[Any], ...] = (whole.class_documents, whole.cell_counts, whole.cell_documents)
-        class_documents, counts, holding = (total - sum_ for total, sum_ in zip(of_whole, sums, strict=True)) if subtract else sums
+
+        def part(total: Numbers, places: Whole, of_rows: Numbers | None) -> Whole:
+            sums = np.bincount(places, of_rows, total.size).astype(np.int64, copy=False)
+            return np.subtract(total, sums, out=sums) if subtract else sums
+
+        class_documents = part(whole.class_documents, documents.classes[rows], weights)
+        counts, holding = part(whole.cell_counts, cells, counts), part(whole.cell_documents, cells, held)
         kept, logs = holding > 0, whole.cell_logs
         if logs is not None:
             of_rows = np.zeros(logs.size, np.int64)
@@ -291,11 +291,11 @@ def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -
     """Return the number of each matrix entry's cell, shape (n_entries,): class by class, with a table from terms to cells."""
     matrix = documents.matrix
     begins, sizes = matrix.offsets[:-1], matrix.entries
-    cell_of_term = np.zeros(statistics.n_terms, np.int64)
+    cell_of_term, cell_terms = np.zeros(statistics.n_terms, np.int64), statistics.of_cells(np.arange(statistics.n_terms, dtype=np.int32))
     found = np.empty(matrix.terms.size, np.int64)
     groups = (_by_class(classes, statistics.n_classes) for classes in (documents.classes, statistics.cell_classes))
     for rows, cells in zip(*groups, strict=True):
-        cell_of_term[statistics.cell_terms[cells]] = cells  # cells of other classes stay in the table, but are not looked up
+        cell_of_term[cell_terms[cells]] = cells  # cells of other classes stay in the table, but are not looked up
         entries = flat_indices(begins[rows], sizes[rows])
         found[entries] = cell_of_term[matrix.terms[entries]]
     return found

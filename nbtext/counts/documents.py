@@ -84,7 +84,7 @@ class CountedDocuments:
 
     def renumbered(self, numbers: Renumbering) -> CountedDocuments:
         """Return the same documents for statistics in which terms and classes have other numbers."""
-        matrix = self.matrix._replace(terms=numbers.terms.astype(self.matrix.terms.dtype)[self.matrix.terms])
+        matrix = self.matrix._replace(terms=numbers.terms.take(self.matrix.terms).astype(self.matrix.terms.dtype, copy=False))
         return replace(self, matrix=matrix, classes=numbers.classes[self.classes])
 
     @classmethod
@@ -191,8 +191,10 @@ class DocumentCollector:
 
     def documents(self, numbers: Renumbering) -> CountedDocuments:
         """Return all documents kept, numbered as in the statistics of the stream."""
-        documents = CountedDocuments.joined(self._parts).renumbered(numbers)
-        return replace(documents, matrix=documents.matrix.sorted())
+        parts = (part.renumbered(numbers) for part in self._parts)
+        return CountedDocuments.joined(
+            [replace(part, matrix=part.matrix.sorted()) for part in parts]
+        )  # sorting the whole takes much memory
 
     def sample(self, numbers: Renumbering) -> DocumentSample:
         """Return the sample, numbered as in the statistics of the stream."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.type_names import Integers, Numbers
 
-Number = TypeVar("Number", bound="np.integer | np.floating")
+Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
 
 
 class Renumbering(NamedTuple):
@@ -133,7 +133,7 @@ class ClassStatistics:
     @cached_property
     def cell_terms(self) -> NDArray[np.int64]:
         """Term id of each cell, shape (n_cells,)."""
-        return np.repeat(np.arange(self.n_terms), np.diff(self.term_offsets))
+        return self.of_cells(np.arange(self.n_terms))
 
     @cached_property
     def term_counts(self) -> Numbers:
@@ -153,8 +153,12 @@ class ClassStatistics:
 
     def tokens_of(self, selected: NDArray[np.bool_]) -> Numbers:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
-        counts = self.cell_counts if selected.all() else np.where(selected[self.cell_terms], self.cell_counts, 0)
+        counts = self.cell_counts if selected.all() else np.where(self.of_cells(selected), self.cell_counts, 0)
         return np.bincount(self.cell_classes, counts, self.n_classes).astype(counts.dtype)  # exact, since all sums are below 2**53
+
+    def of_cells(self, of_terms: NDArray[Number]) -> NDArray[Number]:
+        """Return what is said of each term, shape (n_terms,), for each of its cells, shape (n_cells,)."""
+        return np.repeat(of_terms, np.diff(self.term_offsets))
 
     def counts_of(self, terms: NDArray[np.int64]) -> Numbers:
         """Return m_jk of some terms, dense, shape (n, n_classes)."""
