@@ -26,7 +26,7 @@ _BUFFER = 1 << 18
 
 _NO_LIMIT = 1 << 62
 
-LINES_AT_ONCE = 1 << 20
+LINES_AT_ONCE = 1 << 21
 """Bytes of lines that are looked at as a whole."""
 
 LARGEST_NUMBER = 1e12

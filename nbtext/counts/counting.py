@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 _SPACE = re.compile(rb"[ \t-\r]")
 """Where `bytes.split` splits."""
 
+EXACT_BLOCK_BYTES = 1 << 20
+"""Size of a block with --max-terms: which terms are left out depends on it."""
+
 OF_WORDS = (*ANALYSIS, "surface_forms")
 """Parameters without effect on features that are counted already."""
 
@@ -341,7 +344,7 @@ def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
 
 def labelled_blocks(labelled: Iterable[Labelled], *, exact: bool = False) -> Iterator[LabelledBlock]:
     """Yield all documents in order, in blocks for the kernel; if ``exact``, their bounds do not depend on what was a block before."""
-    return recut(_packed(labelled), BLOCK_BYTES, BLOCK_DOCUMENTS, exact=exact)
+    return recut(_packed(labelled), EXACT_BLOCK_BYTES if exact else BLOCK_BYTES, BLOCK_DOCUMENTS, exact=exact)
 
 
 def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:

@@ -24,7 +24,7 @@ class DocumentTermMatrix(NamedTuple):
     offsets: NDArray[np.int64]
     """Bounds of each document's entries, shape (n_docs + 1,)."""
     terms: NDArray[Any]
-    """Term ids, distinct within a document, shape (n_entries,); int64, or int32 where many documents are kept."""
+    """Term ids, distinct within a document, shape (n_entries,); int32 or int64."""
     counts: NDArray[Any]
     """Occurrences of the term in the document, at least 1, shape (n_entries,); as ``terms``."""
     unknown: NDArray[np.int64]
@@ -116,9 +116,9 @@ class Postings(NamedTuple):
     So neighbouring documents of a class add to a cell together, and a block takes one sort of numbers, term above document.
     """
 
-    terms: NDArray[np.int64]
+    terms: NDArray[np.integer[Any]]
     """Term ids, shape (n_postings,)."""
-    documents: NDArray[np.int64]
+    documents: NDArray[np.integer[Any]]
     """Numbers of documents, shape (n_postings,)."""
     counts: NDArray[np.int64]
     """Occurrences of the term in the document, at least 1, shape (n_postings,)."""
@@ -197,10 +197,10 @@ def _packed(terms: Integers, documents: Integers, n_documents: int) -> NDArray[n
     return keys
 
 
-def _unpacked(keys: NDArray[np.uint32 | np.uint64], n_documents: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the terms and documents of packed keys, shapes (n,)."""
-    shift = n_documents.bit_length()
-    return (keys >> keys.dtype.type(shift)).astype(np.int64), (keys & keys.dtype.type((1 << shift) - 1)).astype(np.int64)
+def _unpacked(keys: NDArray[np.uint32 | np.uint64], n_documents: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+    """Return the terms and documents of packed keys, shapes (n,), as signed numbers of as many bits as the keys."""
+    shift, signed = n_documents.bit_length(), np.dtype(f"i{keys.itemsize}")
+    return (keys >> keys.dtype.type(shift)).view(signed), (keys & keys.dtype.type((1 << shift) - 1)).view(signed)
 
 
 def run_starts(*columns: Array) -> NDArray[np.int64]:
@@ -212,7 +212,7 @@ def run_starts(*columns: Array) -> NDArray[np.int64]:
     return np.flatnonzero(differs)
 
 
-def stable_order(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def stable_order(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return the stable order of numbers below 2**32, shape (n,): sort by their lower, then their upper 16 bits, which numpy does by radix.
 
     Four to eight nanoseconds a number, against fifty for a sort by comparison.

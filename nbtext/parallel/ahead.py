@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
-BATCHES_AHEAD = 4
+BATCHES_AHEAD = 2
 """Batches that wait at most, besides the one being made."""
 
-WAITING_BEHIND = 2
+WAITING_BEHIND = 1
 """Items that wait at most for the thread that takes them."""
 
 _GRACE = 1.0

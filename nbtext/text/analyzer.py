@@ -41,11 +41,13 @@ _BETWEEN, _NOT_PLAIN = 1, 2
 _KINDS = bytes(_BETWEEN if byte == ord(BETWEEN_FORMS) else _NOT_PLAIN * (not bytes((byte,)).isalnum()) for byte in range(256))
 """Table for `bytes.translate`: what stands between forms, and bytes that are no ASCII letter or digit."""
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 21
+"""Size of a block of documents. Each step on whole arrays releases the interpreter lock and takes it again, so more and smaller ones would take longer
+where threads work beside it; larger ones do not fit into the processor's cache."""
 BLOCK_DOCUMENTS = 1 << 14
 
 PIECE_BYTES = 1 << 21
-"""About the size of a piece: twice a block of documents, so that usual blocks stay whole."""
+"""About the size of a piece of a longer document."""
 
 BlockItem = TypeVar("BlockItem")
 
