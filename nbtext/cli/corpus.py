@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.leakage import LeakWatch
+    from nbtext.labelling.patch import LabelPatch
     from nbtext.model import TextClassifier
     from nbtext.settings import Settings
 
@@ -59,12 +60,14 @@ class CommandCorpus(Corpus):
         reading = recognised(reading, paths, say, labelled=labelled)
         super().__init__(paths, reading, labelled, columns, str(on_error), say.document_failed)
         self.reports_progress = progress and not typed
+        self._patch = _label_patch(options) if labelled else None
+        self.correct = self._patch
         self._say = say
 
     def say_notices(self) -> None:
         """Say what was noticed while reading; raise what made it end early."""
         self.finish()
-        for warning in self.notices.warnings:
+        for warning in [*self.notices.warnings, *(self._patch.warnings if self._patch else [])]:
             self._say.warn(warning)
         if self.notices.transcoded and self._say.shows_notices:
             from nbtext.corpus.encodings import likely_encoding
@@ -75,6 +78,14 @@ class CommandCorpus(Corpus):
         if files := self.notices.unlabelled:
             self._say.notice(f"{listed(files, 1)}: in no class directory, left out")
         self._say.failed += self.notices.unnamed
+
+
+def _label_patch(options: Options) -> LabelPatch | None:
+    if (path := options.get("relabel")) is None:
+        return None
+    from nbtext.labelling.patch import LabelPatch
+
+    return LabelPatch(path)
 
 
 def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
@@ -186,7 +197,7 @@ def leak_watch(model: TextClassifier, test: Sequence[str], options: Options, say
         return LeakWatch(model)
     if "-" in training and "-" in test:
         raise UsageError("standard input cannot be both the test and the training corpus")
-    documents = CommandCorpus(training, model.reading.unweighted, say, options, labelled=True)
+    documents = CommandCorpus(training, model.reading.unweighted, say, {**options, "relabel": None}, labelled=True)
     watch = LeakWatch(model, documents.readable())
     documents.say_notices()
     return watch

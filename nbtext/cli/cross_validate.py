@@ -19,6 +19,7 @@ USELESS_WITH = {
 @panels.command("cross-validate")
 @option.corpus_argument
 @option.from_folder_option
+@option.relabel_option
 @panels.option(
     "--folds", group="documents", common=True, type=option.WholeNumber(2), metavar="N", shown_default="10",
     help="Divide the corpus into N parts.",

@@ -16,6 +16,7 @@ from nbtext.errors import UsageError, quantity
 @panels.command("evaluate")
 @option.corpus_argument
 @option.from_folder_option
+@option.relabel_option
 @option.model_option
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="json has all figures; rows are classes.")
 @option.all_option

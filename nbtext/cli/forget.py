@@ -19,6 +19,7 @@ from nbtext.errors import quantity
 
 @panels.command("forget")
 @option.corpus_argument
+@option.relabel_option
 @option.model_option
 @panels.option(
     "--once", group="documents", common=True, is_flag=True,

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         print0: bool
         prior_from: tuple[str, ...]
         quiet: bool
+        relabel: str | None
         scheduler: str | None
         scores: bool
         seeds: str | None
@@ -263,6 +264,12 @@ from_folder_option = panels.option(
     help="Instead of CORPUS, read a Maildir, a folder of messages or an mbox, whose mail all has this class. Give it once for each folder.",
 )  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths`."""
+
+relabel_option = panels.option(
+    "--relabel", group="documents", metavar="FILE", shell_complete=suggest_files,
+    help="Read documents under the labels that nbtext label --review wrote into FILE. The corpus stays as it is.",
+)  # fmt: skip
+"""For `nbtext.cli.corpus.CommandCorpus`."""
 
 text_option = panels.option("--text", group="documents", common=True, metavar="TEXT", help="One document, given here instead of CORPUS.")
 """For `nbtext.cli.corpus.corpus_paths`."""

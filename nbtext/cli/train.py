@@ -14,6 +14,7 @@ from nbtext.errors import quantity
 @panels.command("train")
 @option.corpus_argument
 @option.from_folder_option
+@option.relabel_option
 @option.model_option
 @panels.option(
     "--once", group="documents", is_flag=True,

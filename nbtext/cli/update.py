@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @panels.command("update")
 @option.corpus_argument
 @option.from_folder_option
+@option.relabel_option
 @option.model_option
 @panels.option(
     "--once", group="documents", common=True, is_flag=True,

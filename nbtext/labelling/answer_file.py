@@ -166,7 +166,9 @@ class AnswerFile:
         return ends, answers
 
 
-def read_answers(path: str, content: bytes, of_line: Callable[[str], Answer]) -> tuple[list[int], list[Answer]]:
+def read_answers(
+    path: str, content: bytes, of_line: Callable[[str], Answer], hint: str = "give another file with --to"
+) -> tuple[list[int], list[Answer]]:
     """Return where each whole line ends, and the answers; raise `PathError` for a line that is none or a document that is there twice."""
     ends: list[int] = []
     answers: list[Answer] = []
@@ -177,7 +179,7 @@ def read_answers(path: str, content: bytes, of_line: Callable[[str], Answer]) ->
         try:
             answer = of_line(line.decode(*_ENCODING).removesuffix("\n"))
         except ValueError:
-            raise PathError("is no answer of nbtext label", where=f"{path}:{number}", hint="give another file with --to") from None
+            raise PathError("is no answer of nbtext label", where=f"{path}:{number}", hint=hint) from None
         if (before := first.setdefault(answer.id, number)) != number:
             raise PathError(f"{answer.id} has an answer in line {before} already", where=f"{path}:{number}", hint="remove one of the lines")
         ends.append(end)

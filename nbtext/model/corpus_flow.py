@@ -99,6 +99,8 @@ class Corpus:
     on_progress: Callable[[Progress], object] | None = None
     """Is called about 20 times a second while documents are read, besides the watcher of `nbtext.steps`."""
     notices: Notices = field(default_factory=Notices)
+    correct: Callable[[Document], Document] | None = None
+    """What gives documents other labels; this process alone then reads them."""
     reports_progress: bool = field(default=True, init=False)
     """Whether it reports to `nbtext.steps` while it is read."""
     failure: NbtextError | None = field(default=None, init=False)
@@ -129,6 +131,9 @@ class Corpus:
         """
         from nbtext.parallel.ahead import ahead, can_work_ahead
 
+        if self.correct is not None:
+            yield from self.labelled_texts()
+            return
         items: Generator[LabelledBlock | Document] = read_labelled(self.paths, self.reading, self.notices)
         if can_work_ahead() and all(os.path.isdir(path) or os.path.isfile(path) for path in self.paths):  # noqa: PTH112, PTH113 - do not raise
             items = ahead(items, _size_of, BLOCK_BYTES)
@@ -164,7 +169,8 @@ class Corpus:
         return "skip" if self.on_error == "record" else self.on_error
 
     def _read(self) -> Iterator[Document]:
-        return self._watched(read_corpus(self.paths, self.reading, self.notices, labelled=self.labelled, columns=self.columns))
+        documents = self._watched(read_corpus(self.paths, self.reading, self.notices, labelled=self.labelled, columns=self.columns))
+        return documents if self.correct is None else map(self.correct, documents)
 
     def _watched(self, items: Iterable[Item]) -> Iterator[Item]:
         with self.watched() as heard:
@@ -239,7 +245,7 @@ def count_in_total(analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler:
     """
     if scheduler is not None:
         return _count_on_cluster(analysis, corpus, scheduler)
-    if jobs == 1:
+    if jobs == 1 or corpus.correct is not None:
         from nbtext.parallel.ahead import can_work_ahead
 
         with closing(corpus.labelled_blocks()) as labelled:
@@ -258,7 +264,7 @@ def count_each(analysis: Analysis, corpus: Corpus, jobs: int = 1, note: Callable
     """
     names: list[str] = []
     notes: list[Any] = []
-    if jobs == 1:
+    if jobs == 1 or corpus.correct is not None:
 
         def noted() -> Iterator[tuple[str, bytes]]:
             for document in corpus.readable():
@@ -296,6 +302,8 @@ def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str) -> Cor
 
     if needs_documents(analysis.settings):
         raise UsageError("--backend dask is for models of counts alone", hint="use --jobs")
+    if corpus.correct is not None:
+        raise UsageError("--relabel and --backend dask exclude each other", hint="leave one of them out")
     if STDIN in corpus.paths:
         raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
     of_corpus, reader = corpus.in_shards(here=False)
@@ -311,7 +319,7 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
 
     What ends the reading of a corpus without labels early is kept for `Corpus.finish`.
     """
-    if any(map(can_be_read_here_only, corpus.paths)) or len(model.classes) > MOST_CLASSES:
+    if corpus.correct is not None or any(map(can_be_read_here_only, corpus.paths)) or len(model.classes) > MOST_CLASSES:
         yield from scored(model, corpus.readable() if corpus.labelled else corpus, at_once)
         return
     of_corpus, reader = corpus.in_shards(min(BYTES_HERE, SCORES // len(model.classes)))

@@ -1,0 +1,52 @@
+"""The patch that a review wrote, applied to a labelled corpus while it is read: other labels, and the corpus stays as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbtext.errors import PathError, UsageError, listed, quantity, reason
+from nbtext.labelling.answer_file import Reviewed, read_answers
+
+if TYPE_CHECKING:
+    from nbtext.corpus.document import Document
+
+SHOWN = 3
+"""Documents that are named in a warning."""
+
+
+class LabelPatch:
+    """Maps documents to the same ones under the labels of a patch."""
+
+    def __init__(self, path: str) -> None:
+        """Read a patch; raise `PathError` for a file that cannot be read, or is none."""
+        try:
+            content = Path(path).read_bytes()
+        except OSError as problem:
+            raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+        if content and not content.endswith(b"\n"):
+            raise PathError("the last line has no end, as after a power cut", where=path, hint="end it, or remove it")
+        _, rows = read_answers(
+            path, content, Reviewed.of_line, hint="lines have a document, its old and its new label, with tabs between them"
+        )
+        self.path = path
+        self._rows = {row.id: (number, row) for number, row in enumerate(rows, 1) if isinstance(row, Reviewed)}
+        self._unmet = dict.fromkeys(self._rows)
+
+    def __call__(self, document: Document) -> Document:
+        """Return the document under its new label; raise `UsageError` if it had neither the old nor the new one."""
+        if (found := self._rows.get(document.id)) is None:
+            return document
+        number, row = found
+        if document.label not in (row.before, row.after):
+            message = f"{row.id} has the label {document.label!r}, not {row.before!r}"
+            raise UsageError(message, where=f"{self.path}:{number}", hint="review it again, or remove the line")
+        self._unmet.pop(row.id, None)
+        return document._replace(label=row.after)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is to be said when the corpus is read: which documents were not in it."""
+        if not self._unmet:
+            return []
+        return [f"{self.path}: {quantity(len(self._unmet), 'document')} not in the corpus: {listed(list(self._unmet), SHOWN)}"]

@@ -1,0 +1,73 @@
+"""`labelling/patch.py`, the labels of a review while a corpus is read, and `--relabel` of the commands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.corpus.document import Document
+from nbtext.errors import PathError, UsageError
+from nbtext.labelling.patch import LabelPatch
+from tests.process import PETS, corpus, error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def pets(tmp_path: Path) -> Path:
+    """PETS in ``wrong`` with a document in the other folder, in ``right`` as they are, and a patch of ``wrong``."""
+    corpus(tmp_path / "right", PETS)
+    swapped = {name.replace("cats/1", "dogs/cats-1"): text for name, text in PETS.items()}
+    corpus(tmp_path / "wrong", swapped)
+    kept = next(name for name in PETS if name != "cats/1")
+    label = kept.split("/")[0]
+    return corpus(tmp_path, {"review.tsv": f"wrong/dogs/cats-1\tdogs\tcats\nwrong/{kept}\t{label}\t{label}\n"})
+
+
+def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) -> None:
+    before = sorted((path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file())
+    patch = ("--relabel", "review.tsv")
+    succeeded(nbtext("train", "right", "-m", "right.model", cwd=pets))
+    for jobs in ("1", "2"):
+        succeeded(nbtext("train", "wrong", *patch, "--jobs", jobs, "-m", "wrong.model", cwd=pets))
+        assert (pets / "wrong.model").read_bytes() == (pets / "right.model").read_bytes()
+    assert sorted((path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file()) == before
+    of_right, of_wrong = (
+        json.loads(nbtext("evaluate", *corpora, "-m", "right.model", "-o", "json", cwd=pets).out)["confusion"]
+        for corpora in (("right",), ("wrong", *patch))
+    )
+    assert of_right == of_wrong
+    succeeded(nbtext("update", "wrong", *patch, "-m", "wrong.model", cwd=pets))
+    succeeded(nbtext("forget", "wrong", *patch, "-m", "wrong.model", cwd=pets))
+    assert (pets / "wrong.model").read_bytes() == (pets / "right.model").read_bytes()
+    folds = [nbtext("cross-validate", *given, "--folds", "2", "-o", "json", cwd=pets).status for given in (("right",), ("wrong", *patch))]
+    assert folds == [0, 0]
+
+
+def test_what_does_not_fit_the_corpus_is_told_by_its_line(pets: Path) -> None:
+    (pets / "other.tsv").write_text("wrong/dogs/cats-1\tbirds\tcats\n")
+    line = error_line(nbtext("train", "wrong", "--relabel", "other.tsv", cwd=pets), 2)
+    assert line.startswith("nbtext: other.tsv:1: wrong/dogs/cats-1 has the label 'dogs', not 'birds'")
+    (pets / "gone.tsv").write_text("wrong/dogs/99\tdogs\tcats\n")
+    done = nbtext("train", "wrong", "--relabel", "gone.tsv", cwd=pets)
+    assert done.status == 0
+    assert b"gone.tsv: 1 document not in the corpus: wrong/dogs/99" in done.err
+
+
+@pytest.mark.parametrize("content", [b"a\tb\n", b"a\tb\tc", b"a\tb\tc\na\tb\td\n", b"a\t\tc\n"])
+def test_files_that_are_no_patch_are_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "patch").write_bytes(content)
+    with pytest.raises(PathError):
+        LabelPatch(str(tmp_path / "patch"))
+
+
+def test_a_label_that_is_new_already_stays(tmp_path: Path) -> None:
+    (tmp_path / "patch").write_text("a\\tb\told\tnew\n")
+    patch = LabelPatch(str(tmp_path / "patch"))
+    assert patch(Document("a\tb", "old")).label == patch(Document("a\tb", "new")).label == "new"
+    assert patch(Document("c", "old")).label == "old"
+    with pytest.raises(UsageError, match="has the label 'other'"):
+        patch(Document("a\tb", "other"))
