@@ -18,7 +18,8 @@ import numpy as np
 from measuring import progress, write_between
 
 from nbtext import TextClassifier
-from nbtext.model.corpus_flow import Corpus, score_corpus
+from nbtext.corpus.collection import Corpus
+from nbtext.model.corpus_flow import score_corpus
 from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, class_shares, most_likely_shares
 
 if TYPE_CHECKING:

@@ -15,13 +15,14 @@ import numpy as np
 from measuring import progress, write_between
 
 from nbtext import TextClassifier
+from nbtext.corpus.collection import Corpus
 from nbtext.corpus.reading import resolved
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.decision import DecisionRule
 from nbtext.evaluation.cross_validation import choices_of_corpus, stratified_folds, train_and_score
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.metrics.intervals import wilson_interval
-from nbtext.model.corpus_flow import Corpus, count_each, score_corpus
+from nbtext.model.corpus_flow import count_each, score_corpus
 from nbtext.model.training import left_out_posteriors
 from nbtext.promises.precision import precise_from, precision_thresholds
 from nbtext.promises.prediction_sets import set_rule

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from measuring import MEBIBYTE, progress
 
+from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.counts.counting import Analysis
 from nbtext.model import TextClassifier
-from nbtext.model.corpus_flow import Corpus
 from nbtext.model.sharding import Counting, Run, count_run, joined_counts
 from nbtext.settings import Reading
 

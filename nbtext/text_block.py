@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+BLOCK_BYTES = 1 << 21
+"""Size of a block of documents. Each step on whole arrays releases the interpreter lock and takes it again, so more and smaller ones would take longer
+where threads work beside it; larger ones do not fit into the processor's cache."""
+
 BETWEEN = b"\0"
 """What stands between two texts of a block."""
 
@@ -153,3 +157,7 @@ def recut(blocks: Iterable[LabelledBlock], n_bytes: int, n_texts: int, *, exact:
         size, number = int(pending[0].texts.sizes.sum()), len(pending[0])
     if number:
         yield LabelledBlock.chained(pending)
+
+
+Labelled = LabelledBlock | tuple[str, bytes]
+"""Documents with their labels, as they are counted: many in a block, or one."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli.main import main
+from nbtext.corpus import collection
 from nbtext.corpus import parts as cutting
 from nbtext.model import corpus_flow, sharding
 from nbtext.parallel import processes
@@ -45,7 +46,7 @@ def refuse(self: object) -> None:
 if __name__ == "__main__":
     size_given, *changes = sys.argv.pop(1).split(":")
     size_of_shards = int(size_given)
-    corpus_flow.shards = small_shards  # type: ignore[attr-defined]
+    collection.shards = small_shards  # type: ignore[attr-defined]
     corpus_flow.WORTH_COUNTING = corpus_flow.WORTH_SCORING = 1
     if "spawn" in changes:
         processes.forks = lambda: False

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.cli.progress import ProgressBar
-from nbtext.model.sharding import paced
+from nbtext.corpus.collection import paced
 from nbtext.steps import Step
 from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
 

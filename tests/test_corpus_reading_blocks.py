@@ -14,14 +14,18 @@ from hypothesis import strategies as st
 from nbtext.corpus import reading as reading_module
 from nbtext.corpus import streams, table
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, read_labelled
+from nbtext.corpus.parts import Shard
+from nbtext.corpus.reading import read_blocks, read_corpus, resolved, source_of
 from nbtext.errors import NbtextError
 from nbtext.settings import Reading
 from nbtext.text_block import LabelledBlock
 from tests.process import corpus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from nbtext.corpus.document import Document
 
 Found = tuple[list[tuple[str | None, bytes]], list[tuple[str, str]], Notices, str]
 
@@ -70,6 +74,10 @@ def found(items: Any, notices: Notices) -> Found:
     return sorted(documents, key=str), problems, notices, raised
 
 
+def in_blocks(path: Path, reading: Reading, notices: Notices) -> Iterator[LabelledBlock | Document]:
+    return read_blocks(Shard(str(path)), source_of(resolved(reading, [str(path)], labelled=True), notices, labelled=True, blocks=True))
+
+
 def both(path: Path, size: int, **options: Any) -> tuple[Found, Found]:
     """What is read one by one, and in blocks of about so many bytes."""
     paths, reading = [str(path)], Reading.of(options)
@@ -80,7 +88,7 @@ def both(path: Path, size: int, **options: Any) -> tuple[Found, Found]:
         patch.object(table, "LINES_AT_ONCE", size),
         patch.object(reading_module, "LINES_AT_ONCE", size),
     ):
-        return one_by_one, found(read_labelled(paths, reading, fast), fast)
+        return one_by_one, found((item for _ in paths for item in in_blocks(path, reading, fast)), fast)
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +136,6 @@ def test_what_ends_the_reading_comes_after_the_documents_before_it(tmp_path: Pat
 )
 def test_usual_lines_are_read_in_blocks(tmp_path: Path, name: str, line: str) -> None:
     path = corpus(tmp_path, {name: line * 100}) / name
-    items = list(read_labelled([str(path)], replace(Reading(), label_column=None), Notices()))
+    items = list(in_blocks(path, replace(Reading(), label_column=None), Notices()))
     assert all(isinstance(item, LabelledBlock) for item in items)
     assert len(items) <= 3

@@ -12,17 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.corpus.collection import NAMED_PER_SHARD, ShardReader
 from nbtext.corpus.document import Notices
 from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_corpus, resolved, source_of
 from nbtext.counts.counting import Analysis, count_corpus, count_documents
 from nbtext.errors import DocumentError, PathError
 from nbtext.model.sharding import (
-    NAMED_PER_SHARD,
     RUNS_PER_THREAD,
     Counting,
     Scoring,
-    ShardReader,
     count_run,
     count_shards,
     joined_counts,
@@ -40,9 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from nbtext.corpus.collection import Outcome
     from nbtext.corpus.parts import Shard
     from nbtext.model.scoring import ScoredBlock
-    from nbtext.model.sharding import Outcome, PartialCounts
+    from nbtext.model.sharding import PartialCounts
 
 PARAMETERS = Settings.of({"sample": 7})
 LABELLED = [(name.partition("/")[0], f"{text} {number}") for number in range(8) for name, text in PETS.items()]

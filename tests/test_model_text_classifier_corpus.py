@@ -20,8 +20,8 @@ from tests.process import PETS, corpus, nbtext, succeeded
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nbtext.corpus.collection import Progress
     from nbtext.errors import NbtextError
-    from nbtext.model.corpus_flow import Progress
 
 ROWS = "".join(f"{name.partition('/')[0]}\t{text}\n" for name, text in PETS.items()) * 5
 

@@ -14,6 +14,7 @@ from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.text import analyzer
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.ngrams import with_ngrams
+from nbtext.text_block import BLOCK_BYTES
 from tests import oracle, strategies
 
 ORDERS = range(1, 5)
@@ -50,13 +51,13 @@ def test_ngrams_that_were_never_seen_are_unknown_in_their_place(order: int, seen
     assert sequence.terms.tolist() == [number.get(term, UNKNOWN) for row in asked for term in oracle.ngrams(row, order)]
 
 
-@given(st.lists(st.integers(0, analyzer.BLOCK_BYTES), max_size=30))
+@given(st.lists(st.integers(0, BLOCK_BYTES), max_size=30))
 def test_blocks_keep_order_and_are_as_short_as_their_size_allows(sizes: list[int]) -> None:
     found = list(analyzer.blocks(sizes, int))
     assert [size for block in found for size in block] == sizes
     assert all(found)
-    assert all(sum(block[:-1]) < analyzer.BLOCK_BYTES for block in found)
-    assert all(sum(block) >= analyzer.BLOCK_BYTES for block in found[:-1])
+    assert all(sum(block[:-1]) < BLOCK_BYTES for block in found)
+    assert all(sum(block) >= BLOCK_BYTES for block in found[:-1])
 
 
 def test_a_block_of_empty_documents_ends_at_the_number_of_documents() -> None:

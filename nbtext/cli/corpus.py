@@ -13,12 +13,13 @@ import click
 
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import given
+from nbtext.corpus.collection import Corpus
 from nbtext.corpus.columns import described, holds_quoted_cells
 from nbtext.corpus.directory import LabelledFolder
 from nbtext.corpus.reading import format_by_name, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed, quantity
-from nbtext.model.corpus_flow import Corpus, CountedCorpus, count_each, no_documents, reading_like
+from nbtext.model.corpus_flow import CountedCorpus, count_each, no_documents, reading_like
 from nbtext.settings import FORMATS, INPUT, READING, TRAINING, Reading
 from nbtext.store.atomic import check_replaceable
 

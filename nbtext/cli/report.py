@@ -40,11 +40,11 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     """
     from nbtext.cli.card import card_facts
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
+    from nbtext.corpus.collection import Corpus
     from nbtext.evaluation.gathering import gather
     from nbtext.evaluation.learning_curves import curve_of_texts
     from nbtext.metrics.results import json_values
     from nbtext.model import TextClassifier
-    from nbtext.model.corpus_flow import Corpus
     from nbtext.report.model_card import model_card
     from nbtext.report.models import provenance
     from nbtext.report.page.markup import write_html

@@ -27,7 +27,7 @@ from nbtext.settings import FORMATS
 from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.settings import Reading
 
@@ -61,20 +61,13 @@ def read_corpus(
         yield from read_shard(Shard(path), source)
 
 
-def read_labelled(paths: Sequence[str], reading: Reading, notices: Notices) -> Generator[LabelledBlock | Document]:
-    """Yield the documents of the paths in order as `read_corpus` does, but without names where many are in a block."""
-    source = source_of(resolved(reading, paths, labelled=True), notices, labelled=True, blocks=True)
-    for path in paths:
-        yield from read_blocks(Shard(path), source)
-
-
 def read_shard(shard: Shard, source: Source) -> Iterator[Document]:
     """Yield the documents of a shard as `read_corpus` does."""
     return _decoded(_undecoded(shard, source), source)
 
 
 def read_blocks(shard: Shard, source: Source) -> Iterator[LabelledBlock | Document]:
-    """Yield the documents of a shard as `read_labelled` does."""
+    """Yield the documents of a shard as `read_corpus` does, but without names where many are in a block."""
     if not source.in_blocks:
         yield from read_shard(shard, source)
         return

@@ -25,14 +25,14 @@ from nbtext.counts.vocabulary import FORMS, category_term, stop_word_term
 from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
 from nbtext.errors import UsageError
 from nbtext.settings import ANALYSIS, TRAINING, Settings
-from nbtext.text.analyzer import BLOCK_BYTES, BLOCK_DOCUMENTS, Analyzer, TermSequence, text_pieces
+from nbtext.text.analyzer import BLOCK_DOCUMENTS, Analyzer, TermSequence, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.fields import split_block
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
 from nbtext.text.surfaces import SEPARATORS
-from nbtext.text_block import LabelledBlock, TextBlock, recut
+from nbtext.text_block import BLOCK_BYTES, Labelled, LabelledBlock, TextBlock, recut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -310,10 +310,6 @@ def _sequences(
         begins = max(terms.size - order + 1, 0) if piece.goes_on else terms.size
         yield with_ngrams(TermSequence(documents, terms), order, pair_ids, begins)
         carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
-
-
-Labelled = LabelledBlock | tuple[str, bytes]
-"""Documents with their labels, as `document_counter` takes them: many in a block, or one."""
 
 
 def count_corpus(labelled: Iterable[Labelled], analysis: Analysis, *, in_thread: bool = False) -> CorpusCounts:

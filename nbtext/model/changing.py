@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.corpus.collection import Corpus
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.model.corpus_flow import Corpus
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
     from nbtext.type_names import Whole

@@ -2,53 +2,43 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from contextlib import closing
+from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.attributes import KINDS, Attributes
-from nbtext.corpus.document import Notices
-from nbtext.corpus.extent import number_of_files, size_of_files
-from nbtext.corpus.parts import BYTES, shards
-from nbtext.corpus.reading import format_like, read_corpus, read_labelled, resolve_format, resolved, source_of
+from nbtext.corpus.parts import BYTES
+from nbtext.corpus.reading import format_like, resolve_format
 from nbtext.corpus.streams import can_be_read_here_only
 from nbtext.counts.counting import count_corpus, count_documents
-from nbtext.errors import DocumentError, NbtextError, PathError, UsageError, quantity
+from nbtext.errors import DocumentError, PathError, UsageError, quantity
 from nbtext.model.scoring import scored
 from nbtext.model.sharding import (
     Counting,
     Scoring,
-    ShardReader,
     count_on_cluster,
     count_shards,
     joined_counts,
     joined_documents,
-    kept,
     outcomes_in_order,
-    paced,
     score_shards,
-    with_label,
 )
 from nbtext.model.training import needs_documents
 from nbtext.settings import FORMATS, Reading
-from nbtext.steps import is_watched, reporting
-from nbtext.text.analyzer import BLOCK_BYTES, BLOCK_DOCUMENTS
-from nbtext.text_block import LabelledBlock
+from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from nbtext.corpus.collection import Corpus
     from nbtext.corpus.document import Document
-    from nbtext.corpus.parts import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.counts.counting import Analysis, Labelled
+    from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.scoring import ScoredBlock, ScoringModel
-    from nbtext.model.sharding import Item, Outcome, PartialCounts
+    from nbtext.model.sharding import PartialCounts
 
 WORTH_COUNTING, WORTH_SCORING = 12, 3
 """Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
@@ -68,151 +58,6 @@ MOST_CLASSES = 1 << 14
 STDIN = "-"
 
 
-class Progress(NamedTuple):
-    """How far the reading of a corpus has come."""
-
-    documents: int
-    bytes: int
-    """Of files of documents; of a directory none are counted."""
-    is_done: bool = False
-    """All is read, or reading has failed; nothing follows."""
-
-
-def ignore(*_: object, **__: object) -> None:
-    """Do nothing with what is reported."""
-
-
-@dataclass
-class Corpus:
-    """Documents of some paths, to be read once, and where to report what happens meanwhile."""
-
-    paths: Sequence[str]
-    reading: Reading
-    labelled: bool
-    columns: Sequence[str] = ()
-    """Further columns to be read with each document."""
-    on_error: str = "record"
-    """What to do with documents that cannot be read: ``record`` keeps them, with their problem, where no labels are wanted, ``skip`` leaves them
-    out, and ``fail`` ends the reading."""
-    on_problem: Callable[[str, DocumentError], object] = ignore
-    """Is called with the name and the problem of each document that is left out, of some shards only with the first; `Notices.unnamed` counts the rest."""
-    on_progress: Callable[[Progress], object] | None = None
-    """Is called about 20 times a second while documents are read, besides the watcher of `nbtext.steps`."""
-    notices: Notices = field(default_factory=Notices)
-    correct: Callable[[Document], Document] | None = None
-    """What gives documents other labels; this process alone then reads them."""
-    reports_progress: bool = field(default=True, init=False)
-    """Whether it reports to `nbtext.steps` while it is read."""
-    failure: NbtextError | None = field(default=None, init=False)
-    """What ended the reading of documents without labels early, after the first of them: those before it are to be answered."""
-
-    def __iter__(self) -> Iterator[Document]:
-        """Yield every document, also one that cannot be read, unless ``on_error`` says otherwise."""
-        begun = False
-        try:
-            for document in kept(self._read(), self.on_error, self.on_problem):
-                begun = True
-                yield document
-        except (DocumentError, PathError) as problem:
-            self.break_off(problem, begun=begun)
-
-    def readable(self) -> Iterator[Document]:
-        """Yield the documents that can be read."""
-        return kept(self._read(), self._on_error_of_readable, self.on_problem)
-
-    def labelled_texts(self) -> Iterator[tuple[str, bytes]]:
-        """Yield label and text of the documents that can be read."""
-        return ((document.label or "", document.text) for document in self.readable())
-
-    def labelled_blocks(self) -> Generator[Labelled]:
-        """Yield label and text of the documents that can be read, many in a block where nobody asks for their names.
-
-        Files and directories are read ahead in a thread, but not a stream that may have to be waited for.
-        """
-        from nbtext.parallel.ahead import ahead, can_work_ahead
-
-        if self.correct is not None:
-            yield from self.labelled_texts()
-            return
-        items: Generator[LabelledBlock | Document] = read_labelled(self.paths, self.reading, self.notices)
-        if can_work_ahead() and all(os.path.isdir(path) or os.path.isfile(path) for path in self.paths):  # noqa: PTH112, PTH113 - do not raise
-            items = ahead(items, _size_of, BLOCK_BYTES)
-        with closing(items):
-            yield from map(with_label, kept(self._watched(items), self._on_error_of_readable, self.on_problem))
-
-    def break_off(self, problem: NbtextError, *, begun: bool) -> None:
-        """Keep for `finish` what ended the reading early, or raise it now if there was no document before."""
-        if not begun:
-            raise problem
-        self.failure = problem
-
-    def finish(self) -> None:
-        """Raise what ended the reading early, if anything did."""
-        if self.failure is not None:
-            raise self.failure
-
-    def in_shards(self, size: int = BYTES, *, here: bool = True) -> tuple[Iterator[Shard], ShardReader]:
-        """Return the corpus in shards of about ``size`` bytes, and how they are read, by processes that are ``here`` or elsewhere."""
-        reading = resolved(self.reading, self.paths, labelled=self.labelled)
-        source = source_of(reading, self.notices, labelled=self.labelled, columns=self.columns)
-        on_error = self._on_error_of_readable if self.labelled else self.on_error
-        return shards(self.paths, source, size, here=here), ShardReader(reading, self.labelled, self.columns, on_error)
-
-    def report(self, outcome: Outcome) -> None:
-        """Report what happened in a shard."""
-        for name, problem in outcome.problems:
-            self.on_problem(name, problem)
-        self.notices.add(outcome.notices)
-
-    @property
-    def _on_error_of_readable(self) -> str:
-        return "skip" if self.on_error == "record" else self.on_error
-
-    def _read(self) -> Iterator[Document]:
-        documents = self._watched(read_corpus(self.paths, self.reading, self.notices, labelled=self.labelled, columns=self.columns))
-        return documents if self.correct is None else map(self.correct, documents)
-
-    def _watched(self, items: Iterable[Item]) -> Iterator[Item]:
-        with self.watched() as heard:
-            yield from items if heard is None else paced(items, heard)
-
-    @contextmanager
-    def watched(self) -> Iterator[Callable[[int, int], None] | None]:
-        """Give what is to be told the documents and bytes read so far, None if nobody wants to know; in the end report that the reading is over."""
-        on_progress = self.on_progress or ignore
-        reports = self.reports_progress and is_watched()
-        if self.on_progress is None and not reports:
-            yield None
-            return
-        last = Progress(0, 0)
-        with reporting("document") if reports else nullcontext(ignore) as report:
-
-            def heard(documents: int, read: int) -> None:
-                nonlocal last
-                last = Progress(documents, read)
-                on_progress(last)
-                report(documents, share=lambda: self._share(last))
-
-            try:
-                yield heard
-            finally:
-                on_progress(last._replace(is_done=True))
-
-    def _share(self, progress: Progress) -> float | None:
-        """Return the share that is read, from 0 to 1; None if it is unknown."""
-        by_files, total = self._extent
-        if not total or (by_files and progress.documents > total):
-            return None
-        return progress.documents / total if by_files else min(progress.bytes / total, 1.0)
-
-    @cached_property
-    def _extent(self) -> tuple[bool, int | None]:
-        """Whether each file is a document, and the number of files, else of bytes, there are to read; None if it is unknown."""
-        file_format = resolve_format(self.paths, self.reading.format)
-        by_files = FORMATS[file_format].file_per_document
-        return by_files, number_of_files(self.paths, file_format) if by_files else size_of_files(self.paths)
-
-
 class CountedCorpus(NamedTuple):
     """All documents of a corpus as counts, in its order."""
 
@@ -221,11 +66,6 @@ class CountedCorpus(NamedTuple):
     names: list[str]
     notes: list[Any]
     """What was noted of each document."""
-
-
-def _size_of(item: LabelledBlock | Document) -> int:
-    """Return about how much work a document or a block is, in bytes of text."""
-    return BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item.text) + (BLOCK_BYTES >> 6)
 
 
 def no_documents() -> UsageError:
@@ -245,16 +85,16 @@ def count_in_total(analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler:
     """
     if scheduler is not None:
         return _count_on_cluster(analysis, corpus, scheduler)
-    if jobs == 1 or corpus.correct is not None:
-        from nbtext.parallel.ahead import can_work_ahead
+    if jobs != 1 and corpus.correct is None:
+        pieces = _count_in_shards(analysis, corpus, jobs, None)
+        for outcome in outcomes_in_order(pieces):
+            corpus.report(outcome)
+        return joined_counts(pieces)
+    from nbtext.parallel.ahead import can_work_ahead
 
-        with closing(corpus.labelled_blocks()) as labelled:
-            first = next(labelled, None)
-            return None if first is None else count_corpus(chain([first], labelled), analysis, in_thread=can_work_ahead())
-    pieces = _count_in_shards(analysis, corpus, jobs, None)
-    for outcome in outcomes_in_order(pieces):
-        corpus.report(outcome)
-    return joined_counts(pieces)
+    with closing(corpus.labelled_blocks()) as labelled:
+        first = next(labelled, None)
+        return None if first is None else count_corpus(chain([first], labelled), analysis, in_thread=can_work_ahead())
 
 
 def count_each(analysis: Analysis, corpus: Corpus, jobs: int = 1, note: Callable[[Document], Any] = columns_of) -> CountedCorpus | None:
@@ -264,24 +104,24 @@ def count_each(analysis: Analysis, corpus: Corpus, jobs: int = 1, note: Callable
     """
     names: list[str] = []
     notes: list[Any] = []
-    if jobs == 1 or corpus.correct is not None:
+    if jobs != 1 and corpus.correct is None:
+        pieces = _count_in_shards(analysis, corpus, jobs, note)
+        for outcome in outcomes_in_order(pieces):
+            corpus.report(outcome)
+            names += outcome.names
+            notes += outcome.notes
+        joined = joined_documents(pieces)
+        return joined and CountedCorpus(*joined, names, notes)
 
-        def noted() -> Iterator[tuple[str, bytes]]:
-            for document in corpus.readable():
-                names.append(document.id)
-                notes.append(note(document))
-                yield document.label or "", document.text
+    def noted() -> Iterator[tuple[str, bytes]]:
+        for document in corpus.readable():
+            names.append(document.id)
+            notes.append(note(document))
+            yield document.label or "", document.text
 
-        labelled = noted()
-        first = next(labelled, None)
-        return first and CountedCorpus(*count_documents(chain([first], labelled), analysis), names, notes)
-    pieces = _count_in_shards(analysis, corpus, jobs, note)
-    for outcome in outcomes_in_order(pieces):
-        corpus.report(outcome)
-        names += outcome.names
-        notes += outcome.notes
-    joined = joined_documents(pieces)
-    return joined and CountedCorpus(*joined, names, notes)
+    labelled = noted()
+    first = next(labelled, None)
+    return first and CountedCorpus(*count_documents(chain([first], labelled), analysis), names, notes)
 
 
 def _count_in_shards(analysis: Analysis, corpus: Corpus, jobs: int, note: Callable[[Document], Any] | None) -> list[PartialCounts]:

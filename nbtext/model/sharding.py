@@ -7,7 +7,6 @@ of documents goes beyond a shard.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain, islice
 from operator import add
@@ -15,129 +14,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_blocks, read_shard, source_of
+from nbtext.corpus.collection import Outcome, number_of, paced, with_label
 from nbtext.corpus.streams import bytes_read
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.model.scoring import ScoredBlock, scored
-from nbtext.parallel.processes import Pace, Share, in_order
-from nbtext.text_block import LabelledBlock
+from nbtext.parallel.processes import Share, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from nbtext.corpus.collection import Heard, ShardReader
     from nbtext.corpus.document import Document
     from nbtext.corpus.parts import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.counts.counting import Analysis, Labelled
+    from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.scoring import ScoringModel
     from nbtext.parallel.cluster import Cluster
-    from nbtext.settings import Reading
+    from nbtext.text_block import LabelledBlock
 
     NumberedShard = tuple[int, Shard]
     """With its place in the corpus."""
 
-    Heard = Callable[[int, int], object]
-    """Is told the documents and the bytes read so far."""
-
 Item = TypeVar("Item")
-Readable = TypeVar("Readable", bound="Document | LabelledBlock")
-
-NAMED_PER_SHARD = 10
-"""Documents of a shard that could not be read are named up to this many, with the reason; the others are counted."""
 
 RUNS_PER_THREAD = 4
 """Runs of shards for each thread of a cluster, so that the last one to finish is not waited for long."""
 
 MOST_SHARDS = 256
 """Shards in a run: about a gigabyte of text."""
-
-
-@dataclass
-class Outcome:
-    """What there is to report of a shard, or of some consecutive documents of it, beside counts and scores."""
-
-    number: int = 0
-    """The place of the shard in the corpus."""
-    notices: Notices = field(default_factory=Notices)
-    documents: int = 0
-    """Those that could be read."""
-    read: int = 0
-    """Bytes read for them, if they were read from a file of lines."""
-    problems: list[tuple[str, DocumentError]] = field(default_factory=list)
-    """The first documents that could not be read."""
-    names: list[str] = field(default_factory=list)
-    notes: list[Any] = field(default_factory=list)
-    """Of each document that could be read; empty unless asked for."""
-    failure: BaseException | None = None
-    """What ended the work after these documents, if anything did."""
-
-    def leave_out(self, name: str, problem: DocumentError) -> None:
-        """Record that a document could not be read."""
-        if len(self.problems) < NAMED_PER_SHARD:
-            self.problems.append((name, problem))
-        else:
-            self.notices.unnamed += 1
-
-
-def kept(documents: Iterable[Readable], on_error: str, leave_out: Callable[[str, DocumentError], object]) -> Iterator[Readable]:
-    """Yield the documents that can be read; with ``on_error`` "record" also the others, with "skip" pass those to ``leave_out``, with "fail" raise.
-
-    Of documents in a block all can be read.
-    """
-    for document in documents:
-        if isinstance(document, LabelledBlock) or document.problem is None or on_error == "record":
-            yield document
-        elif on_error == "fail":
-            raise DocumentError(document.problem.message, where=document.id, hint=document.problem.hint)
-        else:
-            leave_out(document.id, document.problem)
-
-
-def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
-    """Yield the documents; tell from time to time, and in the end, how many documents and bytes have been read."""
-    seen, begin, pace = 0, bytes_read(), Pace()
-    for document in documents:
-        seen += number_of(document)
-        yield document
-        if seen >= pace.due:
-            heard(seen, bytes_read() - begin)
-            pace.reported()
-    heard(seen, bytes_read() - begin)
-
-
-def number_of(item: object) -> int:
-    """Return how many documents this is: those of a block, or one."""
-    return len(item) if isinstance(item, LabelledBlock) else 1
-
-
-def with_label(item: LabelledBlock | Document) -> Labelled:
-    """Return a block as it is, of one document label and text."""
-    return item if isinstance(item, LabelledBlock) else (item.label or "", item.text)
-
-
-class ShardReader(NamedTuple):
-    """How the documents of shards are read."""
-
-    reading: Reading
-    """As resolved for these documents."""
-    labelled: bool
-    columns: Sequence[str] = ()
-    on_error: str = "skip"
-    """What to do with documents that cannot be read, as `kept` takes it."""
-
-    def documents(self, shard: Shard, outcome: Outcome) -> Iterator[Document]:
-        """Yield the documents of a shard; what there is to report meanwhile goes to its outcome."""
-        source = source_of(self.reading, outcome.notices, labelled=self.labelled, columns=self.columns)
-        return kept(read_shard(shard, source), self.on_error, outcome.leave_out)
-
-    def blocks(self, shard: Shard, outcome: Outcome) -> Iterator[LabelledBlock | Document]:
-        """Yield the labelled documents of a shard, many in a block where nobody asks for their names."""
-        source = source_of(self.reading, outcome.notices, labelled=True, columns=self.columns, blocks=True)
-        return kept(read_blocks(shard, source), self.on_error, outcome.leave_out)
 
 
 class Counting(NamedTuple):
@@ -269,10 +176,11 @@ def count_on_cluster(
 ) -> tuple[CorpusCounts | None, list[PartialCounts]]:
     """Return the counts of a corpus, None if there is not one document, and its pieces without them, for their outcomes."""
     counted: list[PartialCounts] = []
+    tasks = runs(counting, shards, cluster.threads)
 
     def arriving() -> Iterator[PartialCounts]:
         documents = read = 0
-        for piece in cluster.results(count_run, runs(counting, shards, cluster.threads)):
+        for piece in cluster.results(count_run, tasks):
             documents += sum(outcome.documents for outcome in piece.outcomes)
             read += sum(outcome.read for outcome in piece.outcomes)
             if heard is not None:

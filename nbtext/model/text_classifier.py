@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from nbtext.classifiers.base import Classifier, LinearClassifier
+    from nbtext.corpus.collection import Corpus, Progress
     from nbtext.corpus.document import Notices
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.errors import DocumentError
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.model.corpus_flow import Corpus, Progress
     from nbtext.model.given_texts import Label, Paths, Text
     from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import Answer
@@ -264,13 +264,13 @@ class TextClassifier:
 
         ``reading`` has parameters of `nbtext.settings.READING`. ``jobs`` processes count, 0 for as many as there are processors, or the cluster of a Dask
         ``scheduler``. Documents that cannot be read are passed to ``on_problem`` with their names and left out; with ``on_error="fail"`` the first
-        raises `DocumentError`. ``on_progress`` and ``notices`` are those of `nbtext.model.corpus_flow.Corpus`. Raises `UsageError` if there is not one
+        raises `DocumentError`. ``on_progress`` and ``notices`` are those of `nbtext.corpus.collection.Corpus`. Raises `UsageError` if there is not one
         document, and `PathError` for a path that cannot be read.
         """
+        from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
         from nbtext.corpus.reading import resolved
         from nbtext.counts.counting import require_words
-        from nbtext.model.corpus_flow import Corpus, ignore
 
         given = Reading.of({**self.reading, **reading})
         corpus = Corpus(path_names(paths), given, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
@@ -320,8 +320,9 @@ class TextClassifier:
         The other arguments are those of `fit_corpus` and `nbtext.model.scoring.answers`. Where a file breaks off, `PathError` is raised after the
         answers to the documents before.
         """
+        from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
-        from nbtext.model.corpus_flow import Corpus, ignore, reading_like, score_corpus
+        from nbtext.model.corpus_flow import reading_like, score_corpus
 
         names = path_names(paths)
         given = reading_like(self.reading, names, reading)

@@ -16,7 +16,7 @@ from nbtext.ragged import GrowingRows, flat_indices
 from nbtext.text.hashing import group
 from nbtext.text.surfaces import BETWEEN_FORMS, LONG_FORM, WORDS, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, words
-from nbtext.text_block import TextBlock
+from nbtext.text_block import BLOCK_BYTES, TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -41,9 +41,6 @@ _BETWEEN, _NOT_PLAIN = 1, 2
 _KINDS = bytes(_BETWEEN if byte == ord(BETWEEN_FORMS) else _NOT_PLAIN * (not bytes((byte,)).isalnum()) for byte in range(256))
 """Table for `bytes.translate`: what stands between forms, and bytes that are no ASCII letter or digit."""
 
-BLOCK_BYTES = 1 << 21
-"""Size of a block of documents. Each step on whole arrays releases the interpreter lock and takes it again, so more and smaller ones would take longer
-where threads work beside it; larger ones do not fit into the processor's cache."""
 BLOCK_DOCUMENTS = 1 << 14
 
 PIECE_BYTES = 1 << 21

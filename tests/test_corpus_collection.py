@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.extent import number_of_files, size_of_files
+from nbtext.corpus.collection import number_of_files, size_of_files
 from tests.process import corpus
 
 if TYPE_CHECKING:
