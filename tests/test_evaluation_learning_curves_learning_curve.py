@@ -77,11 +77,11 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
     figures: list[tuple[float, float, float]] = []
     inner = tested._figures
 
-    def watched(subsets: Subsets, parameters: Any, training: Any, test: Any, choices: Any) -> tuple[tuple[float, float, float], Any]:
+    def watched(subsets: Subsets, parameters: Any, training: Any, test: Any, choices: Any) -> Any:
         asked.append((np.flatnonzero(training).tolist(), np.flatnonzero(test).tolist()))
-        found, choices = inner(subsets, parameters, training, test, choices)
-        figures.append(found)
-        return found, choices
+        judged = inner(subsets, parameters, training, test, choices)
+        figures.append(judged.figures)
+        return judged
 
     monkeypatch.setattr(tested, "_figures", watched)
     curve = learning_curve(subsets, checked, Resampling(steps=3, folds=3, repeats=2))
@@ -147,6 +147,16 @@ def test_the_seed_decides_and_nothing_else() -> None:
     first = learning_curve(subsets, parameters, Resampling(steps=3))
     assert first == learning_curve(subsets, parameters, Resampling(steps=3))
     assert first != learning_curve(subsets, parameters, Resampling(steps=3, seed=1))
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_processes_train_the_models_that_one_does(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tested, "WORTH_PROCESSES", 0)
+    subsets, parameters = counted(texts_of(80), min_df=10)
+    alone, together = (learning_curve(subsets, parameters, Resampling(folds=3, repeats=2), n) for n in (1, jobs))
+    assert together == alone
+    with pytest.raises(UsageError, match="none of the"):
+        learning_curve(*counted(texts_of(80), min_df=79), jobs=jobs)
 
 
 def test_sizes_at_which_no_term_is_left_are_not_on_the_curve() -> None:

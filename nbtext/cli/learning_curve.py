@@ -27,6 +27,7 @@ from nbtext.cli import panels
 )
 @option.input_options
 @option.training_options
+@option.jobs_option
 @option.messages_options
 def command(
     corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Unpack[option.Options]
@@ -54,6 +55,6 @@ def command(
     counted = read_and_count(corpus_paths(corpus, options), options, say)
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
-    curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed))
+    curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed), options["jobs"])
     write_result(output, lambda: curve, lambda: json_values(curve.points), lambda: print_learning_curve(curve))
     return say.finish()

@@ -13,6 +13,7 @@ required for classification performance (2012).
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,17 +22,18 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError, quantity
-from nbtext.evaluation.cross_validation import accuracy_and_macro_f1, shuffled_by_class, stratified_folds, train_and_score
+from nbtext.evaluation.cross_validation import WORTH_PROCESSES, accuracy_and_macro_f1, shuffled_by_class, stratified_folds, train_and_score
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
 from nbtext.metrics.outcomes import ConfusionCells
-from nbtext.model.choosing import Choices
 from nbtext.model.training import looked_up
+from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nbtext.metrics.intervals import Interval
+    from nbtext.model.choosing import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole
@@ -93,8 +95,9 @@ def learning_curve(
     subsets: Subsets,
     parameters: Settings,
     resampling: Resampling = Resampling(),  # noqa: B008 - immutable
+    jobs: int = 1,
 ) -> LearningCurve:
-    """Return the curve of a corpus for models with these parameters of training.
+    """Return the curve of a corpus for models with these parameters of training, trained by ``jobs`` processes.
 
     Sizes at which the parameters leave no term in some run are left out. Raise `UsageError` if that holds for all sizes, or if there are
     fewer than two documents for each fold.
@@ -105,16 +108,14 @@ def learning_curve(
             f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
     sizes = training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
-    figures = np.full((resampling.folds * resampling.repeats, sizes.size, 3), np.nan)
-    problem, choices = None, dict[int, Choices]()
-    trained = ((run, place, masks) for run, masks in enumerate(_runs(classes, resampling)) for place in range(sizes.size))
-    for run, place, (test, order) in stepped(trained, "model", len(figures) * sizes.size):
-        training = np.zeros(n, np.bool_)
-        training[order[: sizes[place]]] = True
-        try:
-            figures[run, place], choices[place] = _figures(subsets, parameters, training, test, choices.get(place))
-        except UsageError as none_left:
-            problem = none_left
+    work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes)
+    figures = np.full((len(work.runs), sizes.size, 3), np.nan)
+    problem = None
+    for task, found in stepped(_trained(work, jobs), "model", len(work.runs) * sizes.size):
+        if isinstance(found, UsageError):
+            problem = found
+        else:
+            figures[task] = found.figures
     usable = np.isfinite(figures).all(axis=(0, 2))
     if problem is not None and not usable.any():
         raise problem
@@ -167,17 +168,65 @@ def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]
             yield test, rest[stratified_order(classes[rest], generator)]
 
 
-def _figures(
-    subsets: Subsets, parameters: Settings, training: Mask, test: Mask, choices: Choices | None
-) -> tuple[tuple[float, float, float], Choices]:
-    """Return accuracy and macro F1 on the test documents of a model of the training documents, and its accuracy on these; and its choices."""
+class _CurveTask(NamedTuple):
+    """A run and a size, both numbered from 0."""
+
+    run: int
+    place: int
+
+
+class _Judged(NamedTuple):
+    """Accuracy and macro F1 of a model on the test documents, and its accuracy on those of training; and what it chose."""
+
+    figures: tuple[float, float, float]
+    choices: Choices
+
+
+class _CurveTraining(NamedTuple):
+    """All that training any model of the curve takes; other processes get it with their first task."""
+
+    subsets: Subsets
+    parameters: Settings
+    runs: Sequence[tuple[Mask, Whole]]
+    """As `_runs` yields them."""
+    sizes: Whole
+    choices: Mapping[int, Choices] = MappingProxyType({})
+    """Those made already, by the number of the size."""
+
+
+def _trained(work: _CurveTraining, jobs: int) -> Iterator[tuple[_CurveTask, _Judged | UsageError]]:
+    """Yield what comes of each run and size in order, the first run's before others begin, since it makes the choices."""
+    jobs = jobs if work.subsets.documents.matrix.terms.size * len(work.runs) >= WORTH_PROCESSES else 1
+    choices: dict[int, Choices] = {}
+    for runs in (range(1), range(1, len(work.runs))):
+        tasks = (_CurveTask(run, place) for run in runs for place in range(work.sizes.size))
+        for task, elsewhere in in_order(_judge, work._replace(choices=choices), tasks, jobs):
+            found = elsewhere or _judge(work._replace(choices=choices), task)
+            if task.run == 0 and not isinstance(found, UsageError):
+                choices[task.place] = found.choices
+            yield task, found
+
+
+def _judge(work: _CurveTraining, task: _CurveTask) -> _Judged | UsageError:
+    """Train on the first documents of a run and judge the model; return the `UsageError` that training raises."""
+    test, order = work.runs[task.run]
+    training = np.zeros(len(work.subsets), np.bool_)
+    training[order[: work.sizes[task.place]]] = True
+    try:
+        return _figures(work.subsets, work.parameters, training, test, work.choices.get(task.place))
+    except UsageError as none_left:
+        return none_left
+
+
+def _figures(subsets: Subsets, parameters: Settings, training: Mask, test: Mask, choices: Choices | None) -> _Judged:
+    """Judge a model of the training documents."""
     learnt, blocks = train_and_score(subsets, replace(parameters, calibration="none"), training, training | test, choices)
     answers = np.full(len(subsets), NO_ANSWER)
     for block in blocks:
         answers[block.rows] = minimum_error(block.log_posterior)
     truth, of_test = subsets.documents.classes, np.ones(np.count_nonzero(test), np.int64)
     figures = accuracy_and_macro_f1(ConfusionCells(truth[test], answers[test], of_test), subsets.statistics.n_classes)
-    return (*figures, float(np.mean(answers[training] == truth[training]))), learnt.choices
+    return _Judged((*figures, float(np.mean(answers[training] == truth[training]))), learnt.choices)
 
 
 STEEPEST_EXPONENT = 2.0

@@ -43,15 +43,16 @@ from nbtext.evaluation.tuning import (
 from nbtext.model import TextClassifier
 from nbtext.model.state import counts_to_plain
 from nbtext.model.training import looked_up
+from nbtext.parallel.processes import in_order
 from nbtext.steps import Report, reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
     from nbtext.counts.counting import Analysis
     from nbtext.evaluation.candidates import Candidate
-    from nbtext.evaluation.tuning import FoldJudgement
+    from nbtext.evaluation.tuning import Figures, FoldJudgement
     from nbtext.model.corpus_flow import CountedCorpus
     from nbtext.parallel.processes import Workers
     from nbtext.settings import Settings
@@ -110,6 +111,8 @@ class AnalysedCorpus(Protocol):
 
 
 C = TypeVar("C", bound=AnalysedCorpus)
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -243,11 +246,14 @@ class Search(Generic[C]):
         """Judge all candidates by another criterion than cross-validation."""
         for numbers in self._groups(range(len(self.candidates))):
             corpus = self._corpus(numbers[0])
-            for number, settings in self._settings(corpus, numbers).items():
-                try:
-                    self._trials[number] = Trial(number, judge_by_counts(self.by, corpus.subsets, settings))
-                except UsageError as problem:
-                    self._leave_out(number, problem)
+            work = _JudgingByCounts(self.by, corpus.subsets, self._settings(corpus, numbers))
+            jobs = min(max(self.processes, 1), len(work.settings))
+            for number, elsewhere in in_order(_judge, work, work.settings, jobs):
+                outcome = elsewhere or _judge(work, number)
+                if isinstance(outcome, UsageError):
+                    self._leave_out(number, outcome)
+                else:
+                    self._trials[number] = Trial(number, outcome)
                 self._report()
 
     def _leave_out(self, number: int, problem: UsageError) -> None:
@@ -504,7 +510,19 @@ class Search(Generic[C]):
                 raise UsageError(f"{name} can be read once, and these settings count it {times:,} times", hint="put it into a file")
 
 
-def attempt(work: Callable[[], FoldJudgement]) -> Outcome:
+class _JudgingByCounts(NamedTuple):
+    """A criterion, a corpus and settings to be judged by it, by the number of the candidate."""
+
+    by: str
+    subsets: Subsets
+    settings: Mapping[int, Settings]
+
+
+def _judge(work: _JudgingByCounts, number: int) -> Figures | UsageError:
+    return attempt(partial(judge_by_counts, work.by, work.subsets, work.settings[number]))
+
+
+def attempt(work: Callable[[], Result]) -> Result | UsageError:
     """Return what the work returns, or the `UsageError` that it raises."""
     try:
         return work()
