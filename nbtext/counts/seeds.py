@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.soft_counts import added
 from nbtext.counts.statistics import LOG_UNITS, sum_cells
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import PathError, UsageError, reason
@@ -96,7 +95,11 @@ def over_seeds(counts: CorpusCounts, seeds: Sequence[Seed]) -> CorpusCounts:
 
 def with_seeds(labelled: ClassStatistics, seeds: Sequence[Seed]) -> ClassStatistics:
     """Return the statistics, in documents and tokens, plus the pseudo-counts of seeds."""
-    return added(labelled, seed_statistics(seeds, labelled), 1.0) if seeds else labelled
+    if not seeds:
+        return labelled
+    from nbtext.counts.soft_counts import added
+
+    return added(labelled, seed_statistics(seeds, labelled), 1.0)
 
 
 def seed_statistics(seeds: Sequence[Seed], labelled: ClassStatistics) -> ClassStatistics:

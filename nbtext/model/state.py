@@ -23,7 +23,6 @@ from nbtext.counts.documents import LARGEST_HASH, MOST_ENTRIES, MOST_TERMS, Coun
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import MOST as MOST_OF_SEEDS
 from nbtext.counts.seeds import Seed
-from nbtext.counts.soft_counts import SoftCounts, without_cells
 from nbtext.counts.statistics import ClassStatistics, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.moments import Moments
+    from nbtext.counts.soft_counts import SoftCounts
     from nbtext.type_names import Arrays, Numbers
 
     Plain = Mapping[str, object]
@@ -261,7 +261,8 @@ def utf8(array: Numbers) -> str:
 def require_whole(array: Numbers) -> NDArray[np.int64]:
     """Return the whole numbers of an array whose sum is exact."""
     require(array.dtype.kind == "u", "its numbers are not whole")
-    require(float(array.sum(dtype=np.float64)) < MOST, "its counts are too large")
+    cannot_exceed = array.size << 8 * array.itemsize < MOST
+    require(cannot_exceed or float(array.sum(dtype=np.float64)) < MOST, "its counts are too large")
     return array.astype(np.int64)
 
 
@@ -382,6 +383,8 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
     if plain is None:
         require(not any(part[name].size for name in SOFT), "it has counts of no unlabelled documents")
         return None
+    from nbtext.counts.soft_counts import SoftCounts, without_cells
+
     wrong = "its counts of unlabelled documents are not those of training"
     weight, n_documents, losses = _named(plain, KEPT_OF_UNLABELLED, wrong)
     if not isinstance(losses, dict):
@@ -628,28 +631,32 @@ def _sorted(text: bytes, bounds: NDArray[np.int64]) -> bool:
     """Return whether rows of text rise strictly by their bytes, compared eight bytes at a time as big-endian numbers."""
     words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
-    lengths = np.diff(bounds)
-    here = np.arange(lengths.size - 1)
-    done = 0
-    while here.size:
-        first, second = (
-            words[np.minimum(bounds[row] + done, len(text))].astype(np.uint64) & keep[np.clip(lengths[row] - done, 0, 8)]
-            for row in (here, here + 1)
-        )
+    begins, lengths = bounds[:-1], np.diff(bounds)
+
+    def eight(rows: NDArray[np.int64] | slice, done: int) -> NDArray[np.uint64]:
+        """Return the bytes of some rows from ``done`` on."""
+        left = np.minimum(np.maximum(lengths[rows] - done, 0), 8)
+        found: NDArray[np.uint64] = words[np.minimum(begins[rows] + done, len(text))].astype(np.uint64) & keep[left]
+        return found
+
+    every = eight(slice(None), 0)
+    here, first, second, done = np.arange(lengths.size - 1), every[:-1], every[1:], 8
+    while True:
         if np.any(first > second):
             return False
         here = here[first == second]
-        done += 8
         ended = lengths[here + 1] <= done  # equal up to the end of the second, which must then be the longer one, by zeros
         if np.any(lengths[here[ended] + 1] <= lengths[here[ended]]):
             return False
         here = here[~ended]
-    return True
+        if not here.size:
+            return True
+        first, second, done = eight(here, done), eight(here + 1, done), done + 8
 
 
 def _rise_in_rows(values: NDArray[np.int64], bounds: NDArray[np.int64]) -> bool:
     """Return whether the values of each row rise strictly."""
-    rising = np.diff(values) > 0
+    rising = values[1:] > values[:-1]
     begins = bounds[1:-1]
     rising[begins[(begins > 0) & (begins < values.size)] - 1] = True
     return bool(rising.all())
