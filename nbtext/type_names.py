@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,4 +18,6 @@ Numbers = NDArray[np.integer | np.floating]
 Array = NDArray[np.generic]
 Arrays = Mapping[str, Numbers]
 """Arrays of a model file by name, whose types their reader checks."""
+Parsed: TypeAlias = Any
+"""What `json.loads` returned, or would return: its reader checks it."""
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"

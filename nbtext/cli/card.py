@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nbtext.cli.messages import Messages
-    from nbtext.metrics.results import Json
     from nbtext.model import TextClassifier
     from nbtext.report.model_card import CardFacts
+    from nbtext.type_names import Parsed
 
 
 @panels.command("card")
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 @panels.option("--name", group="output", common=True, metavar="TEXT", shown_default="the name of the model file", help="Name of the model.")
 @panels.option("--dataset", group="output", metavar="TEXT", shown_default="CORPUS", help="Name of the test documents.")
 @panels.option("--license", group="output", metavar="NAME", help="License of the model, such as mit. Left out unless it is given.")
-@option.input_options
-@option.reading_options
 @option.jobs_option
-@option.messages_options
+@option.document_options
 def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Unpack[option.Options]) -> int:
     """Describe a model in Markdown: what it was trained on, how good it is, and where it is not.
 
@@ -78,7 +76,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options:
     return say.finish()
 
 
-def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Options, say: Messages) -> dict[str, Json]:
+def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Options, say: Messages) -> dict[str, Parsed]:
     """Return the evaluation on a corpus as `nbtext evaluate` prints it."""
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.decision import DecisionRule
@@ -90,11 +88,11 @@ def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Opti
     result = judge_scored(score_corpus(model, documents, options["jobs"]), model, DecisionRule()).result()
     documents.say_notices()
     say.warn_of_unknown("the model", result.unknown_labels)
-    found: dict[str, Json] = json_values(result)
+    found: dict[str, Parsed] = json_values(result)
     return found
 
 
-def _saved(path: str) -> dict[str, Json]:
+def _saved(path: str) -> dict[str, Parsed]:
     """Return a saved evaluation; raise `PathError` if the file is none."""
     import json
     from pathlib import Path
@@ -119,7 +117,7 @@ def _no_evaluation(path: str) -> PathError:
 def card_facts(
     model: TextClassifier,
     model_path: str,
-    evaluation: Mapping[str, Json] | None,
+    evaluation: Mapping[str, Parsed] | None,
     *,
     name: str | None = None,
     dataset: str | None = None,

@@ -68,10 +68,8 @@ class _Classify(panels.Command):
     help="Print these columns or keys of the input, names with commas between them, before label and probability, in place of the id; all: those of a table. "
     "csv and tsv then begin with a header.",
 )  # fmt: skip
-@option.input_options
-@option.reading_options
 @option.jobs_option
-@option.messages_options
+@option.document_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int | None, **options: Unpack[option.Options]) -> int:
     """Print the most probable class of each document and its probability.
 

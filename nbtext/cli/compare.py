@@ -25,9 +25,7 @@ from nbtext.settings import READING
 @panels.option(
     "--seed", group="process", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap."
 )
-@option.input_options
-@option.reading_options
-@option.messages_options
+@option.document_options
 def command(
     model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Unpack[option.Options]
 ) -> int:

@@ -49,10 +49,8 @@ USELESS_WITH = {
     "one after the other.",
 )  # fmt: skip
 @gate_options
-@option.input_options
-@option.training_options
 @option.jobs_option
-@option.messages_options
+@option.corpus_options
 def command(
     corpus: tuple[str, ...], output: str | None, folds: int | None, repeats: int | None, seed: int | None, **options: Unpack[option.Options]
 ) -> int:

@@ -41,10 +41,8 @@ from nbtext.errors import UsageError, quantity
     "read as it was in training. The option can be given several times.",
 )  # fmt: skip
 @gate_options
-@option.input_options
-@option.reading_options
 @option.jobs_option
-@option.messages_options
+@option.document_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tuple[str, ...], **options: Unpack[option.Options]) -> int:
     """Classify documents whose classes are known and print how good the answers are.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Unpack
 
 from nbtext.cli import options as option
@@ -26,9 +25,7 @@ from nbtext.errors import UsageError
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
 @option.limit_option("List N words in table and page.", 20, old_name="--top")
 @option.to_option("Write a page of HTML to FILE instead.", "--html")
-@option.input_options
-@option.reading_options
-@option.messages_options
+@option.document_options
 def command(
     corpus: tuple[str, ...],
     model_path: str,
@@ -80,7 +77,7 @@ def command(
         from nbtext.report.page.markup import write_html
 
         write_html(to, explanations_page(explained, limit))
-    elif (output or ("table" if sys.stdout.isatty() else "tsv")) == "table":
+    elif option.row_form(output) == "table":
         from nbtext.report.explanations import print_explanations
 
         print_explanations(explained, limit)

@@ -27,10 +27,8 @@ from nbtext.errors import quantity
 )  # fmt: skip
 @relearning_options
 @writing_options
-@option.input_options
-@option.reading_options
 @option.jobs_option
-@option.messages_options
+@option.document_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 

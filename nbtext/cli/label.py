@@ -78,10 +78,8 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
 )  # fmt: skip
 @panels.option("--who", group="output", metavar="NAME", help="Store the name of the person with each label.")
 @panels.option("--times", group="output", is_flag=True, help="Store the time with each label.")
-@option.input_options
-@option.reading_options
 @option.analysis_options
-@option.messages_options
+@option.document_options
 def command(corpus: tuple[str, ...], **options: Unpack[LabelOptions]) -> int:
     """Sort documents without labels into classes; nbtext train reads the result.
 

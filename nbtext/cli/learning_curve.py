@@ -25,10 +25,8 @@ from nbtext.cli import panels
 @panels.option(
     "--seed", group="documents", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws."
 )
-@option.input_options
-@option.training_options
 @option.jobs_option
-@option.messages_options
+@option.corpus_options
 def command(
     corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Unpack[option.Options]
 ) -> int:

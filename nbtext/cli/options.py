@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import reduce
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -324,6 +325,12 @@ def to_option(help_text: str, *old_names: str, **attributes: Any) -> Callable[[C
 BY_TERMINAL = "table on a terminal, else tsv"
 """The default of ``--output`` for rows."""
 
+
+def row_form(output: str | None) -> str:
+    """Return the form of rows: the one asked for, or `BY_TERMINAL`."""
+    return output or ("table" if sys.stdout.isatty() else "tsv")
+
+
 excel_safe_option = panels.option(
     "--excel-safe", group="output", is_flag=True,
     help="In csv, put an apostrophe before cells that begin like a formula. They may be names, classes and terms.",
@@ -416,9 +423,14 @@ reading_options = _table_options(READING, defaults=False)
 """The parameters of `READING` without their defaults, for a command with a model, which has settings of its own."""
 
 
-def training_options(command: Command, without: Sequence[str] = ()) -> Command:
-    """Add the parameters of `READING` and `TRAINING`, for a command that makes a model, without some that it sets otherwise."""
-    return _table_options([*READING, *(parameter for parameter in TRAINING if parameter.name not in without)], defaults=True)(command)
+document_options = several(input_options, reading_options, messages_options)
+"""For a command that reads documents for a model that is there."""
+
+
+def corpus_options(command: Command, without: Sequence[str] = ()) -> Command:
+    """Add the options of a command that makes a model of a corpus, without some parameters of `TRAINING` that it sets otherwise."""
+    training = [*READING, *(parameter for parameter in TRAINING if parameter.name not in without)]
+    return several(input_options, _table_options(training, defaults=True), messages_options)(command)
 
 
 ANALYSING = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)

@@ -17,10 +17,8 @@ from nbtext.cli import panels
 @panels.option(
     "--by", group="output", common=True, metavar="COLUMN", help="Add the shares for each value of a column, such as a day or a source."
 )
-@option.input_options
-@option.reading_options
 @option.jobs_option
-@option.messages_options
+@option.document_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: str | None, **options: Unpack[option.Options]) -> int:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 

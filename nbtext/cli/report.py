@@ -23,9 +23,7 @@ from nbtext.errors import UsageError
     "read as it was in training. The option can be given several times.",
 )  # fmt: skip
 @panels.option("--card", group="output", is_flag=True, help="Add the model card, as nbtext card writes it, to be copied.")
-@option.input_options
-@option.reading_options
-@option.messages_options
+@option.document_options
 def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Unpack[option.Options]) -> int:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Unpack
 
 from nbtext.cli import options as option
@@ -33,7 +32,7 @@ def command(model_path: str, limit: int, by: str, output: str | None, **options:
       nbtext select-features --by chi2 --output csv
     """
     option.messages(options)
-    output = output or ("table" if sys.stdout.isatty() else "tsv")
+    output = option.row_form(output)
     excel_safe = option.require_csv(options, output)
     from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.model import TextClassifier

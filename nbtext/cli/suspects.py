@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Unpack
 
 from nbtext.cli import options as option
@@ -23,9 +22,7 @@ from nbtext.errors import UsageError, quantity
     "--min-log-odds", group="answer", common=True, type=option.Number(0), default=0.0, metavar="X",
     help="Print only documents with log odds above X, in nats. 2.3 is ten to one.",
 )  # fmt: skip
-@option.input_options
-@option.training_options
-@option.messages_options
+@option.corpus_options
 def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **options: Unpack[option.Options]) -> int:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
@@ -48,7 +45,7 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
         say.warn("--top chose terms with all labels in sight, so wrong labels look right; leave it out")
     if (options["paths"] or options["print0"]) and output is not None:
         raise UsageError(f"--{'print0' if options['print0'] else 'paths'} and --output exclude each other")
-    form = "print0" if options["print0"] else "paths" if options["paths"] else output or ("table" if sys.stdout.isatty() else "tsv")
+    form = "print0" if options["print0"] else "paths" if options["paths"] else option.row_form(output)
     safe = option.require_csv(options, form)
     (statistics, documents, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options, say)
     found = suspects(statistics, documents, settings, options["min_log_odds"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Unpack
 
@@ -22,9 +21,7 @@ from nbtext.settings import ANALYSIS, READING, Reading, Settings
 )  # fmt: skip
 @option.analysis_options
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
-@option.input_options
-@option.reading_options
-@option.messages_options
+@option.document_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Unpack[option.Options]) -> int:
     """Print how each word of a document becomes a term, or why it is ignored.
 
@@ -63,7 +60,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         model = TextClassifier.load(model_path)
         walker, reading = WordWalker.of_model(model), reading_of(model, paths, options, say)
     documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=False)
-    output = output or ("table" if sys.stdout.isatty() else "tsv")
+    output = option.row_form(output)
     write_tokens(((document.id, walker.tokens(document.text)) for document in documents.readable()), output)
     documents.say_notices()
     return say.finish()

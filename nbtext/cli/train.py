@@ -23,11 +23,9 @@ from nbtext.errors import quantity
 @unlabelled_option
 @seeds_option
 @writing_options
-@option.input_options
-@option.training_options
 @option.jobs_option
 @option.cluster_options
-@option.messages_options
+@option.corpus_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
     """Learn the classes of labelled documents and write a model.
 

@@ -59,10 +59,8 @@ GOES_WITH = {
 )
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are settings.")
 @writing_options
-@option.input_options
-@lambda command: option.training_options(command, without=("by",))
 @option.jobs_option
-@option.messages_options
+@lambda command: option.corpus_options(command, without=("by",))
 def command(
     corpus: tuple[str, ...],
     model_path: str,

@@ -32,11 +32,9 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @relearning_options
 @writing_options
-@option.input_options
-@option.reading_options
 @option.jobs_option
 @option.cluster_options
-@option.messages_options
+@option.document_options
 def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
     """Add the documents of a corpus to a model, new classes and new terms included.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Unpack
 
 import click
@@ -17,9 +16,7 @@ from nbtext.cli import panels
 @option.text_option
 @option.model_option
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
-@option.input_options
-@option.reading_options
-@option.messages_options
+@option.document_options
 def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | None, **options: Unpack[option.Options]) -> int:
     """Print which words to remove from a document, or to add, to make LABEL its answer.
 
@@ -50,6 +47,6 @@ def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | 
     model = TextClassifier.load(model_path)
     finder = WhyNotFinder(model, label)
     documents = documents_for(model, paths, options, say, labelled=False, progress=False)
-    write_why_not(say.reported(finder.find(documents)), output or ("table" if sys.stdout.isatty() else "tsv"))
+    write_why_not(say.reported(finder.find(documents)), option.row_form(output))
     documents.say_notices()
     return say.finish()

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
-    from nbtext.metrics.results import EvaluationResult, Json
+    from nbtext.metrics.results import EvaluationResult
     from nbtext.model.choosing import Choices
     from nbtext.model.corpus_flow import CountedCorpus
     from nbtext.model.training import Learnt
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Mask, Parsed, Whole
 
 Value = TypeVar("Value", str, float)
 
@@ -333,7 +333,7 @@ class CrossValidation:
     repeats: list[HeldOutEvaluation]
     folds: list[FoldFigures]
 
-    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Json]:  # noqa: B008 - immutable
+    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Parsed]:  # noqa: B008 - immutable
         """Return `result` as JSON has it, with `folds_result` under ``folds``."""
         return {**json_values(self.result(bootstrap)), "folds": json_values(self.folds_result())}
 

@@ -22,10 +22,9 @@ from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, P
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nbtext.metrics.results import Json
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Parsed, Whole
 
 MORE_THAN_CHANCE = 0.001
 """A less probable difference is taken for real: of a thousand runs that do not differ, one is taken for different in a figure."""
@@ -62,7 +61,7 @@ class DriftWatch:
             self._parts.append((tokens[read], block.unknown[read], likelihood[read], minimum_error(block.log_posterior)[read]))
             yield block
 
-    def line(self) -> dict[str, Json] | None:
+    def line(self) -> dict[str, Parsed] | None:
         """Return the line of the log; None without documents that could be read, which tell nothing."""
         classes, training = self._model.classes, self._training
         tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(*self._parts, strict=True))
@@ -127,7 +126,7 @@ def read_history(path: str) -> tuple[list[LoggedRun], list[PathError]]:
     return runs, unreadable
 
 
-def _run_of(record: Json) -> LoggedRun:
+def _run_of(record: Parsed) -> LoggedRun:
     if datetime.fromisoformat(record["time"]).tzinfo is None:
         raise ValueError(record["time"])
     figures = {name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES}

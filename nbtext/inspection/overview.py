@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.metrics.results import Json
     from nbtext.model.choosing import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
+    from nbtext.type_names import Parsed
 
 
 @dataclass(frozen=True)
@@ -363,8 +363,8 @@ class Overview:
     seeds: dict[str, dict[str, float]] | None = field(metadata=IF_KNOWN)
     """The pseudo-counts of seed words by class, as terms; None if there are none."""
     unlabelled: UnlabelledOverview | None = field(metadata=IF_KNOWN)
-    training: Mapping[str, Json]
-    reading: Mapping[str, Json]
+    training: Mapping[str, Parsed]
+    reading: Mapping[str, Parsed]
     stop_words: int
     written_by: Mapping[str, str]
     classes: dict[str, ClassOverview]

@@ -22,14 +22,10 @@ SPREAD: Mapping[str, str] = {"json": "spread"}
 """Metadata of a mapping whose entries JSON has in place of the field."""
 
 
-Json = Any
-"""A value as `json` writes and reads it."""
-
-
-def json_values(value: Any) -> Json:  # noqa: ANN401 - any record
+def json_values(value: Any) -> Any:  # noqa: ANN401 - any record, and what `json` can write of it
     """Return a record of dataclasses, named tuples, mappings and lists as `json` writes it: by field name, with None for infinity and nan."""
     if is_dataclass(value):
-        record: dict[str, Json] = {}
+        record: dict[str, Any] = {}
         for each in fields(value):
             entry, when = json_values(getattr(value, each.name)), each.metadata.get("json")
             if when == SPREAD["json"]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbtext.explain.counterfactual import WhyNot, WordChange
     from nbtext.explain.explanation import Explained, Explanation, RuledOut, WordContribution
     from nbtext.explain.word_walk import Term, Token
-    from nbtext.metrics.results import Json
+    from nbtext.type_names import Parsed
 
     Row = Sequence[str]
 
@@ -156,7 +156,7 @@ def _layers(word: WordContribution) -> str:
     return ", ".join(f"{share:.0%} of its counts from {layer}" for share, layer in shares if share is not None)
 
 
-def explanation_record(explained: Explained) -> dict[str, Json]:
+def explanation_record(explained: Explained) -> dict[str, Parsed]:
     """Return everything; infinite numbers are null, with ``rules_out`` beside them."""
     explanation = explained.explanation
     if explanation is None:

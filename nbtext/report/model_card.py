@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.label_errors import SampledSuspects
     from nbtext.inspection.overview import Overview
-    from nbtext.metrics.results import Json
+    from nbtext.type_names import Parsed
 
 UNKNOWN = "not recorded"
 
@@ -51,7 +51,7 @@ class CardFacts(NamedTuple):
     license: str | None
     dataset: str | None
     """Name of the test documents."""
-    evaluation: Mapping[str, Json] | None
+    evaluation: Mapping[str, Parsed] | None
     """As ``nbtext evaluate --output json`` prints it."""
     suspects: SampledSuspects | None
     """None without left-out documents."""
