@@ -1,6 +1,6 @@
 """`nbtext prevalence` in every form, and ``--prior-from`` of classify and evaluate.
 
-Also tests `cli/prior_from.py` and `report/share_tables.py`.
+Also tests part of `report/comparisons.py`.
 """
 
 from __future__ import annotations

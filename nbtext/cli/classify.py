@@ -9,8 +9,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.prior_from import for_prior, prior_from_option
-from nbtext.cli.promises import precise_rule, promise_options, set_rule_of
+from nbtext.cli.promises import for_prior, precise_rule, prior_from_option, promise_options, set_rule_of
 from nbtext.errors import NbtextError, UsageError, quantity
 
 

@@ -36,15 +36,14 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: st
       nbtext prevalence inbox/ --output json
     """
     from nbtext.cli.corpus import corpus_paths, documents_for
-    from nbtext.cli.prior_from import likelihoods_of
+    from nbtext.cli.promises import likelihoods_of
     from nbtext.errors import quantity
     from nbtext.evaluation.drift_log import DriftWatch, beyond_prior_shift
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
     from nbtext.promises.class_shares import estimate_prevalence
-    from nbtext.report.comparisons import DRIFT_FIGURES
+    from nbtext.report.comparisons import DRIFT_FIGURES, print_prevalence, result_record, share_rows
     from nbtext.report.forms import write_result
-    from nbtext.report.share_tables import print_prevalence, result_record, share_rows
 
     say = option.messages(options)
     model = TextClassifier.load(model_path)

@@ -1,4 +1,4 @@
-"""Tables of comparisons: two models, settings tried, a learning curve, suspects, runs of drift; changed answers as JSON lines."""
+"""Tables of comparisons: two models, settings tried, a learning curve, suspects, runs of drift, class shares; changed answers as JSON lines."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.forms import excel_safe, grid, json_line, listing, show, visible_on_terminal, write_records
-from nbtext.report.numbers import bounds, figure, in_units, rounded, six_digits
+from nbtext.report.forms import excel_safe, grid, is_plain_terminal, json_line, listing, show, visible_on_terminal, write_records
+from nbtext.report.numbers import bounds, figure, in_units, rounded, share_in_words, six_digits, strip
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import Forecast, LearningCurve
     from nbtext.evaluation.tuning import RankedTrial, SearchResult
+    from nbtext.promises.class_shares import ClassShare, Prevalence, PrevalenceResult
 
 CHANGES_SHOWN = 10
 NO_ANSWER = "(none)"
@@ -251,3 +252,65 @@ def _change(drift: FigureDrift) -> str:
     if drift.run is None or drift.training is None:
         return f"distance {drift.distance:.2f}"
     return f"{drift.training:.4g} in training, now {drift.run:.4g}"
+
+
+CLASSES_SHOWN = 4
+"""Classes with a column of their own in the table by column, those of most documents."""
+
+BAR = 20
+"""Characters of the bar of all documents."""
+
+
+def prevalence_record(found: Prevalence) -> dict[str, object]:
+    """Return the number of documents and the share of each class as JSON has them."""
+    return {"documents": found.documents, "prevalence": _shares(found)}
+
+
+def _shares(found: Prevalence) -> dict[str, dict[str, float | None]]:
+    return {label: {name: rounded(value) for name, value in share._asdict().items()} for label, share in found.prevalence.items()}
+
+
+def result_record(result: PrevalenceResult, column: str | None, drift: DriftRun | None) -> dict[str, object]:
+    """Return the result as JSON has it, with the distances of the documents from those of training, if these are known."""
+    distances = {} if drift is None else {"drift": {name: rounded(figure.distance) for name, figure in drift.figures.items()}}
+    by = {} if column is None else {"by": {column: {value: prevalence_record(found) for value, found in result.by.items()}}}
+    return {**prevalence_record(result.all), **distances, **by}
+
+
+def share_rows(result: PrevalenceResult, column: str | None) -> list[dict[str, object]]:
+    """Return a record for each class, or for each value of the column."""
+    if column is not None:
+        return [{column: value, **prevalence_record(found)} for value, found in result.by.items()]
+    return [{"label": label, **shares} for label, shares in _shares(result.all).items()]
+
+
+def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
+    """Print the shares of all classes, the largest first, and by column the largest classes for each value."""
+    block = "#" if is_plain_terminal() else "█"
+    ordered = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
+    heads, numeric = ["class", "share", "95 % interval", "by counting answers"], [1, 2, 3]
+    plots = {label: f"{block * round(BAR * share.share)}" for label, share in ordered}
+    if column is not None:
+        plots = {label: _share_plot([found.prevalence[label].share for found in result.by.values()]) for label, _ in ordered}
+    rows = [
+        (label, share_in_words(share.share), _share_interval(share), share_in_words(share.counted), plots[label])
+        for label, share in ordered
+    ]
+    largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
+    by = [
+        (value, f"{found.documents:,}", *(f"{share_in_words(found.prevalence[label].share)}  ({_share_interval(found.prevalence[label])})" for label in largest))
+        for value, found in result.by.items()
+    ]  # fmt: skip
+    show(
+        listing({"documents": f"{result.all.documents:,}"}),
+        grid(None, (*heads, "" if column is None else f"by {column}"), rows, numeric),
+        grid(None, (str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
+    )
+
+
+def _share_interval(share: ClassShare) -> str:
+    return f"{share_in_words(share.low)} to {share_in_words(share.high)}"
+
+
+def _share_plot(shares: list[float]) -> str:
+    return strip(shares, plain=is_plain_terminal()) if any(shares) else ""
