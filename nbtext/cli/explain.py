@@ -14,26 +14,15 @@ from nbtext.errors import UsageError
 @option.text_option
 @option.model_option
 @panels.option(
-    "--against",
-    group="answer",
-    common=True,
-    metavar="LABEL",
-    shell_complete=option.suggest_classes,
-    shown_default="the runner-up",
+    "--against", group="answer", common=True, metavar="LABEL", shell_complete=option.suggest_classes, shown_default="the runner-up",
     help="Compare the answer with this class.",
-)
+)  # fmt: skip
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
 @option.limit_option("List N words in table and page.", 20, old_name="--top")
 @option.to_option("Write a page of HTML to FILE instead.", "--html")
 @option.document_options
 def command(
-    corpus: tuple[str, ...],
-    model_path: str,
-    against: str | None,
-    output: str | None,
-    limit: int,
-    to: str | None,
-    **options: Unpack[option.Options],
+    corpus: tuple[str, ...], model_path: str, output: str | None, limit: int, to: str | None, **options: Unpack[option.Options]
 ) -> int:
     """Print the answer to each document and what each of its words contributed to it.
 
@@ -69,7 +58,7 @@ def command(
             raise UsageError("--to and --output exclude each other")
         check_output_file(to, "--to", [model_path, *paths])
     model = TextClassifier.load(model_path)
-    explainer = Explainer(model, against)
+    explainer = Explainer(model, options["against"])
     documents = documents_for(model, paths, options, say, labelled=False, progress=to is not None)
     explained = say.reported(explainer.explain(documents))
     if to is not None:

@@ -33,15 +33,7 @@ from nbtext.cli import panels
 )  # fmt: skip
 @option.messages_options
 def command(
-    model_path: str,
-    label: str | None,
-    limit: int,
-    length: int | None,
-    output: str | None,
-    *,
-    draw: bool,
-    seed: int,
-    **options: Unpack[option.Options],
+    model_path: str, label: str | None, limit: int, length: int | None, output: str | None, seed: int, **options: Unpack[option.Options]
 ) -> int:
     """Print random documents drawn from the language models of the classes: words, not sentences.
 
@@ -59,6 +51,6 @@ def command(
     from nbtext.model import TextClassifier
     from nbtext.report.models import write_generated
 
-    generator = DocumentGenerator(TextClassifier.load(model_path), draw=draw, seed=seed)
+    generator = DocumentGenerator(TextClassifier.load(model_path), draw=options["draw"], seed=seed)
     write_generated(generator.documents(limit, label, length), output or "text")
     return 0

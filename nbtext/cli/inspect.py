@@ -30,12 +30,8 @@ if TYPE_CHECKING:
     help="Show the terms of a class by three measures. The option can be given several times.",
 )  # fmt: skip
 @panels.option(
-    "--similarity",
-    group="model",
-    common=True,
-    is_flag=True,
-    help="Show how far apart the classes are. With --class only those are compared.",
-)
+    "--similarity", group="model", common=True, is_flag=True, help="Show how far apart the classes are. With --class only those are compared."
+)  # fmt: skip
 @panels.option(
     "--thresholds", group="model", common=True, type=option.NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
     help="Show from which probability on classify --min-precision P answers. Where no answers can promise that, it shows how many more it would take.",

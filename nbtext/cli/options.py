@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     class Options(LockSettings, total=False):
         """Options that are looked up by name, None where they were not given; those that several commands have with other types are left out."""
 
+        against: str | None
         all: bool
         backend: str
         batch: bool
@@ -47,8 +48,10 @@ if TYPE_CHECKING:
         costs: str | None
         coverage: float | None
         criteria: bool
+        criterion: str
         dataset: str | None
         document: str | None
+        draw: bool
         drift: str | None
         drop_unlabelled: bool
         encoding: str | None
@@ -79,6 +82,7 @@ if TYPE_CHECKING:
         min_probability: float | dict[str, float]
         min_typicality: float
         name: str | None
+        names: tuple[str, ...]
         no_model: bool
         null: bool
         on_error: str | None

@@ -62,14 +62,7 @@ GOES_WITH = {
 @option.jobs_option
 @lambda command: option.corpus_options(command, without=("by",))
 def command(
-    corpus: tuple[str, ...],
-    model_path: str,
-    names: tuple[str, ...],
-    criterion: str,
-    output: str | None,
-    folds: int | None,
-    seed: int | None,
-    **options: Unpack[option.Options],
+    corpus: tuple[str, ...], model_path: str, output: str | None, folds: int | None, seed: int | None, **options: Unpack[option.Options]
 ) -> int:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
@@ -97,7 +90,7 @@ def command(
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()
-    say = option.messages(options)
+    say, criterion, names = option.messages(options), options["criterion"], options["names"]
     _require_fitting({**options, "folds": folds, "seed": seed}, criterion)
     given = option.given(SEARCH, options)
     within, most_bytes = given.get("within"), in_bytes(given["max_size"]) if "max_size" in given else None
