@@ -18,6 +18,7 @@ from nbtext.errors import UsageError
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap, drawn_cells, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
+from nbtext.model.corpus_flow import no_documents
 from nbtext.model.scoring import scored
 from nbtext.text.analyzer import blocks
 
@@ -210,7 +211,7 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
             rows = zip(block, of_a, of_b, strict=True)
             comparison.changed.extend(Changed(document.id, document.label or "", *x, *y) for document, x, y in rows if x[0] != y[0])
     if not comparison.a.n:
-        raise UsageError("the corpus has no documents that can be read")
+        raise no_documents()
     return comparison
 
 

@@ -10,6 +10,7 @@ from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
+from nbtext.model.corpus_flow import no_documents
 from nbtext.model.scoring import scored
 from nbtext.model.training import needs_documents
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
@@ -57,7 +58,7 @@ def judge_scored(
         labels = [document.label or "" for document in block.documents]
         evaluation.add(labels, block.log_posterior, decision.answers, columns)
     if not evaluation.n:
-        raise UsageError("the corpus has no documents that can be read")
+        raise no_documents()
     return evaluation
 
 
@@ -106,7 +107,7 @@ def sweep_prior(model: TextClassifier, documents: Iterable[Document]) -> PriorSw
             log_posterior = each.score_counts(matrix).log_posterior
             evaluation.add(labels, log_posterior, rule.decide(log_posterior).answers)
     if not evaluations[0].n:
-        raise UsageError("the corpus has no documents that can be read")
+        raise no_documents()
     results = [evaluation.result(Bootstrap(0)) for evaluation in evaluations]
     strengths = (
         PriorStrength(smoothing, result.accuracy, result.macro_f1, result.log_loss)

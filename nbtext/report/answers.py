@@ -67,8 +67,8 @@ def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     numeric = [place for place, name in enumerate(form.columns) if place >= len(form.kept) and not name.startswith(("id", "label"))]
     if form.kept and form.output == "tsv":
         sys.stdout.write(tsv(form.columns))
-    to_fields, to_record = (lambda answer: fields(answer, form)), (lambda answer: answer_record(answer, form))
-    write_records(stream, form.output, form.columns, to_fields, to_record, numeric=numeric, flush=form.flush)
+    to_rows, to_record = (lambda answer: [fields(answer, form)]), (lambda answer: answer_record(answer, form))
+    write_records(stream, form.output, form.columns, to_rows, to_record, numeric=numeric, flush=form.flush)
 
 
 def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:

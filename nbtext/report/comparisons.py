@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.report.forms import excel_safe, grid, is_plain_terminal, json_line, listing, show, visible_on_terminal, write_records
-from nbtext.report.numbers import bounds, figure, in_units, rounded, share_in_words, six_digits, strip
+from nbtext.report.numbers import FIGURES, bounds, figure, in_units, rounded, share_in_words, six_digits, strip
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -24,14 +24,6 @@ if TYPE_CHECKING:
 CHANGES_SHOWN = 10
 NO_ANSWER = "(none)"
 HIGHER_IS_BETTER = ("accuracy", "macro_f1")
-
-FIGURES = {
-    "accuracy": "accuracy",
-    "macro_f1": "macro F1",
-    "log_loss": "log loss (nats)",
-    "brier": "Brier score",
-    "ece": "calibration error",
-}
 
 
 def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
@@ -208,15 +200,15 @@ def write_suspects(suspects: Iterable[Suspect], form: str, *, safe_cells: bool =
         return
     safe = excel_safe if safe_cells else str
 
-    def fields(suspect: Suspect) -> tuple[str, ...]:
-        return safe(suspect.id), safe(suspect.label), safe(suspect.suggested), six_digits(suspect.log_odds)
+    def cells(suspect: Suspect) -> list[tuple[str, ...]]:
+        return [(safe(suspect.id), safe(suspect.label), safe(suspect.suggested), six_digits(suspect.log_odds))]
 
     def record(suspect: Suspect) -> dict[str, object]:
         log_odds = rounded(suspect.log_odds) if isfinite(suspect.log_odds) else None
         return {**suspect._asdict(), "log_odds": log_odds, "probability": rounded(suspect.probability)}
 
     columns, heads = ("id", "label", "suggested", "log_odds"), ("document", "label", "suggested", "log odds")
-    write_records(suspects, form, columns, fields, record, heads=heads, numeric=[3])
+    write_records(suspects, form, columns, cells, record, heads=heads, numeric=[3])
 
 
 DRIFT_FIGURES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}

@@ -14,7 +14,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.forms import drawing, finite, grid, has_styles, listing, show, visible, write_rows
+from nbtext.report.forms import drawing, finite, grid, has_styles, listing, show, visible, write_records
 from nbtext.report.numbers import figure, nats, six_digits
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def idle_words(n: int) -> str:
 def write_explanations(stream: Iterable[Explained], output: str) -> None:
     """Print each as it comes, as tsv, csv or jsonl."""
     columns = ("id", "label", "against", "kind", "name", "nats", "count", "places", "note")
-    write_rows(stream, output, columns, rows, explanation_record)
+    write_records(stream, output, columns, rows, explanation_record)
 
 
 def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
@@ -268,7 +268,7 @@ def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
             sys.stdout.write(("\n" if place else "") + listing(sentences(found)))
     else:
         columns = ("id", "label", "wanted", "change", "word", "count", "probability", "found")
-        write_rows(stream, output, columns, why_not_rows, why_not_record)
+        write_records(stream, output, columns, why_not_rows, why_not_record)
 
 
 def why_not_rows(found: WhyNot) -> Iterator[tuple[str, ...]]:
@@ -365,7 +365,7 @@ def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) 
             _print_tokens(name, tokens)
     else:
         columns = ("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
-        write_rows(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)
+        write_records(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)
 
 
 def _token_record(found: tuple[str, Token]) -> dict[str, object]:

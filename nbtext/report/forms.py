@@ -12,7 +12,7 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from math import isfinite
 from typing import TYPE_CHECKING, TypeVar
 
@@ -127,46 +127,34 @@ def write_records(
     items: Iterable[Item],
     output: str,
     columns: Sequence[str],
-    fields: Callable[[Item], Sequence[str]],
+    rows: Callable[[Item], Iterable[Sequence[str]]],
     record: Callable[[Item], Mapping[str, object]],
     *,
     heads: Sequence[str] | None = None,
     numeric: Iterable[int] = (),
     flush: bool = False,
 ) -> None:
-    """Print items as tsv, csv (which has heads), jsonl or table; ``heads`` are those of the table if not ``columns``, ``flush`` prints each at once."""
+    """Print the rows of each item as it comes as tsv, csv (which has heads) or table, or its record as jsonl.
+
+    ``heads`` are those of the table if not ``columns``; ``flush`` prints each item at once.
+    """
     if output == "table":
-        show(grid(None, heads or columns, map(fields, items), numeric))
+        show(grid(None, heads or columns, chain.from_iterable(map(rows, items)), numeric))
         return
-    if output == "csv":
-        sys.stdout.write(csv_line(columns))
-    line = csv_line if output == "csv" else tsv
-    for item in items:
-        sys.stdout.write(json_line(record(item)) if output == "jsonl" else line(fields(item)))
-        if flush:
-            sys.stdout.flush()
-
-
-def write_rows(
-    items: Iterable[Item],
-    output: str,
-    columns: Sequence[str],
-    rows: Callable[[Item], Iterable[Sequence[str]]],
-    record: Callable[[Item], Mapping[str, object]],
-) -> None:
-    """Print a JSON object for each item as it comes with ``jsonl``, else its lines of tsv, or of csv (which has heads)."""
     line = csv_line if output == "csv" else tsv
     if output == "csv":
         sys.stdout.write(line(columns))
     for item in items:
         sys.stdout.writelines([json_line(record(item))] if output == "jsonl" else map(line, rows(item)))
+        if flush:
+            sys.stdout.flush()
 
 
 def write_plain(records: Sequence[Mapping[str, object]], output: str) -> None:
     """Print plain records as jsonl, or flat as tsv or csv (which has heads): a record within one has its name before its columns."""
     flat = [dict(_flat(record)) for record in records]
     columns = list(dict.fromkeys(name for record in flat for name in record))
-    write_rows(
+    write_records(
         list(zip(flat, records, strict=True)), output, columns,
         lambda item: [["" if (value := item[0].get(name)) is None else str(value) for name in columns]],
         lambda item: item[1],

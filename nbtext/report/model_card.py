@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext import __version__
 from nbtext.errors import listed, quantity
 from nbtext.report.forms import escaped_json, visible
-from nbtext.report.numbers import bounds, figure
+from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES, bounds, figure
 from nbtext.settings import LANGUAGE_CODES, Settings
 
 if TYPE_CHECKING:
@@ -23,15 +23,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = "not recorded"
 
-FIGURES = {
-    "accuracy": "Accuracy",
-    "macro_f1": "Macro F1",
-    "log_loss": "Log loss (nats)",
-    "brier": "Brier score",
-    "ece": "Calibration error",
-    "coverage": "Share of documents answered",
-}
-"""Names of figures in an evaluation, and in the card."""
+TITLES = {name: title[0].upper() + title[1:] for name, title in FIGURES.items()} | {"coverage": "Share of documents answered"}
+"""Of figures in the card, by their names in an evaluation."""
 
 METRIC_TYPES = {"accuracy": "accuracy", "macro_f1": "f1", "log_loss": "log_loss", "brier": "brier_score", "ece": "ece"}
 """Figures in the front matter, with the names that they have there."""
@@ -85,7 +78,7 @@ def _front_matter(facts: CardFacts) -> dict[str, object]:
     if facts.evaluation is not None:
         name = facts.dataset or UNKNOWN
         metrics = [
-            {"type": kind, "name": FIGURES[key], "value": float(f"{facts.evaluation[key]:.6g}")}
+            {"type": kind, "name": TITLES[key], "value": float(f"{facts.evaluation[key]:.6g}")}
             for key, kind in METRIC_TYPES.items()
             if facts.evaluation.get(key) is not None
         ]
@@ -206,7 +199,7 @@ def _figures(facts: CardFacts) -> str:
         intervals = found.get("intervals", {})
         rows = [
             (title, figure(found[name]), bounds(intervals.get(name)) or "–")
-            for name, title in FIGURES.items()
+            for name, title in TITLES.items()
             if found.get(name) is not None
         ]
         text = f"On {quantity(found['n'], 'document')} of {_text(facts.dataset or UNKNOWN)}:\n\n{_table(('figure', 'value', '95 % interval'), rows)}"
@@ -217,7 +210,7 @@ def _figures(facts: CardFacts) -> str:
     if calibration is None:
         return f"## Evaluation\n\n{text}\n### Calibration\n\nProbabilities are not calibrated.\n"
     before, after = calibration.before or {}, calibration.after or {}
-    rows = [(FIGURES[name], figure(before.get(name)), figure(after.get(name))) for name in ("log_loss", "brier", "ece")]
+    rows = [(TITLES[name], figure(before.get(name)), figure(after.get(name))) for name in PROBABILITY_FIGURES]
     of_sample = f"On {quantity(calibration.documents, 'training document')}, each scored by a model that was not trained on it:\n"
     return f"## Evaluation\n\n{text}\n### Calibration\n\n{of_sample}\n{_table(('figure', 'before calibration', 'after'), rows)}"
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from nbtext import __version__
 from nbtext.errors import listed, quantity
-from nbtext.metrics.results import json_values
-from nbtext.report.forms import grid, json_line, listing, show, visible_on_terminal, write_rows
+from nbtext.report.forms import grid, listing, show, visible_on_terminal, write_json, write_records
+from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -184,8 +184,7 @@ def print_overview(overview: Overview) -> None:
     }
     blocks = [listing(lines)]
     if calibration is not None:
-        names = {"log_loss": "log loss (nats)", "brier": "Brier score", "ece": "calibration error"}
-        rows = [(text, f"{calibration.before[name]:.4f}", f"{calibration.after[name]:.4f}") for name, text in names.items()]
+        rows = [(FIGURES[name], f"{calibration.before[name]:.4f}", f"{calibration.after[name]:.4f}") for name in PROBABILITY_FIGURES]
         head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
         blocks.append(grid(None, (head, "before", "after calibration"), rows, numeric=(1, 2)))
     classes = (
@@ -323,7 +322,7 @@ def _value(value: object) -> str:
 def print_checks(checks: Sequence[Check], output: str | None) -> None:
     """Print the result of `nbtext.inspection.verification.verify` as a table, or as a JSON object with ``output`` ``json``."""
     if output == "json":
-        sys.stdout.write(json_line({"passed": all(check.passed for check in checks), "checks": json_values(checks)}))
+        write_json({"passed": all(check.passed for check in checks), "checks": checks})
     else:
         results = {True: "passed", False: "failed", None: ""}
         show(grid(None, ("check", "result", "what was found"), [(name, results[passed], detail) for name, passed, detail in checks]))
@@ -332,7 +331,7 @@ def print_checks(checks: Sequence[Check], output: str | None) -> None:
 def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None], status: int, output: str | None) -> None:
     """Print the result of `nbtext.inspection.health.health`; with ``output`` ``json`` one object, with versions and the exit status."""
     if output == "json":
-        sys.stdout.write(json_line({"exit_status": status, "versions": versions, "checks": _checks(findings)}))
+        write_json({"exit_status": status, "versions": versions, "checks": _checks(findings)})
     else:
         _show_findings(findings)
 
@@ -340,10 +339,9 @@ def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None]
 def print_corpus_overview(overview: CorpusOverview, findings: Sequence[Finding], output: str | None) -> None:
     """Print what there is to say of a corpus; with ``output`` ``json`` one object, with the figures too."""
     if output == "json":
-        likely = overview.likely_encoding and overview.likely_encoding._asdict()
         unreadable = [{"id": identity, "error": why} for identity, why in overview.first_unreadable]
-        record = {**vars(overview), "likely_encoding": likely, "first_unreadable": unreadable}
-        sys.stdout.write(json_line({"corpus": record, "checks": _checks(findings)}))
+        corpus: dict[str, object] = {**vars(overview), "first_unreadable": unreadable}
+        write_json({"corpus": corpus, "checks": _checks(findings)})
     else:
         _show_findings(findings)
 
@@ -366,4 +364,4 @@ def write_generated(documents: Iterable[Generated], output: str) -> None:
         sys.stdout.writelines(visible_on_terminal(text) + "\n" for _, text in pairs)
     else:
         columns = ("label", "text")
-        write_rows(pairs, output, columns, lambda pair: [pair], lambda pair: dict(zip(columns, pair, strict=True)))
+        write_records(pairs, output, columns, lambda pair: [pair], lambda pair: dict(zip(columns, pair, strict=True)))

@@ -11,6 +11,18 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = ".:-=+*#@"
 """For terminals without these characters."""
 
+FIGURES = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro F1",
+    "log_loss": "log loss (nats)",
+    "brier": "Brier score",
+    "ece": "calibration error",
+}
+"""Titles of the main figures."""
+
+PROBABILITY_FIGURES = ("log_loss", "brier", "ece")
+"""Those of probabilities."""
+
 LEAST_SEEN = 0.01
 """Part of the largest share that `strip` shows."""
 

@@ -99,11 +99,11 @@ def write_features(rows: Sequence[Feature], output: str, words: Sequence[str] | 
     columns = ("rank", "term", "score", "class", *(() if words is None else ("word",)))
     values = [(*row, *(() if words is None else (words[place],))) for place, row in enumerate(rows)]
 
-    def fields(value: tuple[int, str, float, str, *tuple[str, ...]]) -> tuple[str, ...]:
+    def cells(value: tuple[int, str, float, str, *tuple[str, ...]]) -> list[tuple[str, ...]]:
         rank, term, score, *names = value
-        return str(rank), safe(term), six_digits(score), *map(safe, names)
+        return [(str(rank), safe(term), six_digits(score), *map(safe, names))]
 
-    write_records(values, output, columns, fields, lambda value: json_values(dict(zip(columns, value, strict=True))), numeric=[0, 2])
+    write_records(values, output, columns, cells, lambda value: json_values(dict(zip(columns, value, strict=True))), numeric=[0, 2])
 
 
 def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
