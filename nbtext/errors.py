@@ -45,6 +45,13 @@ class UsageError(NbtextError, ValueError):
     exit_status = 2
 
 
+class NoDocumentsError(UsageError):
+    """A corpus has not one document that can be read."""
+
+    def __init__(self, message: str = "the corpus has no documents that can be read") -> None:
+        super().__init__(message)
+
+
 class ModelError(NbtextError):
     """A model is missing, damaged, of a newer format, or not a model."""
 

@@ -214,7 +214,7 @@ def test_what_is_no_log(tmp_path: Path, fresh: Path) -> None:
     (fresh / "empty").write_text("\n")
     with pytest.raises(PathError, match="no run"):
         read_history(str(fresh / "empty"))
-    assert "cannot be read" in error_line(nbtext("drift", "none", cwd=fresh), 4)
+    assert "cannot read" in error_line(nbtext("drift", "none", cwd=fresh), 4)
     (fresh / "bytes").write_bytes(b"\xff\n")
     assert error_line(nbtext("drift", "bytes", cwd=fresh), 4) == "nbtext: bytes:1: not a line of classify --drift"
     assert "cannot write" in nbtext("classify", SERVICE_DESK / "test", "--drift", tmp_path, cwd=fresh).notes[-1]

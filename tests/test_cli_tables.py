@@ -271,7 +271,11 @@ def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
         ["1", "dogs"],
     ]
     assert "name the columns" in error_line(nbtext("classify", "new.jsonl", "--keep", "all", cwd=tables), 2)
-    assert "no column is called 'x'" in nbtext("classify", "new.csv", "--keep", "x", cwd=tables).notes[0]
+    assert "no column is called 'x'" in error_line(nbtext("classify", "new.csv", "--keep", "x", cwd=tables), 4)
+    (tables / "judged.csv").write_text("text,label\nit barks,cats\n")
+    assert succeeded(nbtext("classify", "judged.csv", "--keep", "all", cwd=tables)).text.startswith("text,given_label,label,prob")
+    judged = json.loads(succeeded(nbtext("classify", "judged.csv", "--keep", "label", "-o", "jsonl", cwd=tables)).out)
+    assert (judged["given_label"], judged["label"]) == ("cats", "dogs")
     succeeded(nbtext("train", "plain.tsv", cwd=tables))
     assert nbtext("classify", "plain.tsv", "--keep", "all", cwd=tables).text.startswith("1,2,label,probability\ncats,")
 

@@ -35,7 +35,7 @@ def test_every_exit_status_is_documented() -> None:
         int(status) for status in re.findall(r"^\| (\d+) \|", page.partition("## Exit statuses")[2].partition("\n## ")[0], re.MULTILINE)
     }
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, NbtextError)]
-    assert len(kinds) == 7
+    assert len(kinds) == 8
     assert {kind.exit_status for kind in kinds} | {0, 6} == documented
 
 

@@ -102,7 +102,7 @@ def _saved(path: str) -> dict[str, Parsed]:
     try:
         found = json.loads(Path(path).read_bytes())
     except OSError as problem:
-        raise PathError(f"cannot be read ({reason(problem)})", where=path) from None
+        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     except ValueError:
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("per_class"), dict) or not isinstance(found.get("n"), int):

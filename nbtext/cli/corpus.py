@@ -18,8 +18,8 @@ from nbtext.corpus.columns import described, holds_quoted_cells
 from nbtext.corpus.directory import LabelledFolder
 from nbtext.corpus.reading import format_by_name, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
-from nbtext.errors import UsageError, listed, quantity
-from nbtext.model.corpus_flow import CountedCorpus, count_each, no_documents, reading_like
+from nbtext.errors import NoDocumentsError, UsageError, listed, quantity
+from nbtext.model.corpus_flow import CountedCorpus, count_each, reading_like
 from nbtext.settings import FORMATS, INPUT, READING, TRAINING, Reading
 from nbtext.store.atomic import check_replaceable
 
@@ -131,7 +131,7 @@ def labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
 def recognised(reading: Reading, paths: Sequence[str], say: Messages, *, labelled: bool) -> Reading:
     """Return reading settings as `resolved`, and say which columns of a table were recognised that they do not name."""
     found = resolved(reading, paths, labelled=labelled)
-    if (columns := described(reading, found)) is not None:
+    if (columns := described(reading, found, labelled=labelled)) is not None:
         say.notice(f"{paths[0]}: {columns}")
     if (
         (reading.format, found.format) == ("auto", "tsv")
@@ -167,7 +167,8 @@ def _say_format(trained: str, found: str, paths: Sequence[str], say: Messages) -
     """Say that documents have another format than those of training, and warn of paths that their names show to have yet another."""
     families = [{name for name, layout in FORMATS.items() if layout.columns}, {"dir", "maildir"}]
     if trained not in (found, "auto") and not any({trained, found} <= family for family in families):
-        say.notice(f"{paths[0]}: read as {found}, not as {trained} like the training documents; if not, give --format")
+        shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found  # noqa: PTH112 - does not raise
+        say.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")
     other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
     if other is not None:
         say.warn(f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; give it alone, or --format")
@@ -223,7 +224,7 @@ def read_and_count(paths: Sequence[str], options: Options, say: Messages, column
     source = CommandCorpus(paths, model.reading, say, options, labelled=True, columns=columns)
     corpus = count_each(model.analysis, source, options.get("jobs", 1))
     if corpus is None:
-        raise no_documents()
+        raise NoDocumentsError
     class_prior(settings.class_prior, corpus.statistics)  # raises now what it would raise in every fold
     return CommandCounts(corpus, settings, model.analysis, source)
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from nbtext.errors import DocumentError, NbtextError, listed, quantity
+from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, listed, quantity
 from nbtext.report.forms import escaped_json, visible
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class _Writing:
     """How lines are written now."""
 
     as_json: bool = False
+    documents: int = 0
+    """How many failed documents were reported."""
     clear: Callable[[], None] | None = None
     """Erases a progress bar before a line is written."""
 
@@ -80,6 +82,7 @@ class Messages:
         self.failed += 1
         if self._shown < SHOWN:
             self._shown += 1
+            _writing.documents += 1
             hint = problem.hint if isinstance(problem, NbtextError) else None
             say(problem.message if isinstance(problem, NbtextError) else str(problem), document=identity, hint=hint)
 
@@ -102,7 +105,9 @@ class Messages:
 
 
 def say_problem(problem: NbtextError) -> None:
-    """Say what ended the command."""
+    """Say what ended the command, unless that is its only document, which was reported."""
+    if isinstance(problem, NoDocumentsError) and _writing.documents == 1:
+        return
     if isinstance(problem, DocumentError):
         say(problem.message, document=problem.where, hint=problem.hint)
     else:

@@ -169,23 +169,23 @@ def recognise(rows: Sequence[Sequence[str]], reading: Reading, *, labelled: bool
     return replace(reading, **written, header=True if adds_header else reading.header)  # type: ignore[arg-type]
 
 
-def described(before: Reading, after: Reading) -> str | None:
+def described(before: Reading, after: Reading, *, labelled: bool) -> str | None:
     """Return in words what was recognised, and how to say otherwise; None if nothing was."""
     names = [name for name in ("label_column", "text_column", "delimiter") if before[name] != after[name] != NO_TEXT]
     if not names:
         return None
     options = [f"--{name.replace('_', '-')}" for name in names] + ["--no-header" if names_a_column(after) else "--header"]
-    return f"{columns_in_words(after)}; if not, give {', '.join(options[:-1])} or {options[-1]}"
+    return f"{columns_in_words(after, labelled=labelled)}; if not, give {', '.join(options[:-1])} or {options[-1]}"
 
 
-def columns_in_words(reading: Reading) -> str:
+def columns_in_words(reading: Reading, *, labelled: bool = True) -> str:
     """Return which columns of a table are read.
 
     >>> from nbtext.settings import Reading
     >>> columns_in_words(Reading(text_column="body"))
     "class in column 1, text in column 'body', the first line is a header"
     """
-    columns = (("class", reading.label_column or "1"), ("text", reading.text_column or "2"))
+    columns = (("class", (reading.label_column or "1") if labelled else NO_TEXT), ("text", reading.text_column or "2"))
     parts = [f"{noun} in column {name if name.replace(',', '').isdigit() else repr(name)}" for noun, name in columns if name != NO_TEXT]
     parts.append("the first line is a header" if names_a_column(reading) else "no header")
     return ", ".join(parts + ([] if reading.delimiter is None else [f"delimiter {reading.delimiter!r}"]))

@@ -39,9 +39,12 @@ CONVERTED = {
 }
 """What to do with files of tables that are not read, by suffix."""
 
+_ARRAY = re.compile(rb"\s*\[\s*\{")
+
 _CONVERTED_BY_CONTENT = {
-    re.compile(rb"\s*\[\s*\{"): "make the array of objects jsonl first, one object a line, as with jq -c '.[]'",
+    _ARRAY: "make the array of objects jsonl first, one object a line, as with jq -c '.[]'",
     re.compile(rb"PK\x03\x04"): "unpack the archive first",
+    re.compile(rb"PAR1"): CONVERTED[".parquet"],
 }
 """The same by the beginning of a file that is to be learnt."""
 
@@ -156,15 +159,19 @@ def format_by_name(path: str) -> str | None:
 def _format_by_content(path: str) -> str | None:
     """Return the format that the beginning of a file shows beyond doubt, if any."""
     start = beginning(path, _LOOKED_AT, of_pipe=_LOOKED_AT)
-    for signature, remedy in _CONVERTED_BY_CONTENT.items():
-        if signature.match(start):
-            raise UsageError(f"{path} cannot be read", hint=remedy)
+    _refuse_converted(path, start, _CONVERTED_BY_CONTENT)
     line = start.partition(b"\n")[0]
     text = line.removeprefix(BOM_UTF8)
     for name, layout in FORMATS.items():
         if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
             return name
     return "jsonl" if _is_record(text) else table_format(start, complete=len(start) < _LOOKED_AT)
+
+
+def _refuse_converted(path: str, start: bytes, signatures: Iterable[re.Pattern[bytes]]) -> None:
+    for signature in signatures:
+        if signature.match(start):
+            raise UsageError(f"{path} cannot be read", hint=_CONVERTED_BY_CONTENT[signature])
 
 
 def _is_record(line: bytes) -> bool:
@@ -179,7 +186,7 @@ def _is_record(line: bytes) -> bool:
 def format_like(paths: Sequence[str], trained: Reading) -> str:
     """Return the format of paths for a model: what the first is by kind, name or beginning, else that of the training documents.
 
-    What is no table or JSON object although these were is one document, since a text alone has no columns, unless a later path is a table.
+    Raise `UsageError` for a table that must be converted first.
     """
     path, *later = paths
     layout = FORMATS.get(trained.format)
@@ -189,14 +196,24 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
     is_file = os.path.isfile(path)  # noqa: PTH113 - does not raise
     if layout.file_per_document:
         start = beginning(path, _LOOKED_AT, of_pipe=0) if is_file else b""  # what comes through a pipe is one document
+        _refuse_converted(path, start, [_ARRAY])
         return "mbox" if is_mbox(start) else "dir" if trained.format == "maildir" and is_file else trained.format
     if not layout.columns or Attributes.of(trained).names or not (path == "-" or os.path.exists(path)):  # noqa: PTH110
         return trained.format
-    if any(format_by_name(each) not in (None, "dir") for each in later):
-        return trained.format
+    return trained.format if any(format_by_name(each) not in (None, "dir") for each in later) else _format_like_table(path, trained)
+
+
+def _format_like_table(path: str, trained: Reading) -> str:
+    """Return the format of a file for a model of tables or JSON lines: what is neither is one document, since a text alone has no columns."""
     start = beginning(path, _LOOKED_AT, of_pipe=0)
-    if layout.decoded:
-        return trained.format if start[:256].removeprefix(BOM_UTF8).lstrip().startswith((b"{", b"")[not start.strip()]) else "dir"
+    _refuse_converted(path, start, [_ARRAY])
+    text = start.removeprefix(BOM_UTF8)
+    if not text.strip():
+        return trained.format
+    if FORMATS[trained.format].decoded:
+        return trained.format if text[:256].lstrip().startswith(b"{") else "dir"
+    if _is_record(text.partition(b"\n")[0]):
+        return "jsonl"
     complete = len(start) < _LOOKED_AT
     rows = split_rows(start, trained.delimiter or (",", "\t")[trained.format == "tsv"], quoted=trained.format == "csv", complete=complete)
     return trained.format if not rows or is_table(rows, trained) else "dir"

@@ -23,7 +23,7 @@ from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, category_term, stop_word_term
 from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
-from nbtext.errors import UsageError
+from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, Analyzer, TermSequence, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
@@ -320,7 +320,7 @@ def count_corpus(labelled: Iterable[Labelled], analysis: Analysis, *, in_thread:
     stretches, most = _stretches(labelled, analysis, in_thread=in_thread), analysis.settings.max_terms
     counts = next(stretches, None) if most is None else bounded_sum(stretches, most)
     if counts is None:
-        raise UsageError("the corpus has no documents that can be read")
+        raise NoDocumentsError
     return counts
 
 
@@ -329,7 +329,7 @@ def count_documents(labelled: Iterable[Labelled], analysis: Analysis) -> tuple[C
     collector = DocumentCollector(None)
     counted = _count(labelled_blocks(labelled), analysis, collector, None)
     if counted is None:
-        raise UsageError("the corpus has no documents that can be read")
+        raise NoDocumentsError
     return counted.statistics, collector.documents(counted.numbers)
 
 

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.decision import minimum_error
-from nbtext.errors import UsageError
+from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap, drawn_cells, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
-from nbtext.model.corpus_flow import no_documents
 from nbtext.model.scoring import scored
 from nbtext.text.analyzer import blocks
 
@@ -211,7 +210,7 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
             rows = zip(block, of_a, of_b, strict=True)
             comparison.changed.extend(Changed(document.id, document.label or "", *x, *y) for document, x, y in rows if x[0] != y[0])
     if not comparison.a.n:
-        raise no_documents()
+        raise NoDocumentsError
     return comparison
 
 

@@ -110,7 +110,7 @@ def read_history(path: str) -> tuple[list[LoggedRun], list[PathError]]:
     try:
         lines = Path(path).read_bytes().split(b"\n")
     except OSError as problem:
-        raise PathError(f"cannot be read ({reason(problem)})", where=path) from None
+        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     runs: list[LoggedRun] = []
     unreadable: list[PathError] = []
     for number, line in enumerate(lines, 1):

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.counts.counting import document_counter
 from nbtext.decision import DecisionRule
-from nbtext.errors import UsageError
+from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.corpus_flow import no_documents
 from nbtext.model.scoring import scored
 from nbtext.model.training import needs_documents
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
@@ -58,7 +57,7 @@ def judge_scored(
         labels = [document.label or "" for document in block.documents]
         evaluation.add(labels, block.log_posterior, decision.answers, columns)
     if not evaluation.n:
-        raise no_documents()
+        raise NoDocumentsError
     return evaluation
 
 
@@ -107,7 +106,7 @@ def sweep_prior(model: TextClassifier, documents: Iterable[Document]) -> PriorSw
             log_posterior = each.score_counts(matrix).log_posterior
             evaluation.add(labels, log_posterior, rule.decide(log_posterior).answers)
     if not evaluations[0].n:
-        raise no_documents()
+        raise NoDocumentsError
     results = [evaluation.result(Bootstrap(0)) for evaluation in evaluations]
     strengths = (
         PriorStrength(smoothing, result.accuracy, result.macro_f1, result.log_loss)

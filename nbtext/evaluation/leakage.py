@@ -15,7 +15,7 @@ from nbtext.counts.matrix import stack
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.document_parts import without_fields
-from nbtext.errors import UsageError, quantity
+from nbtext.errors import NoDocumentsError, quantity
 from nbtext.metrics.evaluation import probability_result, slice_result
 from nbtext.metrics.results import SliceResult
 from nbtext.text.analyzer import blocks
@@ -137,7 +137,7 @@ class LeakCheck:
         for _ in self._counted(documents, 0):
             pass
         if not self._ids[0]:
-            raise UsageError("the training corpus has no documents that can be read")
+            raise NoDocumentsError("the training corpus has no documents that can be read")
 
     def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the test documents as they are; count them."""

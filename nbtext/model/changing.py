@@ -26,8 +26,8 @@ from nbtext.counts.corpus_counts import (
 from nbtext.counts.counting import check_label
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.errors import UsageError, quantity
-from nbtext.model.corpus_flow import count_each, no_documents
+from nbtext.errors import NoDocumentsError, UsageError, quantity
+from nbtext.model.corpus_flow import count_each
 from nbtext.model.state import versions
 from nbtext.model.training import require_additive
 from nbtext.ragged import offsets
@@ -235,7 +235,7 @@ def train_once(model: TextClassifier, corpus: Corpus, jobs: int = 1) -> Ledger:
     """
     batch = count_batch(model, corpus, jobs)
     if batch is None:
-        raise no_documents()
+        raise NoDocumentsError
     return trained_once(model, batch)
 
 

@@ -68,11 +68,6 @@ class CountedCorpus(NamedTuple):
     """What was noted of each document."""
 
 
-def no_documents() -> UsageError:
-    """Return the error for a corpus in which there is not one document."""
-    return UsageError("the corpus has no documents that can be read")
-
-
 def columns_of(document: Document) -> tuple[str, ...]:
     """Note the further columns of a document."""
     return document.columns

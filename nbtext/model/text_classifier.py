@@ -17,7 +17,7 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.counts.seeds import over_seeds
 from nbtext.counts.vocabulary import is_category
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import ModelError, NoDocumentsError, UsageError
 from nbtext.model.choosing import stop_terms
 from nbtext.model.description import describe, warnings
 from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
@@ -288,7 +288,7 @@ class TextClassifier:
 
     def learn_corpus(self, corpus: Corpus, jobs: int = 1, scheduler: str | None = None) -> TextClassifier:
         """Learn from a labelled corpus, read as `reading` says; forgets what was learnt before. Raises as `fit_corpus` does."""
-        from nbtext.model.corpus_flow import count_each, count_in_total, no_documents
+        from nbtext.model.corpus_flow import count_each, count_in_total
 
         if self.settings.max_terms is not None and (jobs != 1 or scheduler is not None):
             raise UsageError("--max-terms goes with one job", hint="which terms are left out depends on the order of all documents")
@@ -297,7 +297,7 @@ class TextClassifier:
                 return self.fit_counted(counted.statistics, counted.documents)
         elif (counts := count_in_total(self.analysis, corpus, jobs, scheduler)) is not None:
             return self._estimate(counts, self.settings)
-        raise no_documents()
+        raise NoDocumentsError
 
     def answers(
         self,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.decision import log_posterior as normalised
-from nbtext.errors import UsageError
+from nbtext.errors import NoDocumentsError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -202,7 +202,7 @@ def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likel
         columns = (document.columns for document, kept in zip(block.documents, (readable & possible).tolist(), strict=True) if kept)
         values += [column[0] for column in columns if column]
     if not sum(map(len, parts)):
-        raise UsageError("there are no documents that can be read and answered")
+        raise NoDocumentsError("there are no documents that can be read and answered")
     log_posterior, of_value = np.concatenate(parts), np.array(values, object)
     by = {value: class_shares(log_posterior[of_value == value], classes, likelihoods) for value in sorted(set(values))}
     return PrevalenceResult(class_shares(log_posterior, classes, likelihoods), by, impossible)

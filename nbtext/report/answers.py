@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from nbtext.errors import PathError, UsageError, reason
-from nbtext.report.forms import excel_safe, finite, json_line, tsv, write_records
+from nbtext.report.forms import excel_safe, finite, json_line, write_records
 from nbtext.report.numbers import rounded, six_digits
 from nbtext.store.atomic import check_replaceable, replace_file
 
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from nbtext.model.scoring import Answer
 
 COLUMNS = ("id", "label", "probability")
+
+_OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|coverage|abstained|error|notice")
+"""Names of columns and keys of answers."""
 
 MOST_CLASSES = 1 << 31
 """In place of a number of classes that is not known yet."""
@@ -44,9 +46,14 @@ class AnswerForm(NamedTuple):
     """If answers are sets of classes, the promised share of sets that hold the true class."""
 
     @property
+    def kept_names(self) -> tuple[str, ...]:
+        """Names of the kept columns, with ``given_`` before those that an answer has too."""
+        return tuple(f"given_{name}" if _OF_ANSWERS.fullmatch(name) else name for name in self.kept)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Heads of the columns: options add some to csv and table, and none to tsv but those that are kept."""
-        own = (*self.kept, *COLUMNS[1:]) if self.kept else COLUMNS
+        own = (*self.kept_names, *COLUMNS[1:]) if self.kept else COLUMNS
         if self.output == "tsv":
             return own
         others = [f"{name}_{place}" for place in range(2, self.top_k + 1) for name in ("label", "probability")]
@@ -65,10 +72,8 @@ def answer_form(output: str, top_k: int | None, *, scores: bool, costs: bool, fl
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     """Print a line for each answer."""
     numeric = [place for place, name in enumerate(form.columns) if place >= len(form.kept) and not name.startswith(("id", "label"))]
-    if form.kept and form.output == "tsv":
-        sys.stdout.write(tsv(form.columns))
     to_rows, to_record = (lambda answer: [fields(answer, form)]), (lambda answer: answer_record(answer, form))
-    write_records(stream, form.output, form.columns, to_rows, to_record, numeric=numeric, flush=form.flush)
+    write_records(stream, form.output, form.columns, to_rows, to_record, numeric=numeric, flush=form.flush, tsv_heads=bool(form.kept))
 
 
 def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
@@ -93,7 +98,7 @@ def _label(answer: Answer, form: AnswerForm) -> str:
 
 def answer_record(answer: Answer, form: AnswerForm) -> dict[str, object]:
     """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
-    kept = dict(zip(form.kept, answer.columns, strict=False)) if form.kept else {"id": answer.id}
+    kept = dict(zip(form.kept_names, answer.columns, strict=False)) if form.kept else {"id": answer.id}
     found: dict[str, object] = {**kept, "label": answer.label, "probability": rounded(answer.probability)}
     if form.costs:
         found["expected_cost"] = rounded(answer.expected_cost)

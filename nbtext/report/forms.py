@@ -12,7 +12,7 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from math import isfinite
 from typing import TYPE_CHECKING, TypeVar
 
@@ -133,18 +133,21 @@ def write_records(
     heads: Sequence[str] | None = None,
     numeric: Iterable[int] = (),
     flush: bool = False,
+    tsv_heads: bool = False,
 ) -> None:
     """Print the rows of each item as it comes as tsv, csv (which has heads) or table, or its record as jsonl.
 
-    ``heads`` are those of the table if not ``columns``; ``flush`` prints each item at once.
+    ``heads`` are those of the table if not ``columns``; ``flush`` prints each item at once. Nothing is printed if the first item raises.
     """
     if output == "table":
         show(grid(None, heads or columns, chain.from_iterable(map(rows, items)), numeric))
         return
     line = csv_line if output == "csv" else tsv
-    if output == "csv":
+    each = iter(items)
+    first = list(islice(each, 1))
+    if output == "csv" or (output == "tsv" and tsv_heads):
         sys.stdout.write(line(columns))
-    for item in items:
+    for item in chain(first, each):
         sys.stdout.writelines([json_line(record(item))] if output == "jsonl" else map(line, rows(item)))
         if flush:
             sys.stdout.flush()
