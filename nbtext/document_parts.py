@@ -44,7 +44,7 @@ class Fields(NamedTuple):
     words: Sequence[tuple[bytes, bytes]] = ()
     """Names, as of `field_name`, and contents. A name may occur several times."""
     items: bytes = b""
-    """Items with white space between them, each with its field in front: ``host:example.org type:text/html``."""
+    """Items with one space between two, each with its field in front: ``host:example.org type:text/html``. They hold no separators."""
 
 
 NO_FIELDS = Fields()
@@ -74,16 +74,14 @@ def holds_separators(text: bytes) -> bool:
 
 
 def with_fields(text: bytes, fields: Fields) -> bytes:
-    """Join a text without separators and fields; separators in these become spaces."""
+    """Join a text without separators and fields; separators in the words of these become spaces."""
     words = fields.words
-    if holds_separators(b" ".join([content for _, content in words])):
+    if holds_separators(b"".join([content for _, content in words])):
         words = [(name, without_separators(content)) for name, content in words]
-    parts = [text]
-    for name, content in words:
-        parts += (BEFORE_FIELD, name, BEFORE_CONTENT, content)
-    if items := without_separators(fields.items).split():
-        parts += (BEFORE_FIELD, BEFORE_CONTENT, b" ".join(items))
-    return b"".join(parts)
+    parts = [text, *map(BEFORE_CONTENT.join, words)]
+    if fields.items:
+        parts.append(BEFORE_CONTENT + fields.items)
+    return BEFORE_FIELD.join(parts)
 
 
 def split_fields(document: bytes) -> tuple[bytes, Fields]:

@@ -29,13 +29,13 @@ class _Text(HTMLParser):
         del attrs
         if tag in UNSEEN:
             self.inside.append(tag)
-        self.pieces.append("" if tag in _INLINE else " ")
+        self.pieces.append("" if tag.encode() in _INLINE else " ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self.inside:
             while self.inside.pop() != tag:
                 pass
-        self.pieces.append("" if tag in _INLINE else " ")
+        self.pieces.append("" if tag.encode() in _INLINE else " ")
 
     def handle_data(self, data: str) -> None:
         if not self.inside:

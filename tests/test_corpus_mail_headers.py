@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbtext.corpus.mail.headers import all_fields, chosen_fields, domain_of, split_headers
+from nbtext.corpus.mail.headers import Headers, all_fields, chosen_fields, domain_of, names_to_read, split_headers
 
 MESSAGE = b"""Received: from mx.Example.ORG (mx.example.org [10.20.30.40]) by b.example.co.uk (8.11.6/8.11.6) id g7M; Thu, 22 Aug 2002 12:36:23
 From: "Ann B." <Ann@mail.example.org>
@@ -18,8 +18,12 @@ body
 """
 
 
+def headers(message: bytes, *names: bytes) -> Headers:
+    return split_headers(message, names_to_read(names or None))[0]
+
+
 def test_all_headers_are_fields() -> None:
-    words, items = all_fields(split_headers(MESSAGE)[0], "auto")
+    words, items = all_fields(headers(MESSAGE), "auto")
     assert words == [
         (b"from", b'"Ann B." <Ann >'), (b"to", b"bob , <carol >"), (b"subject", "café".encode()),
         (b"x-mailer", b"Mutt 1.4"),
@@ -41,12 +45,12 @@ def test_all_headers_are_fields() -> None:
     ],
 )  # fmt: skip
 def test_headers_that_are_never_read(name: str) -> None:
-    words, items = all_fields(split_headers(f"{name}: word ann@example.org\n\n".encode())[0], "auto")
+    words, items = all_fields(headers(f"{name}: word ann@example.org\n\n".encode()), "auto")
     assert (words, items) == ([], b"")
 
 
 def test_chosen_headers_can_be_fields() -> None:
-    assert chosen_fields(split_headers(MESSAGE)[0], [b"date", b"subject"], "auto").words == [
+    assert chosen_fields(headers(MESSAGE, b"date", b"subject"), [b"date", b"subject"], "auto").words == [
         (b"subject", "café".encode()), (b"date", b"Thu, 22 Aug 2002 12:36:23 +0100"),
     ]  # fmt: skip
 

@@ -12,22 +12,21 @@ from nbtext.corpus.decoding import from_charset
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_INLINE = frozenset({"a", "abbr", "b", "big", "em", "font", "i", "mark", "s", "small", "span", "strong", "sub", "sup", "tt", "u", "wbr"})
+_INLINE = frozenset(b"a abbr b big em font i mark s small span strong sub sup tt u wbr".split())
 """Tags that do not end a word."""
 
-_UNSEEN = frozenset({"template", "noscript"})
+_UNSEEN = frozenset({b"template", b"noscript"})
 """Elements that a browser does not show, with everything inside them, besides those of raw text."""
 
-_QUOTED = "blockquote"
+_QUOTED = b"blockquote"
 
 _MARKUP = re.compile(
-    r"""<(?:
-        !--(?:-?>|(?:[^-]++|-(?!-!?\s*>))*+(?:--!?\s*>|\Z))                       # a comment
-    |   [!?][^>]*+(?:>|\Z)                                                         # a declaration
-    |   (?:(?=((?i:script|style))[\s/>])|)(/?[a-zA-Z][^\s/>]*+)                    # a tag
-        ([^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)[^>=]*+)*+)[^>]*+(?:>|\Z)    # its attributes; a quote that is not closed is no quote
+    rb"""<(?:
+        (?:(?=([sS](?i:cript|tyle))[\s/>])|)(/?[a-zA-Z][^\s/>]*+)                    # a tag
+        (?:>|([^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)[^>=]*+)*+)[^>]*+(?:>|\Z)) # its attributes; a quote that is not closed is no quote
         (?(1)(?:(?<=/>)|(?:[^<]++|<(?!/(?i:\1)[\s/>]))*+(?:</[^>]*+(?:>|\Z)|\Z)))  # raw text up to its end tag
-    |   /[^>]*+(?:>|\Z)
+    |   !--(?:-?>|(?:[^-]++|-(?!-!?\s*>))*+(?:--!?\s*>|\Z))                       # a comment
+    |   [!?/][^>]*+(?:>|\Z)                                                        # a declaration, or an end tag without a name
     )""",
     re.VERBOSE,
 )
@@ -36,16 +35,18 @@ _MARKUP = re.compile(
 _LONG_NUMBER = re.compile("&#(?=[0-9]{9})0*([0-9]{1,8})[0-9]*")
 """A character reference of nine digits or more; Python raises if it has to convert more than 4,300."""
 
+_NO_BREAK_SPACE = "\xa0".encode()
+
 _DECLARED = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:+-]+)", re.IGNORECASE)
 _DECLARED_WITHIN = 1024
 
 
-class _Gaps(dict[str | None, str]):
+class _Gaps(dict[bytes | None, bytes]):
     """What stands in the text in place of a tag; nothing for a comment."""
 
-    def __missing__(self, tag: str | None) -> str:
-        gap = "" if tag is None or tag.lower().removeprefix("/") in _INLINE else " "
-        if len(self) < _REMEMBERED and len(tag or "") < _LONGEST_TAG:
+    def __missing__(self, tag: bytes | None) -> bytes:
+        gap = b"" if tag is None or tag.lower().removeprefix(b"/") in _INLINE else b" "
+        if len(self) < _REMEMBERED and len(tag or b"") < _LONGEST_TAG:
             self[tag] = gap
         return gap
 
@@ -56,70 +57,62 @@ _GAPS = _Gaps()
 
 
 class HtmlDocument(NamedTuple):
-    """The pieces of an HTML document: ``texts[i]`` stands before the tag or comment i, whose ``tags[i]`` is None for a comment.
+    """The pieces of an HTML document in UTF-8: ``texts[i]`` stands before the tag or comment i, whose ``tags[i]`` is None for a comment.
 
     Names of tags are as they stand, those of end tags begin with "/".
     """
 
-    texts: list[str]
-    tags: list[str | None]
-    attributes: list[str | None]
+    texts: list[bytes]
+    tags: list[bytes | None]
+    attributes: list[bytes | None]
+    """None for a comment, and for a tag that has none."""
 
     @classmethod
-    def of(cls, markup: str) -> HtmlDocument:
+    def of(cls, markup: bytes) -> HtmlDocument:
         """Split a document at its tags."""
         pieces: list[Any] = _MARKUP.split(markup)
         return cls(pieces[::4], pieces[2::4], pieces[3::4])
 
-    def text(self, *, drop_quotes: bool = False) -> str:
+    def text(self, *, drop_quotes: bool = False) -> bytes:
         """Return the text without tags, comments, and elements that are not shown; ``drop_quotes`` drops block quotations."""
         dropped = _UNSEEN | {_QUOTED} if drop_quotes else _UNSEEN
-        texts: Iterable[str] = self.texts
+        texts: Iterable[bytes] = self.texts
         if not dropped.isdisjoint(tag.lower() for tag in set(self.tags) if tag is not None):
             texts = self._shown(dropped)
-        pieces = [""] * (len(self.texts) + len(self.tags))
+        pieces = [b""] * (len(self.texts) + len(self.tags))
         pieces[::2], pieces[1::2] = texts, map(_GAPS.__getitem__, self.tags)
-        text = "".join(pieces)
-        if "&" not in text:
+        text = b"".join(pieces).replace(b"&nbsp;", _NO_BREAK_SPACE)
+        if b"&" not in text:
             return text
-        return unescape(
-            _LONG_NUMBER.sub(r"&#\1", text.replace("&nbsp;", "\xa0"))
-        )  # eight digits without leading zeros are beyond Unicode too
+        numbered = _LONG_NUMBER.sub(r"&#\1", text.decode("utf-8", "replace"))  # eight digits without leading zeros are beyond Unicode too
+        return unescape(numbered).encode("utf-8", "replace")
 
-    def _shown(self, dropped: frozenset[str]) -> Iterable[str]:
+    def _shown(self, dropped: frozenset[bytes]) -> Iterable[bytes]:
         """Yield each text, or nothing in its place if it is inside an element that is dropped."""
-        inside: list[str] = []
-        number = Counter[str]()  # of each element inside, which may be long
+        inside: list[bytes] = []
+        number = Counter[bytes]()  # of each element inside, which may be long
         for text, tag in zip(self.texts, [*self.tags, None], strict=True):
-            yield "" if inside else text
-            name = (tag or "").lower()
+            yield b"" if inside else text
+            name = (tag or b"").lower()
             if name in dropped:
                 inside.append(name)
                 number[name] += 1
-            while number[name[1:]] and name.startswith("/"):
+            while number[name[1:]] and name.startswith(b"/"):
                 closed = inside.pop()
                 number[closed] -= 1
                 if closed == name[1:]:
                     break
 
 
-def text_of_html(markup: str, *, drop_quotes: bool = False) -> str:
-    """Return the text that a browser shows; an inline tag does not end a word.
-
-    >>> text_of_html("<p>caf<b>&eacute;</b><br>au lait<script>x()</script>").split()
-    ['café', 'au', 'lait']
-
-    ``drop_quotes`` drops block quotations.
-    """
-    return HtmlDocument.of(markup).text(drop_quotes=drop_quotes)
-
-
 def text_of_html_document(body: bytes, encoding: str) -> tuple[bytes, bool]:
-    """Return the text of a document as UTF-8, and whether it was read as Windows-1252.
+    """Return the text that a browser shows as UTF-8, and whether it was read as Windows-1252; an inline tag does not end a word.
+
+    >>> text_of_html_document(b"<p>caf<b>&eacute;</b><br>au lait<script>x()</script>", "auto")[0].decode().split()
+    ['café', 'au', 'lait']
 
     ``auto`` is the encoding that a meta element declares, else as for any text. Raise `DocumentError` for bytes that are no text.
     """
     declared = _DECLARED.search(body, 0, _DECLARED_WITHIN) if encoding == "auto" else None
     charset = declared[1].decode("ascii", "replace").lower() if declared and b"\0" not in body[:_DECLARED_WITHIN] else None
     markup, transcoded = from_charset(body, charset, encoding)
-    return text_of_html(markup.decode()).encode("utf-8", "replace"), transcoded
+    return HtmlDocument.of(markup).text(), transcoded

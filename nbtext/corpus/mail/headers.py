@@ -6,18 +6,16 @@ import re
 from binascii import a2b_base64, a2b_qp
 from contextlib import suppress
 from functools import lru_cache
-from itertools import compress, repeat
+from itertools import chain, compress, repeat
 from operator import contains
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import from_charset, to_utf8
 from nbtext.document_parts import Fields, field_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection, Sequence
 
-Headers = list[tuple[bytes, bytes]]
-"""Names in lower case, and values as they stand, without the white space around them."""
 
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 
@@ -45,11 +43,6 @@ _UNREAD = re.compile(
 `nbtext.corpus.mail.structure` reads the Content- headers.
 """
 
-_REPLIES = frozenset({b"in-reply-to", b"references"})
-"""Headers of ids: only that they are there counts."""
-
-_ADDRESSES = frozenset({b"from", b"to", b"cc", b"bcc", b"reply-to", b"sender", b"return-path", b"resent-from", b"resent-to", b"x-sender"})
-
 _ROUTE = b"received"
 
 _TO_ADDRESSES = bytes(32 if byte <= 32 or byte in b'<>,;:"()[]' else byte for byte in range(256)).lower()
@@ -68,8 +61,63 @@ _DOT = ord(".")
 _REMEMBERED, _LONGEST_REMEMBERED = 1 << 13, 1 << 8
 
 
-def split_headers(message: bytes) -> tuple[Headers, bytes]:
-    """Return the headers of a message or of a part of one, and its body.
+class Name(NamedTuple):
+    """The name of a header that is read."""
+
+    lower: bytes
+    field: bytes
+    item: tuple[bytes]
+    """Says that the header is there."""
+    kind: int
+
+
+_WORDS, _OF_ADDRESSES, _OF_IDS, _OF_HOSTS, DECLARES = range(5)
+"""Kinds of headers; the last declares a part."""
+
+_KINDS = {
+    **dict.fromkeys((b"from", b"to", b"cc", b"bcc", b"reply-to", b"sender", b"return-path", b"resent-from", b"resent-to", b"x-sender"), _OF_ADDRESSES),
+    **dict.fromkeys((b"in-reply-to", b"references"), _OF_IDS),  # only that they are there counts
+    _ROUTE: _OF_HOSTS,
+    **dict.fromkeys((b"content-type", b"content-disposition", b"content-transfer-encoding"), DECLARES),
+}  # fmt: skip
+
+
+Headers = list[tuple[Name, bytes]]
+"""Names, and values as they stand, without the white space around them."""
+
+
+class Names(dict[bytes, Name | bool]):
+    """Names of headers as they stand, each with what it means: True for a header that is not read, False for what is no name.
+
+    ``wanted`` are the names to read in lower case, None for all but those that are never read. Headers that declare a part are always read.
+    """
+
+    def __init__(self, wanted: Collection[bytes] | None) -> None:
+        super().__init__()
+        self._wanted = wanted
+
+    def __missing__(self, name: bytes) -> Name | bool:
+        read = self._read(name)
+        if len(self) < _REMEMBERED and len(name) <= _LONGEST_NAME:
+            self[name] = read
+        return read
+
+    def _read(self, name: bytes) -> Name | bool:
+        if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+            return False
+        lower = name.lower()
+        kind = _KINDS.get(lower, _WORDS)
+        is_wanted = not _UNREAD.fullmatch(lower) if self._wanted is None else lower in self._wanted
+        field = field_name(lower.decode())
+        return Name(lower, field, (b"header:" + field,), kind) if is_wanted or kind == DECLARES else True
+
+
+names_to_read = lru_cache(1 << 4)(Names)
+"""What is known of names is kept from mail to mail."""
+
+
+def split_headers(message: bytes, names: Names) -> tuple[Headers, bytes]:
+    """Return those headers of a message or of a part of one that are read, and its body.
 
     Lines between headers that are no headers are dropped; those after the last header become the first lines of the body. A message whose first line is no header has none.
     """
@@ -78,43 +126,21 @@ def split_headers(message: bytes) -> tuple[Headers, bytes]:
     found = _EMPTY_LINE.search(message)
     block, body = (message[: found.start()], message[found.end() :]) if found else (message, b"")
     lines = _LINE_END.split(block)
-    headers: Headers = []
-    stray: list[bytes] = []
-    for line in lines:
-        name, colon, value = line.partition(b":")
-        lower = _LOWER[name] if colon else b""
-        if lower:
-            headers.append((lower, value.strip()))
-            if stray:
-                stray.clear()
-        elif headers:
-            stray.append(line)
-        elif not line.startswith(_BEFORE_HEADERS):
-            break
-    if not headers:
+    first = next((line for line in lines if not line.startswith(_BEFORE_HEADERS)), b"")
+    if not _is_header(first, names):
         return [], message
+    parts = [(names[name], value) for name, colon, value in map(bytes.partition, lines, repeat(b":")) if colon]
+    headers = [(name, value.strip()) for name, value in parts if name.__class__ is Name]
+    if _is_header(lines[-1], names):
+        return headers, body
+    last = next(place for place in range(len(lines) - 1, -1, -1) if _is_header(lines[place], names))
+    stray = lines[last + 1 :]
     return headers, b"\n".join([*stray, b"", body]) if any(stray) else body
 
 
-class _Names(dict[bytes, bytes]):
-    """What becomes of the names of headers, remembered for so many names."""
-
-    def __init__(self, made: Callable[[bytes], bytes]) -> None:
-        super().__init__()
-        self._made = made
-
-    def __missing__(self, name: bytes) -> bytes:
-        made = self._made(name)
-        if len(self) < _REMEMBERED and len(name) <= _LONGEST_NAME:
-            self[name] = made
-        return made
-
-
-_LOWER = _Names(lambda name: name.lower() if len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) else b"")
-"""Names of headers in lower case; nothing for what is no name."""
-
-_FIELDS = _Names(lambda name: b"" if _UNREAD.fullmatch(name) else field_name(name.decode()))
-"""Names of fields by those of headers in lower case; nothing for a header that is never read."""
+def _is_header(line: bytes, names: Names) -> bool:
+    name, colon, _ = line.partition(b":")
+    return bool(colon and names[name])
 
 
 def decoded_header(value: bytes, encoding: str) -> tuple[bytes, bool]:
@@ -138,47 +164,40 @@ def decoded_header(value: bytes, encoding: str) -> tuple[bytes, bool]:
 
 def chosen_fields(headers: Headers, names: Collection[bytes], encoding: str) -> Fields:
     """Return the fields of the headers with these names."""
-    return Fields([(field_name(name.decode()), decoded_header(value, encoding)[0]) for name, value in headers if name in names])
+    return Fields([(name.field, decoded_header(value, encoding)[0]) for name, value in headers if name.lower in names])
 
 
 def all_fields(headers: Headers, encoding: str) -> Fields:
-    """Return the fields of all headers but those that are never read.
+    """Return the fields of all headers but those that declare a part.
 
     Items are the names of the headers, addresses, their domains and the ends of these, and hosts and networks (/8, /16, /24) of Received, each once.
     """
     words: list[tuple[bytes, bytes]] = []
-    items: dict[bytes, None] = {}
+    items: list[Sequence[bytes]] = []
     route: list[bytes] = []
-    for name, value in headers:
-        field = _FIELDS[name]
-        if not field:
-            continue
-        items[b"header:" + field] = None
-        if name in _REPLIES:
-            continue
-        text = value if value.isascii() and b"=?" not in value else decoded_header(value, encoding)[0]
-        if name == _ROUTE:
-            route.append(text)
-            continue
-        if name in _ADDRESSES and b"@" in text:
-            of_addresses, text = (_usual_addresses if len(text) <= _LONGEST_REMEMBERED else _addresses)(field, text)
-            items.update(of_addresses)
-        words.append((field, text))
+    for (_, field, item, kind), value in headers:
+        if kind <= _OF_ADDRESSES:
+            items.append(item)
+            text = value if value.isascii() and b"=?" not in value else decoded_header(value, encoding)[0]
+            if kind == _OF_ADDRESSES and b"@" in text:
+                of_addresses, text = (_usual_addresses if len(text) <= _LONGEST_REMEMBERED else _addresses)(field, text)
+                items += of_addresses
+            words.append((field, text))
+        elif kind == _OF_HOSTS:
+            items.append(item)
+            hosts, _, date = value.rpartition(b";")
+            route.append(value if b"." in date else hosts)
+        elif kind == _OF_IDS:
+            items.append(item)
     tokens = b" ".join(route).translate(_TO_HOSTS).split()
-    for host in dict.fromkeys(compress(tokens, map(contains, tokens, repeat(_DOT)))):
-        items.update(host_items(_ROUTE, host[-_LONGEST_ITEM:]))
-    return Fields(words, b" ".join(items))
+    items += [host_items(_ROUTE, host[-_LONGEST_ITEM:]) for host in dict.fromkeys(compress(tokens, map(contains, tokens, repeat(_DOT))))]
+    return Fields(words, b" ".join(dict.fromkeys(chain.from_iterable(items))))
 
 
-def _addresses(field: bytes, text: bytes) -> tuple[dict[bytes, None], bytes]:
-    """Return the items of the addresses in a header, and its text without their domains."""
-    items: dict[bytes, None] = {}
-    for address in text.translate(_TO_ADDRESSES).split():
-        if b"@" in address:
-            whole = address[-_LONGEST_ITEM:]
-            items[b"%b:%b" % (field, whole)] = None
-            items.update(host_items(field, whole.rpartition(b"@")[2]))
-    return items, _DOMAIN.sub(b" ", text)
+def _addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]], bytes]:
+    """Return the items of each address in a header, and its text without their domains."""
+    found = [address[-_LONGEST_ITEM:] for address in text.translate(_TO_ADDRESSES).split() if b"@" in address]
+    return [(b"%b:%b" % (field, each), *host_items(field, each.rpartition(b"@")[2])) for each in found], _DOMAIN.sub(b" ", text)
 
 
 _usual_addresses = lru_cache(_REMEMBERED)(_addresses)
@@ -186,10 +205,10 @@ _usual_addresses = lru_cache(_REMEMBERED)(_addresses)
 
 
 @lru_cache(_REMEMBERED)
-def host_items(field: bytes, host: bytes) -> dict[bytes, None]:
+def host_items(field: bytes, host: bytes) -> Sequence[bytes]:
     """Return the items of a host: its name, its domain and the end of that, or the networks that its address is in.
 
-    >>> list(host_items(b"host", b"www.example.org"))
+    >>> host_items(b"host", b"www.example.org")
     [b'host:www.example.org', b'host:example.org', b'host:org']
     """
     name = host.strip(b".-_")
@@ -198,7 +217,7 @@ def host_items(field: bytes, host: bytes) -> dict[bytes, None]:
         names = [name, domain_of(name), labels[-1]]
     else:
         names = [b".".join(labels[:n]) for n in range(1, _OCTETS)] if len(labels) == _OCTETS else [name]
-    return {b"%b:%b" % (field, name): None for name in names if name}
+    return [b"%b:%b" % (field, name) for name in names if name]
 
 
 def domain_of(host: bytes) -> bytes:

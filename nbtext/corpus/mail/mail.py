@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import detect_encoding, from_charset, refuse_binary
 from nbtext.corpus.html import HtmlDocument
-from nbtext.corpus.mail.headers import all_fields, chosen_fields, decoded_header, split_headers
+from nbtext.corpus.mail.headers import all_fields, chosen_fields, decoded_header, names_to_read, split_headers
 from nbtext.corpus.mail.structure import Part, structure_items
+from nbtext.document_parts import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from nbtext.document_parts import Fields
     from nbtext.settings import Reading
 
 _SIGNATURE = re.compile(rb"^--[ ]?\r?$", re.MULTILINE)
@@ -89,8 +89,8 @@ class _Leaf(NamedTuple):
         text, guessed = from_charset(content, part.charset, encoding)
         markup = None
         if part.kind == "text/html":
-            markup = HtmlDocument.of(text.decode("utf-8", "replace"))
-            text = markup.text(drop_quotes=wanted.drop_quotes).encode("utf-8", "replace")
+            markup = HtmlDocument.of(text)
+            text = markup.text(drop_quotes=wanted.drop_quotes)
         if wanted.drop_signatures:
             text = without_signature(text)
         return cls(without_quotes(text) if wanted.drop_quotes else text, markup, guessed)
@@ -101,11 +101,11 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
 
     Raise `DocumentError` for bytes without headers that are no text, and for text that is not in the encoding named.
     """
-    headers, body = split_headers(message)
-    if not headers and wanted.encoding == "auto":
+    headers, body = split_headers(message, names_to_read(wanted.headers and tuple(wanted.headers)))
+    if body is message and wanted.encoding == "auto":
         refuse_binary(message, whole_file=True)
     named = (b"subject",) if wanted.headers is None else [name for name in wanted.headers if name not in wanted.tagged]
-    decoded = [decoded_header(value, wanted.encoding) for name in named for found, value in headers if found == name]
+    decoded = [decoded_header(value, wanted.encoding) for name in named for found, value in headers if found.lower == name]
     part = Part.of(headers, body)
     shown = list(_shown(part))
     leaves = [_Leaf.of(leaf, wanted) for leaf in shown]
@@ -118,7 +118,7 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
         ]
         pages = [leaf.markup for leaf in chain(leaves, hidden) if leaf.markup]
         items = structure_items(part, pages, b"".join(leaf.text for leaf in leaves if not leaf.markup))
-        fields = fields._replace(items=b" ".join((fields.items, items)))
+        fields = Fields(fields.words, b"%b %b" % (fields.items, items) if fields.items else items)
     return text, guessed, fields
 
 

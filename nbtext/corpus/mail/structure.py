@@ -6,9 +6,10 @@ import re
 from binascii import a2b_base64, a2b_qp
 from collections import Counter
 from functools import lru_cache
+from itertools import compress, count
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.mail.headers import domain_of, host_items, split_headers
+from nbtext.corpus.mail.headers import DECLARES, domain_of, host_items, names_to_read, split_headers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +27,10 @@ _KIND = re.compile(r"[^\x00-\x20;/]+/[^\x00-\x20;/]+")
 _PARAMETER = re.compile(r';\s*([^\s=;*]+)(\*?)[\d*]*\s*=\s*(?:"((?:[^"\\]|\\.)*+)"|([^;\s]*))')
 _BASE64 = re.compile(rb"[A-Za-z0-9+/\s]*+")
 _AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\r?\Z)")
+
+
+_NONE = names_to_read(())
+"""Headers of parts are read for what they declare alone."""
 
 
 class Part(NamedTuple):
@@ -46,7 +51,7 @@ class Part(NamedTuple):
     @classmethod
     def of(cls, headers: Headers, body: bytes, default: str = "text/plain", depth: int = 0) -> Part:
         """Return a part, with the parts in it, from its headers and its body."""
-        declared = {name: value[:_LONGEST].decode("ascii", "replace") for name, value in reversed(headers) if name.startswith(b"content-")}
+        declared = {name.lower: value[:_LONGEST].decode("ascii", "replace") for name, value in reversed(headers) if name.kind == DECLARES}
         kind, parameters = _kind_and_parameters(declared.get(b"content-type", ""), default)
         disposition, of_file = _disposition(declared.get(b"content-disposition", ""))
         encoding = declared.get(b"content-transfer-encoding", "").strip().lower()
@@ -54,9 +59,9 @@ class Part(NamedTuple):
         if depth < _DEEPEST and kind.startswith("multipart/"):
             inner = "message/rfc822" if kind == "multipart/digest" else "text/plain"
             pieces = _pieces(body, parameters.get("boundary", "").encode("ascii", "replace"))
-            parts = [cls.of(*split_headers(piece), inner, depth + 1) for piece in pieces]
+            parts = [cls.of(*split_headers(piece, _NONE), inner, depth + 1) for piece in pieces]
         elif depth < _DEEPEST and kind == "message/rfc822":
-            parts = [cls.of(*split_headers(body), depth=depth + 1)]
+            parts = [cls.of(*split_headers(body, _NONE), depth=depth + 1)]
         if not parts and kind.startswith(("multipart/", "message/")):
             kind = "text/plain" if kind != "message/delivery-status" else kind
         name = of_file.get("filename", "") or parameters.get("name", "")
@@ -125,19 +130,27 @@ def _pieces(body: bytes, boundary: bytes) -> Iterator[bytes]:
 _LINK = re.compile(rb"://(?:[^\s\"'<>@/]*@)?([\w.-]{3,100})")
 """The host of a link."""
 
-_SHOWN_HOST = re.compile(r"\s*(?:\w+://)?([\w-]+(?:\.[\w-]+)*\.[a-zA-Z]{2,})")
+_SHOWN_HOST = re.compile(rb"\s*(?:\w+://)?([\w-]+(?:\.[\w-]+)*\.[a-zA-Z]{2,})")
 """A host at the beginning of a link's text."""
 
-_ON_EVERY_PAGE = frozenset({"html", "head", "title", "meta", "body", "p", "br", "a"})
+_LINKS = frozenset({b"a", b"A"})
+
+_ON_EVERY_PAGE = frozenset(b"html head title meta body p br a".split())
 """Tags that say no more than that a part is HTML."""
 
-_COLOUR = re.compile(r"color(?<=(.)color)\s*+[=:]\s*+[\"']?\s*+(#?\w{3,20})")
-_OF_GROUND = "g-"
+_COLOUR = re.compile(rb"color(?<=(.)color)\s*+[=:]\s*+[\"']?\s*+(#?\w{3,20})")
+_OF_GROUND = b"g-"
 """What stands before "color" in bgcolor and background-color; searching for these words would take five times as long."""
 
-_HIDDEN = re.compile(r"(display\s*+:\s*+none|visibility\s*+:\s*+hidden|size\s*+[:=]\s*+[\"']?[01](?![\d.]))")
+_UNSEEN_STYLE = re.compile(rb"display\s*+:\s*+none|visibility\s*+:\s*+hidden")
+_SMALL = re.compile(rb"size\s*+[:=]\s*+[\"']?[01](?![\d.])")
 
-_SPACE_OR_QUOTE = str.maketrans("", "", " \t\r\n\f\"'")
+_LETTERS = frozenset(letter for letter in map(bytes, zip(range(256))) if letter.isalpha() or not letter.isascii())
+"""Bytes that are letters, or parts of one."""
+
+_SPACE_OR_QUOTE = b" \t\r\n\f\"'"
+
+_CONTROLS = bytes(range(32))
 
 _LONGEST_ITEM = 100
 """Characters of an item that are kept."""
@@ -146,47 +159,53 @@ _LONGEST_ITEM = 100
 def structure_items(message: Part, pages: Sequence[HtmlDocument], plain: bytes) -> bytes:
     """Return what a mail looks like as items, each once, given its parts, its HTML parts, and the text of the others."""
     parts = list(message.walk())
-    items = {item for part in parts for item in _of_part(part.kind, part.charset, part.encoding, part.name[-_LONGEST_ITEM:])}
-    items.add(f"parts:{_amount(len(parts))}")
+    items = {b"parts:%d" % _amount(len(parts))}
+    for part in parts:
+        items.update(_of_part(part.kind, part.charset, part.encoding, part.name[-_LONGEST_ITEM:]))
     links = _LINK.findall(plain)
     for page in pages:
-        attributes = " ".join(["", *filter(None, page.attributes)]).lower()
-        links += _LINK.findall(attributes.encode())
-        items.update(_looks(page, attributes))
-    items |= {item.decode() for link in set(links) for item in host_items(b"host", link.lower())}
-    items.add(f"links:{_amount(len(links))}")
-    return " ".join(sorted(items)).encode("utf-8", "replace")
+        attributes = b" ".join([b"", *filter(None, page.attributes)])
+        links += _LINK.findall(attributes)
+        items.update(_looks(page, attributes.lower()))
+    items.add(b"links:%d" % _amount(len(links)))
+    items.update(*[host_items(b"host", link.lower()) for link in set(links)])
+    return b" ".join(sorted(items)).translate(None, _CONTROLS)
 
 
 @lru_cache(1 << 10)
-def _of_part(kind: str, charset: str | None, encoding: str, name: str) -> list[str]:
-    fields = {"type": kind, "charset": charset, "encoding": encoding, "attachment": name.rpartition(".")[2]}
-    return [f"{field}:{value.lower().translate(_SPACE_OR_QUOTE)[:_LONGEST_ITEM]}" for field, value in fields.items() if value]
+def _of_part(kind: str, charset: str | None, encoding: str, name: str) -> list[bytes]:
+    fields = {b"type": kind, b"charset": charset, b"encoding": encoding, b"attachment": name.rpartition(".")[2]}
+    values = {field: value.lower().encode("utf-8", "replace").translate(None, _SPACE_OR_QUOTE) for field, value in fields.items() if value}
+    return [b"%b:%b" % (field, value[:_LONGEST_ITEM]) for field, value in values.items()]
 
 
-def _looks(page: HtmlDocument, attributes: str) -> Iterator[str]:
-    """Yield the items of a page: tags, colours, what is hidden, words that comments split, links that show another host than theirs."""
-    tags = Counter[str]()
-    for tag, number in Counter(page.tags).items():
-        tags[(tag or "").lower()] += number
-    comments = tags.pop("", 0)
-    yield from (f"tag:{tag[:_LONGEST_ITEM]}" for tag in tags if not tag.startswith("/") and tag not in _ON_EVERY_PAGE)
-    yield f"tags:{_amount(tags.total())}"
-    yield f"images:{_amount(tags['img'])}"
+def _looks(page: HtmlDocument, attributes: bytes) -> list[bytes]:
+    """Return the items of a page: tags, colours, what is hidden, words that comments split, links that show another host than theirs."""
+    tags: dict[bytes, int] = {}
+    for found, number in Counter(page.tags).items():
+        tag = (found or b"").lower()
+        tags[tag] = tags.get(tag, 0) + number
+    comments = tags.pop(b"", 0)
+    items = [b"tag:" + tag[:_LONGEST_ITEM] for tag in tags if not tag.startswith(b"/") and tag not in _ON_EVERY_PAGE]
+    items += (b"tags:%d" % _amount(sum(tags.values())), b"images:%d" % _amount(tags.get(b"img", 0)))
     colours = set(_COLOUR.findall(attributes))
-    yield from (f"colour:{colour}" for _, colour in colours)
-    if any((before, colour) in colours for before in _OF_GROUND for kind, colour in colours if kind not in _OF_GROUND):
-        yield "hidden:colour"
-    yield from (f"hidden:{style.translate(_SPACE_OR_QUOTE)}" for style in set(_HIDDEN.findall(attributes)))
+    items += [b"colour:" + colour for _, colour in colours]
+    if any((before, colour) in colours for before in (b"g", b"-") for kind, colour in colours if kind not in _OF_GROUND):
+        items.append(b"hidden:colour")
+    hidden = _SMALL.findall(attributes)
+    if b"none" in attributes or b"hidden" in attributes:
+        hidden += _UNSEEN_STYLE.findall(attributes)
+    items += [b"hidden:" + style.translate(None, _SPACE_OR_QUOTE) for style in set(hidden)]
     if comments:
         around = zip(page.tags, page.texts, page.texts[1:], strict=False)
-        yield f"split-words:{_amount(sum(tag is None and before[-1:].isalpha() and after[:1].isalpha() for tag, before, after in around))}"
-    for place in range(tags["a"] and len(page.tags)):
-        if page.tags[place] in ("a", "A") and (shown := _SHOWN_HOST.match(page.texts[place + 1], 0, _LONGEST_ITEM)):
-            target = _LINK.search((page.attributes[place] or "").encode())
-            if target:
-                same = domain_of(target[1].lower()) == domain_of(shown[1].lower().encode())
-                yield f"link:{'same' if same else 'other'}"
+        split = sum(tag is None and before[-1:] in _LETTERS and after[:1] in _LETTERS for tag, before, after in around)
+        items.append(b"split-words:%d" % _amount(split))
+    for place in compress(count(), map(_LINKS.__contains__, page.tags)):
+        shown = _SHOWN_HOST.match(page.texts[place + 1], 0, _LONGEST_ITEM)
+        if shown and (target := _LINK.search(page.attributes[place] or b"")):
+            same = domain_of(target[1].lower()) == domain_of(shown[1].lower())
+            items.append(b"link:same" if same else b"link:other")
+    return items
 
 
 def _amount(number: int) -> int:
