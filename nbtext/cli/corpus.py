@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.options import given
+from nbtext.cli.options import ANALYSING, given
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.columns import described, holds_quoted_cells
 from nbtext.corpus.directory import LabelledFolder
@@ -20,7 +20,7 @@ from nbtext.corpus.reading import format_by_name, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import NoDocumentsError, UsageError, listed, quantity
 from nbtext.model.corpus_flow import CountedCorpus, count_each, reading_like
-from nbtext.settings import FORMATS, INPUT, READING, TRAINING, Reading
+from nbtext.settings import FORMATS, INPUT, READING, TRAINING, Reading, Settings
 from nbtext.store.atomic import check_replaceable
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from nbtext.evaluation.leakage import LeakWatch
     from nbtext.labelling.patch import LabelPatch
     from nbtext.model import TextClassifier
-    from nbtext.settings import Settings
 
 ON_ERROR = next(parameter for parameter in INPUT if parameter.name == "on_error")
 
@@ -247,6 +246,15 @@ def untrained(paths: Sequence[str], options: Options, say: Messages, *, labelled
     model.reading = recognised(reading, paths, say, labelled=labelled)
     require_words(model.settings)
     return model, looked_up(model.analysis)
+
+
+def analysis_of(options: Options, reading: Reading) -> Analysis:
+    """Return how the options say that documents are counted without a model, read in this way; raise `UsageError` for counted features."""
+    from nbtext.counts.counting import Analysis, require_words
+
+    settings = replace(Settings.of(given(ANALYSING, options)), reading=reading)
+    require_words(settings)
+    return Analysis.of(settings).dropping_stop_words()
 
 
 def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:

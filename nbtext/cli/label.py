@@ -168,16 +168,10 @@ def _seeds(options: LabelOptions, analysis: Analysis) -> list[Seed]:
 
 def _source(paths: tuple[str, ...], options: LabelOptions, say: Messages, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
     """Return the documents, and how they are counted."""
-    from dataclasses import replace
-
-    from nbtext.cli.corpus import CommandCorpus
-    from nbtext.counts.counting import Analysis, require_words
-    from nbtext.settings import Settings
+    from nbtext.cli.corpus import CommandCorpus, analysis_of
 
     source = CommandCorpus(paths, Reading.of(option.given(READING, options)), say, options, labelled=labelled)
-    settings = replace(Settings.of(option.given(option.ANALYSING, options)), reading=source.reading)
-    require_words(settings)
-    return source, Analysis.of(settings).dropping_stop_words()
+    return source, analysis_of(options, source.reading)
 
 
 def _review(paths: tuple[str, ...], options: LabelOptions, say: Messages) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.errors import UsageError
-from nbtext.settings import ANALYSIS, READING, Reading, Settings
+from nbtext.settings import ANALYSIS, READING, Reading
 
 
 @panels.command("tokens")
@@ -38,9 +37,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext tokens --text "my bin is full"
       nbtext tokens --no-model --ngrams 2 --output jsonl - < letter.txt
     """
-    from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of
+    from nbtext.cli.corpus import CommandCorpus, analysis_of, corpus_paths, reading_of
     from nbtext.corpus.reading import resolved
-    from nbtext.counts.counting import Analysis, require_words
     from nbtext.explain.word_walk import WordWalker
     from nbtext.model import TextClassifier
     from nbtext.report.explanations import write_tokens
@@ -48,11 +46,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     say = option.messages(options)
     paths = corpus_paths(corpus, options)
     if options["no_model"]:
-        settings = Settings.of(option.given(option.ANALYSING, options))
         reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
-        settings = replace(settings, reading=reading)
-        require_words(settings)
-        walker = WordWalker(Analysis.of(settings).dropping_stop_words())
+        walker = WordWalker(analysis_of(options, reading))
     else:
         for name in ANALYSIS:
             if options.get(name) is not None:

@@ -283,7 +283,8 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     heads, numeric = ["class", "share", "95 % interval", "by counting answers"], [1, 2, 3]
     plots = {label: f"{block * round(BAR * share.share)}" for label, share in ordered}
     if column is not None:
-        plots = {label: _share_plot([found.prevalence[label].share for found in result.by.values()]) for label, _ in ordered}
+        shares_of = {label: [found.prevalence[label].share for found in result.by.values()] for label, _ in ordered}
+        plots = {label: strip(shares, plain=is_plain_terminal()) if any(shares) else "" for label, shares in shares_of.items()}
     rows = [
         (label, share_in_words(share.share), _share_interval(share), share_in_words(share.counted), plots[label])
         for label, share in ordered
@@ -302,7 +303,3 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
 
 def _share_interval(share: ClassShare) -> str:
     return f"{share_in_words(share.low)} to {share_in_words(share.high)}"
-
-
-def _share_plot(shares: list[float]) -> str:
-    return strip(shares, plain=is_plain_terminal()) if any(shares) else ""

@@ -14,7 +14,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.forms import drawing, finite, grid, has_styles, listing, show, visible, write_records
+from nbtext.report.forms import drawing, finite, grid, has_styles, listing, print_parts, show, visible, write_records
 from nbtext.report.numbers import figure, nats, six_digits
 
 if TYPE_CHECKING:
@@ -211,17 +211,15 @@ def _nats(value: float, against: str) -> dict[str, object]:
 
 def print_explanations(stream: Iterable[Explained], top: int) -> None:
     """Print for each document its answer, its text with words shaded, the ``top`` strongest parts, and the steps to the probability."""
-    for place, explained in enumerate(stream):
-        if place:
-            sys.stdout.write("\n")
-        if explained.explanation is not None:
-            _print(explained.explanation, top)
-        else:
-            reasons = grid(None, ("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
-            show(listing({"document": explained.id, "no answer": str(explained.problem or explained.abstained)}), reasons)
+    print_parts((explained, lambda explained: _print(explained, top)) for explained in stream)
 
 
-def _print(explanation: Explanation, top: int) -> None:
+def _print(explained: Explained, top: int) -> None:
+    explanation = explained.explanation
+    if explanation is None:
+        reasons = grid(None, ("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
+        show(listing({"document": explained.id, "no answer": str(explained.problem or explained.abstained)}), reasons)
+        return
     of_answer, of_other = (", bold on blue", ", underlined on orange") if has_styles() else ("", "")
     head = {
         "document": explanation.id,
@@ -264,8 +262,7 @@ KNOWN = {True: "smallest", False: "perhaps-not-smallest"}
 def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
     """Print each as it comes: ``table``, which is sentences, ``tsv``, ``csv`` or ``jsonl``."""
     if output == "table":
-        for place, found in enumerate(stream):
-            sys.stdout.write(("\n" if place else "") + listing(sentences(found)))
+        print_parts((found, lambda found: show(listing(sentences(found)))) for found in stream)
     else:
         columns = ("id", "label", "wanted", "change", "word", "count", "probability", "found")
         write_records(stream, output, columns, why_not_rows, why_not_record)
@@ -360,9 +357,7 @@ LISTS: dict[str, Callable[[Token], tuple[Term, ...]]] = {
 def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) -> None:
     """Print the tokens of documents, given by name, as they come; ``output`` is table, jsonl, tsv or csv."""
     if output == "table":
-        for place, (name, tokens) in enumerate(documents):
-            sys.stdout.write("\n" if place else "")
-            _print_tokens(name, tokens)
+        print_parts((document, lambda document: _print_tokens(*document)) for document in documents)
     else:
         columns = ("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
         write_records(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)

@@ -60,7 +60,7 @@ def model_card(facts: CardFacts) -> str:
         _figures(facts),
         _promises(facts),
         _limits(facts),
-        _use(),
+        f"## Use\n\n```sh\nnbtext classify document.txt --model MODEL\n```\n\nThis card was written by nbtext {__version__}.\n",
     )
     return "".join(("---\n", *_yaml(_front_matter(facts)), "---\n", *("\n" + part for part in parts)))
 
@@ -249,7 +249,3 @@ def _limits(facts: CardFacts) -> str:
             f"them gives another class a probability of at least {suspects.probability:g}."
         )
     return f"## Limits\n\n{_items(lines)}"
-
-
-def _use() -> str:
-    return f"## Use\n\n```sh\nnbtext classify document.txt --model MODEL\n```\n\nThis card was written by nbtext {__version__}.\n"

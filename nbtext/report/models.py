@@ -152,6 +152,7 @@ def print_overview(overview: Overview) -> None:
     per_term = isinstance(training["smoothing"], dict)
     ngrams = f", {overview.ngrams:,} of them n-grams" if overview.ngrams else ""
     selected = f", {overview.selected_terms:,} selected" if overview.selected_terms != overview.terms else ""
+    weights = [f"{name} {weight.scale:.4g} · n^{weight.exponent:.4g}" for name, weight in overview.members.items()]
     boundary = {}
     if overview.boundary is not None:  # Gaussian, and linear
         n_features = max(len(of_class.w) for of_class in overview.boundary.values())
@@ -168,11 +169,13 @@ def print_overview(overview: Overview) -> None:
         "tokens": f"{overview.tokens:,}",
         **({"encoded lines": f"{overview.encoded_lines:,} dropped"} if overview.encoded_lines else {}),
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
-        **({"fields": _fields(overview.fields)} if overview.fields else {}),
+        **(
+            {"fields": listed([f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS)} if overview.fields else {}
+        ),
         "smoothing": _smoothing(overview, per_term=per_term),
         **penalty,
         **boundary,
-        **_members(overview),
+        **({"weights": f"{', '.join(weights)}, n the document's known tokens"} if weights else {}),
         "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
         **({} if overview.seeds is None else {"seed words": _seeds(overview.seeds)}),
@@ -210,10 +213,6 @@ def _unlabelled(unlabelled: UnlabelledOverview) -> str:
     return f"{found}: left-out log loss {loss:.3g} nats, {without:.3g} without them"
 
 
-def _fields(terms: Mapping[str, int]) -> str:
-    return listed([f"{name} {quantity(n, 'term')}" for name, n in terms.items()], _FIELDS)
-
-
 def _smoothing(overview: Overview, *, per_term: bool) -> str:
     training = overview.training
     if training["estimate"] == "ml" or per_term:
@@ -230,12 +229,6 @@ def _smoothing(overview: Overview, *, per_term: bool) -> str:
 
 def _own(n_terms: int) -> str:
     return f"{quantity(n_terms, 'term')} {'has its' if n_terms == 1 else 'have their'} own"
-
-
-def _members(overview: Overview) -> dict[str, str]:
-    """Return a line on the weights of the members of an average."""
-    weights = [f"{name} {weight.scale:.4g} · n^{weight.exponent:.4g}" for name, weight in overview.members.items()]
-    return {"weights": f"{', '.join(weights)}, n the document's known tokens"} if weights else {}
 
 
 def _calibration(calibration: CalibrationOverview | None, power: str, colon: str) -> str:

@@ -139,13 +139,10 @@ def _errors(result: EvaluationResult) -> list[object]:
     if weakest is not None and result.per_class[weakest].recall < 1:
         found = result.per_class[weakest]
         parts += [" The class that it recognises least is ", class_name(weakest), ": it finds "]
-        parts += [f"{percent(found.recall)} of its {quantity(found.support, 'document')}", *_taken_for(weakest, mistakes)]
+        taken_for = next((answer for truth, answer, _ in mistakes if truth == weakest), None)
+        parts.append(f"{percent(found.recall)} of its {quantity(found.support, 'document')}")
+        parts += ["."] if taken_for is None else ["; most often it takes the others for ", class_name(taken_for), "."]
     return parts
-
-
-def _taken_for(truth: str, mistakes: Sequence[tuple[str, str, int]]) -> list[object]:
-    answer = next((answer for of_class, answer, _ in mistakes if of_class == truth), None)
-    return ["."] if answer is None else ["; most often it takes the others for ", class_name(answer), "."]
 
 
 def _trust(data: ReportData) -> list[object]:
