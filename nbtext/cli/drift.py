@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import click
 
@@ -12,9 +12,6 @@ from nbtext.cli.gates import distance_failures, distance_gate, finish
 from nbtext.cli.messages import SHOWN, say_problem
 from nbtext.cli.messages import say as say_line
 from nbtext.errors import UsageError
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 @panels.command("drift")
@@ -52,13 +49,18 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
       nbtext drift drift.log --last 30
       nbtext drift drift.log --output jsonl
     """
+    from datetime import datetime
+
     from nbtext.evaluation.drift_log import newest_of_model, pool_runs, read_history, runs_since
     from nbtext.report.comparisons import print_history, run_record
     from nbtext.report.forms import write_plain
 
     say = option.messages(options)
     gates = [distance_gate(text) for text in options["fail_over"]]
-    begin = None if since is None else _time(since)
+    try:
+        begin = None if since is None else datetime.fromisoformat(since)
+    except ValueError:
+        raise UsageError(f"--since must be a date or a time, not {since!r}", hint="such as 2026-05-31 or 2026-05-31T18:00+02:00") from None
     runs, unreadable = read_history(log)
     for problem in unreadable[:SHOWN]:
         say_problem(problem)
@@ -76,12 +78,3 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
     else:
         print_history(singly, together, others)
     return finish(distance_failures(gates, together or singly[-1]), say) or int(bool(unreadable))
-
-
-def _time(text: str) -> datetime:
-    from datetime import datetime
-
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"--since must be a date or a time, not {text!r}", hint="such as 2026-05-31 or 2026-05-31T18:00+02:00") from None

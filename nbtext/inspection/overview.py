@@ -276,12 +276,19 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
 
 
 @dataclass(frozen=True)
+class LengthPower:
+    """A temperature, or the weight of a member of an average: scale · n^exponent for a document of n known tokens."""
+
+    scale: float
+    exponent: float
+
+
+@dataclass(frozen=True)
 class CalibrationOverview:
     """The calibration of posteriors, and figures of those of left-out documents before and after it, by name."""
 
     method: str
-    temperature: dict[str, float]
-    """``scale`` and ``exponent``: scale · n^exponent for a document of n known tokens."""
+    temperature: LengthPower
     after: Mapping[str, float]
     before: Mapping[str, float]
     documents: int
@@ -295,14 +302,6 @@ class ClassBoundary:
     """None for a class that the prior rules out."""
     w: list[float]
     """One weight for each latent feature, then for each numeric attribute."""
-
-
-@dataclass(frozen=True)
-class MemberWeight:
-    """The weight of a member of an average: scale · n^exponent for a document of n known tokens."""
-
-    scale: float
-    exponent: float
 
 
 @dataclass(frozen=True)
@@ -356,7 +355,7 @@ class Overview:
     l2: float | None = field(metadata=IF_KNOWN)
     """Strength of the penalty of a logistic model."""
     boundary: dict[str, ClassBoundary] | None
-    members: dict[str, MemberWeight]
+    members: dict[str, LengthPower]
     """Of an average, by name; else empty."""
     attributes: AttributeOverviews
     sample: SampleOverview
@@ -374,7 +373,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
     statistics, sample = model.counts.statistics.natural, model.counts.sample
     calibration, judgement = model.learnt.calibration, model.learnt.judgement
-    top_terms, temperature = _top_terms(model, top), {"scale": calibration.scale, "exponent": calibration.exponent}
+    top_terms, temperature = _top_terms(model, top), LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
         tokens=whole_or_float(model.class_tokens.sum()),
@@ -390,7 +389,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
         l2=model.classifier.of_texts.penalty(),
         boundary=_boundary(model),
-        members={name: MemberWeight(*weight) for name, weight in model.classifier.of_texts.member_weights().items()},
+        members={name: LengthPower(*weight) for name, weight in model.classifier.of_texts.member_weights().items()},
         attributes=attributes_overview(model),
         sample=SampleOverview(len(sample.documents), sample.is_complete),
         seeds=_seeds(model),

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
+from nbtext.metrics.outcomes import METRICS
 from nbtext.report.forms import excel_safe, grid, is_plain_terminal, json_line, listing, show, visible_on_terminal, write_records
 from nbtext.report.numbers import FIGURES, bounds, figure, in_units, rounded, share_in_words, six_digits, strip
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 CHANGES_SHOWN = 10
 NO_ANSWER = "(none)"
-HIGHER_IS_BETTER = ("accuracy", "macro_f1")
 
 
 def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
@@ -37,8 +37,8 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
         "accuracy of B": _accuracy(result.b),
     }
     figures = (
-        (title, figure(getattr(result.a, name)), figure(getattr(result.b, name)), _signed(found), bounds(found.interval, "+.4f"))
-        for (name, title), found in zip(FIGURES.items(), result.differences.values(), strict=True)
+        (FIGURES[name], figure(getattr(result.a, name)), figure(getattr(result.b, name)), _signed(found), bounds(found.interval, "+.4f"))
+        for name, found in result.differences.items()
     )
     right = [
         ("A right", f"{table.both_right:,}", f"{table.only_a_right:,}"),
@@ -71,7 +71,7 @@ def verdicts(result: ComparisonResult) -> list[str]:
     others = {name: found for name, found in result.differences.items() if name != "accuracy"}
     for name, found in others.items():
         if found.beyond_chance:
-            better = "B" if ((found.difference or 0.0) > 0) == (name in HIGHER_IS_BETTER) else "A"
+            better = "B" if ((found.difference or 0.0) > 0) == METRICS[name].more_is_better else "A"
             interval = bounds(found.interval, "+.4f")
             said.append(f"{better} has the better {_name(name)}, beyond chance: B − A is {_signed(found)} ({interval}).")
     alike = [_name(name) for name, found in others.items() if found.beyond_chance is False]

@@ -235,8 +235,9 @@ def _calibration(calibration: CalibrationOverview | None, power: str, colon: str
     """Return method and temperature, with the ``power`` of the number of tokens that it may have."""
     if calibration is None:
         return "none"
-    scale, exponent = calibration.temperature["scale"], calibration.temperature["exponent"]
-    return f"{calibration.method}{colon}temperature {scale:.4g}" + (power.format(exponent) if exponent else "")
+    temperature = calibration.temperature
+    by_length = power.format(temperature.exponent) if temperature.exponent else ""
+    return f"{calibration.method}{colon}temperature {temperature.scale:.4g}{by_length}"
 
 
 def _settings(values: Mapping[str, object]) -> str:

@@ -147,22 +147,16 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
     accuracy = [place(point.documents, point.accuracy) for point in points]
     lower, upper = ([place(point.documents, point.accuracy_band[end]) for point in points] for end in (0, 1))
     levels = [lowest + step / 10 for step in range(round(span * 10) + 1)]
-    heights = [CURVE.y((level - lowest) / span) for level in levels]
     ticks = {n: CURVE.x(along(n)) for n in round_numbers(*bounds)}
     large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
-    dots = []
-    for point, (x, y) in zip(points, accuracy, strict=True):
-        words = (
-            f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
-            f"macro F1 {percent(point.macro_f1)}; accuracy on the training documents {percent(point.training_accuracy)}"
-        )
-        dots.append(element("g", element("title", words), element("circle", class_="first", cx=x, cy=y, r=4)))
-    return _chart(
-        "curve",
-        "620 284",
+    meanings = (
+        f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
+        f"macro F1 {percent(point.macro_f1)}; accuracy on the training documents {percent(point.training_accuracy)}"
+        for point in points
+    )
+    return _curve(
         label,
-        joined(_line("grid", CURVE.left, y, CURVE.x(1), y) for y in heights),
-        joined(_text("y", CURVE.left - 8, y + 4, percent(level, 0)) for y, level in zip(heights, levels, strict=True)),
+        [(CURVE.y((level - lowest) / span), level) for level in levels],
         joined(_line("grid", x, CURVE.top, x, CURVE.y(0)) for x in ticks.values()),
         joined(_text("x" if n in large else "x minor", x, CURVE.y(0) + 20, f"{n:,}") for n, x in ticks.items()),
         element("polygon", class_="band", points=_points(lower + upper[::-1])),
@@ -170,7 +164,7 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
         _polyline("third", [place(point.documents, point.training_accuracy) for point in points]),
         _polyline("first", accuracy),
         NOTHING if expected is None else _ring(expected, accuracy[-1], place),
-        joined(dots),
+        dots=zip(meanings, accuracy, strict=True),
     )
 
 
@@ -184,21 +178,31 @@ def risk_curve_chart(points: Sequence[RiskPoint], label: str) -> Markup:
 
     lower, upper = ([place(point.answered, point.interval[end]) for point in points] for end in (0, 1))
     levels = [1 - step / 10 for step in range(round(span * 10) + 1)]
-    dots = []
-    for point in points:
-        words = f"{percent(point.answered)} answered, from a probability of {share_in_words(point.probability)}: precision {percent(point.precision)}"
-        x, y = place(point.answered, point.precision)
-        dots.append(element("g", element("title", words), element("circle", class_="first", cx=x, cy=y, r=4)))
+    meanings = (
+        f"{percent(point.answered)} answered, from a probability of {share_in_words(point.probability)}: precision {percent(point.precision)}"
+        for point in points
+    )
+    spots = [place(point.answered, point.precision) for point in points]
+    return _curve(
+        label,
+        [(place(0, level)[1], level) for level in levels],
+        joined(_text("x", CURVE.x(share), CURVE.y(0) + 20, percent(share, 0)) for share in QUARTERS),
+        element("polygon", class_="band", points=_points(lower + upper[::-1])),
+        _polyline("first", spots),
+        dots=zip(meanings, spots, strict=True),
+    )
+
+
+def _curve(label: str, levels: Sequence[tuple[float, float]], *parts: Markup, dots: Iterable[tuple[str, tuple[float, float]]]) -> Markup:
+    """Draw the parts of a curve over lines at ``levels``, heights with their shares, and under ``dots``, meanings with their places."""
     return _chart(
         "curve",
         "620 284",
         label,
-        joined(_line("grid", CURVE.left, (y := place(0, level)[1]), CURVE.x(1), y) for level in levels),
-        joined(_text("y", CURVE.left - 8, place(0, level)[1] + 4, percent(level, 0)) for level in levels),
-        joined(_text("x", CURVE.x(share), CURVE.y(0) + 20, percent(share, 0)) for share in QUARTERS),
-        element("polygon", class_="band", points=_points(lower + upper[::-1])),
-        _polyline("first", [place(point.answered, point.precision) for point in points]),
-        joined(dots),
+        joined(_line("grid", CURVE.left, y, CURVE.x(1), y) for y, _ in levels),
+        joined(_text("y", CURVE.left - 8, y + 4, percent(level, 0)) for y, level in levels),
+        *parts,
+        joined(element("g", element("title", words), element("circle", class_="first", cx=x, cy=y, r=4)) for words, (x, y) in dots),
     )
 
 
