@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.counts.matrix import in_blocks
+from nbtext.ragged import offsets
 from nbtext.settings import CRITERIA
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.type_names import Floats
+    from nbtext.type_names import Floats, Mask, Whole
 
     Scores = tuple[Floats, Floats]
     Criterion = Callable[[LanguageModels, Floats, NDArray[np.int64]], Scores]
@@ -26,12 +28,38 @@ if TYPE_CHECKING:
 PROBABILITIES_AT_ONCE = 1 << 20
 """Probabilities of terms by class computed at once: 8 MiB."""
 
+MOST_PROBABILITIES = 1 << 28
+"""Probabilities that are all looked at, for three seconds; in models of more, mutual information is summed over the classes that have a term."""
+
 
 def mutual_information(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
     """Return I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models. Source: Gambosi's notes, "Feature selection"."""
     joint = models.probability(terms) * prior
     summands = joint * _log_ratio(joint, joint.sum(axis=1, keepdims=True) * prior)
     return summands, summands.sum(axis=1)
+
+
+def _mutual_information_of_cells(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Floats, Whole, Mask]:
+    """Return I_j and the class that each term speaks for as `mutual_information` has them, and where the class is certain, all of shape (n,).
+
+    A term has the same probability u_k in every class without it, whatever the term. So with p_j = Σ_k φ_jk π_k
+    I_j = Σ_k u_k π_k log u_k + Σ over the classes with j [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
+    """
+    statistics = models.statistics
+    cells, places = statistics.cells_of(terms)
+    classes = statistics.cell_classes[cells]
+    unseen = models.estimated(terms[:1], np.zeros((1, prior.size)), models.class_tokens)[0]
+    probability = models.estimated(terms[places], statistics.cell_counts[cells], models.class_tokens[classes])
+    joint, joint_unseen = probability * prior[classes], unseen * prior
+    of_unseen = joint_unseen * _log_ratio(unseen, np.ones(1))
+    mass = joint_unseen.sum() + np.bincount(places, joint - joint_unseen[classes], terms.size)
+    sums = of_unseen.sum() + np.bincount(places, joint * np.log(probability) - of_unseen[classes], terms.size)
+    summands = joint * np.log(probability / mass[places])
+    order = np.lexsort((-summands, places))
+    sizes = np.bincount(places, minlength=terms.size)
+    first = order[np.minimum(offsets(sizes)[:-1], order.size - 1)]
+    most_of_others = joint_unseen.max() * np.maximum(_log_ratio(unseen.max(keepdims=True), mass), 0)
+    return sums - mass * np.log(mass), classes[first], (sizes > 0) & (summands[first] > most_of_others)
 
 
 def presence(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
@@ -101,11 +129,13 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
     score, terms = criterion(by), np.flatnonzero(models.selected)
     scores = np.empty(terms.size)
     classes = np.empty(terms.size, np.int64)
-    step = max(PROBABILITIES_AT_ONCE // max(prior.size, 1), 1)
-    for begin in range(0, terms.size, step):
-        part = slice(begin, begin + step)
-        summands, scores[part] = score(models, prior, terms[part])
-        classes[part] = summands.argmax(axis=1)
+    left = np.arange(terms.size)
+    if score is mutual_information and terms.size * prior.size > MOST_PROBABILITIES and models.same_where_unseen:
+        scores, classes, certain = _mutual_information_of_cells(models, prior, terms)
+        left = np.flatnonzero(~certain)
+    for places in in_blocks(left, prior.size, PROBABILITIES_AT_ONCE):
+        summands, scores[places] = score(models, prior, terms[places])
+        classes[places] = summands.argmax(axis=1)
     best = np.argsort(-scores, kind="stable")[:top]
     return Ranking(terms[best], scores[best], classes[best])
 

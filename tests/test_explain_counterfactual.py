@@ -114,6 +114,18 @@ def test_a_long_document_has_a_removal_by_sums() -> None:
     assert (sum(times for _, times in found.addition.items), found.addition.smallest) == (6, True)
 
 
+def test_in_a_very_large_model_terms_of_the_class_are_added_and_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "cat cats purrs red sofa scratch climb sleeps dog barks"
+    of = model()
+    whole = found_for(of, "dogs", text).addition
+    monkeypatch.setattr(module, "MOST_WEIGHTS", 0)
+    short = found_for(of, "dogs", text).addition
+    assert whole is not None
+    assert short is not None
+    assert short.items == whole.items is not None
+    assert (short.smallest, whole.smallest) == (False, True)
+
+
 @pytest.mark.parametrize("parameters", [{"weighting": "tfidf"}, {"ngrams": 2}, GAUSSIAN], ids=str)
 def test_a_search_that_is_cut_short_claims_nothing(monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any]) -> None:
     """With a budget of a few sets only the words that seem to do most are thought of."""

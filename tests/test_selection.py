@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
+from nbtext import selection
 from nbtext.classifiers.base import class_prior
 from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, criterion, rank
 from nbtext.settings import CRITERIA
@@ -53,13 +54,16 @@ def test_chi2_is_the_slow_twins_and_scipys(corpus: list[oracle.Labelled]) -> Non
 
 
 @pytest.mark.parametrize("estimate", ["mean", "ml"])
+@pytest.mark.parametrize("most", [selection.MOST_PROBABILITIES, 0], ids=["all classes", "classes with the term"])
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 30.0]))
 def test_mutual_information_and_the_class_that_a_term_speaks_for_are_the_slow_twins(
-    estimate: str, corpus: list[oracle.Labelled], smoothing: float
+    estimate: str, most: int, corpus: list[oracle.Labelled], smoothing: float
 ) -> None:
     counts = oracle.count(corpus)
     models, prior = oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate), oracle.class_prior(counts)
-    ranking = ranked(corpus, "mutual-information", smoothing=smoothing, estimate=estimate)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selection, "MOST_PROBABILITIES", most)
+        ranking = ranked(corpus, "mutual-information", smoothing=smoothing, estimate=estimate)
     for j, score, k in zip(ranking.terms.tolist(), ranking.scores.tolist(), ranking.classes.tolist(), strict=True):
         summands = oracle.mutual_information(models, prior, counts.terms[j])
         assert score == pytest.approx(math.fsum(summands.values()), rel=1e-11, abs=1e-14)

@@ -55,6 +55,8 @@ RULED_OUT = -1e6
 # Bounds of the search: a result beyond one is perhaps not the smallest.
 MOST_NODES, MOST_WORK = 20_000, 1 << 27
 """Branches of the search for the smallest cover, and numbers looked at in it, which take seconds."""
+MOST_WEIGHTS = 1 << 26
+"""Weights of all terms by class that are looked at for an addition, about a second; in larger models those of terms that the class holds."""
 MOST_DEEP = 200
 """Items of a cover that is searched for, a level of recursion each; more are chosen greedily."""
 MOST_CELLS = 1 << 23
@@ -428,7 +430,12 @@ def _candidates(changes: ChangedDocument) -> tuple[list[str], Floats, Floats, in
     scores = _possible(changes.scores)
     ahead = scores[rivals] - scores[wanted] + MARGIN
     before = ahead > 0
-    terms = np.flatnonzero(model.learnt.selected[: model.statistics.vocabulary.n_single])
+    statistics, known = model.statistics, model.learnt.selected[: model.statistics.vocabulary.n_single]
+    all_terms = np.count_nonzero(known) * statistics.n_classes <= MOST_WEIGHTS
+    if not all_terms:
+        held = statistics.cell_terms[statistics.cell_classes == wanted]
+        known = known & np.isin(np.arange(known.size), held)
+    terms = np.flatnonzero(known)
     if not terms.size or not before.any():
         return None
 
@@ -438,9 +445,11 @@ def _candidates(changes: ChangedDocument) -> tuple[list[str], Floats, Floats, in
         return weights[:, [wanted]] - weights[:, rivals]
 
     parts, most = [], np.full(np.count_nonzero(before), -np.inf)
-    for block in in_blocks(terms, model.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
+    for block in in_blocks(terms, statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
         gains = nearer(block)
-        parts.append((gains[:, ahead.argmax()], (gains[:, before] / ahead[before]).min(axis=1), gains.min(axis=1)))
+        parts.append(
+            np.stack((gains[:, ahead.argmax()], (gains[:, before] / ahead[before]).min(axis=1), gains.min(axis=1)))
+        )  # no views, which would keep all gains
         most = np.maximum(most, gains[:, before].max(axis=0))
     aims = np.concatenate(parts, axis=1)
     best = dict.fromkeys(np.argsort(-aims, axis=1, kind="stable")[:, : 4 * CANDIDATES_ADDED].ravel().tolist())
@@ -448,7 +457,7 @@ def _candidates(changes: ChangedDocument) -> tuple[list[str], Floats, Floats, in
     chosen = dict(islice(words.items(), 6 * CANDIDATES_ADDED))
     if not chosen:
         return None
-    least = int(np.ceil(ahead[before] / most).max()) if np.all(most > 0) else MOST_ADDED + 1
+    least = 0 if not all_terms else int(np.ceil(ahead[before] / most).max()) if np.all(most > 0) else MOST_ADDED + 1
     return list(chosen.values()), nearer(np.array(list(chosen), np.int64)), ahead, least
 
 

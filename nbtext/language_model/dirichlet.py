@@ -186,6 +186,11 @@ class LanguageModels:
         with np.errstate(divide="ignore"):
             return np.log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
 
+    @property
+    def same_where_unseen(self) -> bool:
+        """True if all terms have the same probability in a class without them."""
+        return self.prior_shape == "symmetric" and not len(self.own)
+
     def log_probability(self, terms: Whole) -> Floats:
         """Return log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood is 0.
 
@@ -194,7 +199,7 @@ class LanguageModels:
         statistics, tokens = self.statistics, self.class_tokens
         n_cells = int((statistics.term_offsets[terms + 1] - statistics.term_offsets[terms]).sum())
         with np.errstate(divide="ignore"):
-            if SPARSE * n_cells > terms.size * tokens.size or self.prior_shape != "symmetric" or len(self.own):
+            if SPARSE * n_cells > terms.size * tokens.size or not self.same_where_unseen:
                 return np.log(self.probability(terms))
             cells, places = statistics.cells_of(terms)
             classes = statistics.cell_classes[cells]
