@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MOST_TOKENS = 10.0
 """A longer document counts as one of so many tokens. The evidence of a long document is too extreme, and none would ever be uncertain."""
 
+DOCUMENTS_AT_ONCE = 1 << 13
+"""Documents whose scores by class are in memory at once: they fit into the cache."""
+
 
 def tempered(scores: Floats, lengths: Floats) -> Floats:
     """Return scores, shape (n_classes, n_docs), of documents longer than `MOST_TOKENS` as if they were that long; ``lengths`` of shape (n_docs,)."""
@@ -31,16 +34,18 @@ def tempered(scores: Floats, lengths: Floats) -> Floats:
 def uncertain(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
     """Return 1 − (p(first class) − p(second class)) of each document, shape (n_docs,)."""
     del coverage
-    scores = tempered(model.scores(), pool.lengths)
-    first, second = np.full((2, len(pool)), -np.inf)
+    blocks = [slice(begin, begin + DOCUMENTS_AT_ONCE) for begin in range(0, len(pool), DOCUMENTS_AT_ONCE)]
+    return np.concatenate([1 - _margins(tempered(model.scores(block), pool.lengths[block])) for block in blocks])
+
+
+def _margins(scores: Floats) -> Floats:
+    """Return p(first class) − p(second class) by scores of shape (n_classes, n_docs)."""
+    first, second = np.full((2, scores.shape[1]), -np.inf)
     for of_class in scores:
         np.maximum(second, np.minimum(first, of_class), out=second)
         np.maximum(first, of_class, out=first)
-    total = np.zeros(len(pool))
-    for of_class in scores:
-        total += np.exp(of_class - first)
-    margin: Floats = 1 - (1 - np.exp(second - first)) / total
-    return margin
+    margins: Floats = (1 - np.exp(second - first)) / np.exp(scores - first).sum(axis=0)
+    return margins
 
 
 def typical(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:

@@ -59,7 +59,7 @@ class Coverage:
         before = self._worth(document.terms)
         self._labelled[document.terms] += sign
         change = self._worth(document.terms) - before
-        np.add.at(self.of_documents, document.documents, np.repeat(change, document.sizes) * self._by_term.take(document.entries))
+        self._pool.spread(document, change, self._by_term, self.of_documents)
 
     def _worth(self, terms: NDArray[np.int32] | slice) -> Whole:
         """Return t_j / (1 + l_j) of terms, shape (n,)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from nbtext.counts.counting import count_documents
 from nbtext.counts.matrix import stable_order
 from nbtext.document_parts import shown, split_values
 from nbtext.errors import UsageError
-from nbtext.ragged import flat_indices, offsets
+from nbtext.ragged import offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,21 +31,22 @@ if TYPE_CHECKING:
 COUNTS = 1 << 10
 """Log counts are whole numbers of 1 / `COUNTS`, so that their sums are exact."""
 
+ENTRIES_AT_ONCE = 1 << 17
+"""Entries of the matrix that a label reaches at once: of arrays that fit into the cache, each takes half the time."""
+
 _NO_CLASS = "pool"
 
 
 class Reach(NamedTuple):
-    """The terms of a document, and all documents that hold one of them."""
+    """The terms of a document, and where in the order by term the entries of all documents are that hold one of them."""
 
     row: int
     terms: NDArray[np.int32]
     """Shape (n_terms,)."""
     log_counts: NDArray[np.int32]
     """Shape (n_terms,)."""
-    documents: NDArray[np.int32]
-    """The documents of each term, term after term, shape (n_entries,)."""
-    entries: Whole
-    """The entries of the pool that these are, in the order of the terms, shape (n_entries,)."""
+    starts: Whole
+    """The first entry of each term, shape (n_terms,)."""
     sizes: Whole
     """Documents of each term, shape (n_terms,)."""
 
@@ -111,9 +113,18 @@ class DocumentPool:
         here = slice(int(self.matrix.offsets[row]), int(self.matrix.offsets[row + 1]))
         terms = self.matrix.terms[here]
         starts = self.term_offsets[terms]
-        sizes = self.term_offsets[terms + 1] - starts
-        entries = flat_indices(starts, sizes)
-        return Reach(row, terms, self.log_counts[here], self.documents_by_term.take(entries), entries, sizes)
+        return Reach(row, terms, self.log_counts[here], starts, self.term_offsets[terms + 1] - starts)
+
+    def spread(self, document: Reach, of_terms: Whole, by_term: NDArray[np.int32], sums: Whole) -> None:
+        """Add to the sums of all documents, shape (n_docs,), for each term of one ``of_terms`` times what they hold of it, as entries in ``by_term``."""
+        block = offsets(document.sizes)[:-1] // ENTRIES_AT_ONCE
+        bounds = [*np.flatnonzero(np.diff(block, prepend=-1)).tolist(), block.size]
+        entries = [slice(start, start + size) for start, size in zip(document.starts.tolist(), document.sizes.tolist(), strict=True)]
+        for begin, end in pairwise(bounds):
+            documents, held = (
+                np.concatenate([column[each] for each in entries[begin:end]]) for column in (self.documents_by_term, by_term)
+            )
+            np.add.at(sums, documents.astype(np.int64), np.repeat(of_terms[begin:end], document.sizes[begin:end]) * held)
 
     def part(self, rows: Whole) -> DocumentPool:
         """Return some of the documents as a pool of their own, over the same vocabulary."""

@@ -75,7 +75,7 @@ class RunningModel:
         """Add a class that has no documents."""
         self._documents, self._tokens = np.append(self._documents, 0), np.append(self._tokens, 0)
         self._seeded = np.append(self._seeded, False)
-        self._counts, self._sums = (np.vstack((table, np.zeros((1, table.shape[1]), np.int64))) for table in (self._counts, self._sums))
+        self._resize()
 
     def is_empty(self, number: int) -> bool:
         """Return whether a class has neither documents nor seeds."""
@@ -84,7 +84,12 @@ class RunningModel:
     def drop_class(self) -> None:
         """Remove the last class, which must have no documents."""
         self._documents, self._tokens, self._seeded = self._documents[:-1], self._tokens[:-1], self._seeded[:-1]
-        self._counts, self._sums = self._counts[:-1], self._sums[:-1]
+        self._resize()
+
+    def _resize(self) -> None:
+        """Give the tables as many rows as there are classes: in place, since copies of large ones would take longer than all else."""
+        for table in (self._counts, self._sums):
+            table.resize((self.n_classes, table.shape[1]), refcheck=False)
 
     def add(self, document: Reach, number: int, sign: int = 1) -> None:
         """Count a document to a class, or with ``sign`` −1 take it away again."""
@@ -92,7 +97,7 @@ class RunningModel:
         before = _log_ratios(of_class[terms])
         of_class[terms] += sign * document.log_counts
         change = _log_ratios(of_class[terms]) - before
-        np.add.at(self._sums[number], document.documents, np.repeat(change, document.sizes) * self._by_term.take(document.entries))
+        self._pool.spread(document, change, self._by_term, self._sums[number])
         self._documents[number] += sign
         self._tokens[number] += sign * int(document.log_counts.sum())
 

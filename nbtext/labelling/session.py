@@ -84,6 +84,7 @@ class Session:
         """In the order in which they came, by number."""
         self.seeds = [self._class_seed(number, seeds) for number in range(len(self.classes))]
         self.model, self.coverage = RunningModel(pool, self.seeds), Coverage(pool)
+        _ = pool.lengths, pool.documents_by_term  # made now, and not at the first key
         self.labels: dict[int, int] = {}
         """The class of each labelled document, in the order in which they were labelled."""
         self._is_left = np.arange(len(pool)) < self.n_asked
