@@ -28,6 +28,9 @@ _BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
 BEFORE_WEIGHT = b"\xff"
 """A byte that valid UTF-8 never has."""
 
+FIELDS_KEY, BEFORE_WRITTEN_FIELDS = "nbtext_fields", b"\xff"
+"""The key of the fields in lines of JSON that `nbtext label` writes, and what stands between text and fields from such a line until it is read."""
+
 _SEPARATORS = b"\0\x1c\x1d\x1e\x1f"
 _SPACES = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 
@@ -92,6 +95,20 @@ def split_fields(document: bytes) -> tuple[bytes, Fields]:
     named = [_named(field) for field in fields]
     items = b"" if named[-1][0] else named.pop()[1]
     return text, Fields(named, items)
+
+
+def fields_as_pairs(document: bytes) -> list[tuple[str, str]]:
+    """Return the fields of a document without values and weight as names and contents, the items last, with an empty name."""
+    _, (words, items) = split_fields(document)
+    return [(name.decode(), content.decode()) for name, content in (*words, *([(b"", items)] if items else []))]
+
+
+def fields_of_pairs(pairs: object) -> Fields:
+    """Return the fields that `fields_as_pairs` returned; raise `ValueError` for what are no pairs of texts."""
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and all(isinstance(part, str) for part in pair) for pair in pairs):
+        raise ValueError
+    encoded = [(name, content.encode("utf-8", "replace")) for name, content in pairs]
+    return Fields([(field_name(name), words) for name, words in encoded if name], b" ".join([items for name, items in encoded if not name]))
 
 
 def without_fields(document: bytes) -> bytes:

@@ -120,3 +120,24 @@ def test_a_pool_may_be_a_table(pool: Path, name: str, content: str) -> None:
     rows = succeeded(nbtext("label", name, "--suggest", "5", "--text-column", "text", cwd=pool)).rows[1:]
     assert sorted(row[4] for row in rows) == ["a cat", "a dog"]
     assert all(row[0].startswith(f"{name}:") for row in rows)
+
+
+def test_fields_of_mail_stay_fields_in_the_file_of_labels(tmp_path: Path) -> None:
+    mails = {
+        f"{label}/{number}": f"Subject: {label} offer {number}\nFrom: {label}@example.org\n\nBody of {label} {number}\n"
+        for label in "ab"
+        for number in range(3)
+    }
+    corpus(tmp_path / "mail", mails)
+    answers = "".join(f"mail/{name}\t{name[0]}\n" for name in mails)
+    (tmp_path / "filled.tsv").write_text(f"id\tlabel\n{answers}")
+    succeeded(nbtext("label", "mail", "--document", "mail", "--take", "filled.tsv", cwd=tmp_path))
+    assert nbtext("label", "mail", "--document", "mail", "--suggest", "9", cwd=tmp_path).out.count(b"\n") == 1  # all are known again
+    seen = []
+    for trained in (("labels.jsonl",), ("mail", "--document", "mail")):
+        assert nbtext("train", *trained, cwd=tmp_path).status == 0
+        seen.append(nbtext("select-features", "-o", "tsv", cwd=tmp_path).out)
+    assert seen[0] == seen[1]
+    assert b"subject:offer" in seen[0]
+    (tmp_path / "odd.jsonl").write_text('{"label": "a", "text": "x", "nbtext_fields": [["subject"]]}\n{"label": "a", "text": "y"}\n')
+    assert b"is not a list of names and contents" in nbtext("train", "odd.jsonl", cwd=tmp_path).err

@@ -54,6 +54,16 @@ def test_a_word_is_the_term_that_it_is_in_a_document() -> None:
     assert model.language_models.probability(printer) == pytest.approx((m + np.array([[4], [0.25], [0.5]])) / (tokens + total))
 
 
+def test_words_of_fields_have_the_name_of_the_field_in_front() -> None:
+    mails = [{"subject": "Offers", "text": "an offer"}, {"subject": "minutes: offer", "text": "the meeting"}]
+    model = TextClassifier(smoothing={"*": 1, "Subject:offers": 3, "offers": 2, "subject:minutes": 4}, tag_fields="subject").fit(
+        mails, ["a", "b"]
+    )
+    assert own(model) == {"offer": 2.0, "subject:offer": 3.0, "subject:minut": 4.0}
+    with pytest.raises(UsageError, match="2 terms"):
+        trained({"*": 1, "subject:offers": 3})
+
+
 def test_several_words_are_an_n_gram() -> None:
     model = trained({"*": 1, "printer jams": 3, "a cable and the printers": 5, "network is down": 2, "jam paper": 7}, ngrams=2)
     assert own(model) == {"printer jam": 3.0, "cabl printer": 5.0, "network": 2.0}

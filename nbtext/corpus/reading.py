@@ -21,7 +21,17 @@ from nbtext.corpus.document import Document, Notices, Source, problem_of, too_la
 from nbtext.corpus.mailboxes import holds_maildirs, is_mbox, read_message
 from nbtext.corpus.parts import Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, beginning
-from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, Fields, field_name, with_fields, with_weight, without_separators
+from nbtext.document_parts import (
+    BEFORE_WRITTEN_FIELDS,
+    NO_FIELDS,
+    WEIGHT_UNIT,
+    Fields,
+    field_name,
+    split_fields,
+    with_fields,
+    with_weight,
+    without_separators,
+)
 from nbtext.errors import DocumentError, UsageError
 from nbtext.settings import FORMATS
 from nbtext.text_block import LabelledBlock
@@ -288,7 +298,7 @@ def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool, Fields]]:
     if reading.document == "html":
         from nbtext.corpus.html import text_of_html_document as text_of
     elif layout.decoded:
-        return lambda body: (body, False, NO_FIELDS)
+        return _with_written_fields
     if not layout.file_per_document:
         return lambda body: (*text_of(body, encoding), NO_FIELDS)
 
@@ -299,6 +309,11 @@ def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool, Fields]]:
         return *text_of(body, found), NO_FIELDS
 
     return text_of_file
+
+
+def _with_written_fields(body: bytes) -> tuple[bytes, bool, Fields]:
+    text, mark, fields = body.partition(BEFORE_WRITTEN_FIELDS)
+    return text, False, split_fields(fields)[1] if mark else NO_FIELDS
 
 
 def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:

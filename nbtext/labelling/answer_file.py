@@ -13,11 +13,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from nbtext.document_parts import FIELDS_KEY, fields_of_pairs
 from nbtext.errors import LockedError, PathError, reason
 from nbtext.store.atomic import sync_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
 _ENCODING = "utf-8", "surrogateescape"
@@ -31,6 +32,8 @@ class Labelled(NamedTuple):
     text: str
     who: str | None = None
     time: str | None = None
+    nbtext_fields: Sequence[tuple[str, str]] | None = None
+    """The fields beside the text, as `nbtext.document_parts.fields_as_pairs` returns them; the name is that of `FIELDS_KEY`."""
 
     @property
     def line(self) -> str:
@@ -45,6 +48,8 @@ class Labelled(NamedTuple):
             raise ValueError
         if not record["label"]:
             raise ValueError
+        if (fields := record.get(FIELDS_KEY)) is not None:
+            fields_of_pairs(fields)
         return cls(*(record.get(name) for name in cls._fields))  # type: ignore[arg-type] # who and time as they are
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from nbtext.calibration import by_length
 from nbtext.corpus.document import Document
 from nbtext.decision import log_posterior
-from nbtext.document_parts import without_separators
+from nbtext.document_parts import fields_as_pairs, fields_of_pairs, split_fields, split_values, with_fields, without_separators
 from nbtext.errors import UsageError, quantity
 from nbtext.labelling.answer_file import Labelled
 from nbtext.labelling.asking import STRATEGIES, tempered
@@ -141,7 +141,9 @@ class Session:
             raise UsageError(f"{self.pool.names[row]} has the label {self.classes[self.labels[row]]!r} already", hint="undo it first")
         self.require_label(label)
         if self.file is not None:
-            self.file.append(Labelled(self.pool.names[row], label, self.pool.text(row), who, time))
+            document = split_values(self.pool.texts[row])[0]
+            text, fields = split_fields(document)[0].decode(), fields_as_pairs(document) or None
+            self.file.append(Labelled(self.pool.names[row], label, text, who, time, fields))
         self._count(row, label)
 
     @staticmethod
@@ -275,12 +277,15 @@ def open_session(
         n_all = n_asked
         for answer in answers:
             row, text = known.get(answer.id, (0, None))
-            if text is not None and readable(text) == answer.text:
+            if text is not None and answer.text in (readable(text), split_fields(split_values(text)[0])[0].decode()):
                 rows.append(row)
             else:
                 rows.append(n_all)
                 n_all += 1
-                yield Document(answer.id, None, without_separators(answer.text.encode("utf-8", "replace")))
+                found = without_separators(answer.text.encode("utf-8", "replace"))
+                yield Document(
+                    answer.id, None, with_fields(found, fields_of_pairs(answer.nbtext_fields)) if answer.nbtext_fields else found
+                )
 
     pool = count_pool(all_documents(), analysis).pool
     session = Session(pool, plan, n_asked=n_asked, file=file, seeds=seeds)

@@ -20,13 +20,13 @@ from nbtext.counts.seeds import with_seeds
 from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.counts.weighting import NEEDS_DOCUMENTS, as_summed
 from nbtext.decision import log_posterior, minimum_error
-from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.document_parts import WEIGHT_UNIT, field_name
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
 from nbtext.model.choosing import NO_CHOICES, Choices, choose, has_choice, stop_terms
 from nbtext.model.left_out import LeftOutPosteriors
-from nbtext.settings import ALL_OTHERS, AVERAGE, GivenSmoothing
+from nbtext.settings import ALL_OTHERS, AVERAGE, FORMATS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
 from nbtext.text.words import words
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from nbtext.counts.seeds import Seed
     from nbtext.counts.soft_counts import SoftCounts
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.settings import Settings
+    from nbtext.settings import Reading, Settings
     from nbtext.type_names import Arrays
 
 Term = tuple[str, ...]
@@ -97,17 +97,29 @@ def _given_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> GivenS
 
 
 def terms_of_words(named: list[str], analysis: Analysis, option: str) -> list[Term]:
-    """Return the term of each word that an option names; raise `UsageError` if no document could hold it."""
+    """Return the term of each word that an option names, as ``subject:offer`` in a field; raise `UsageError` if no document could hold it."""
     if analysis.settings.reading.is_counted:
         return [(word,) for word in named]
     known: dict[str, int] = {}
     analyzer = analysis.words(lambda terms: [known.setdefault(term, len(known)) for term in terms])
-    sequence = analyzer.sequence([word.encode() for word in named])
-    names = list(known)
+    of_fields = [_field_of(word, analysis.settings.reading) for word in named]
     found: list[list[str]] = [[] for _ in named]
-    for place, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
-        found[place].append(names[term])
+    for name in sorted(set(of_fields)):
+        places = [place for place, other in enumerate(of_fields) if other == name]
+        texts = [(named[place].partition(":")[2] if name else named[place]).encode() for place in places]
+        sequence, names = analyzer.sequence(texts, [name] * len(texts) if name else None), list(known)
+        for place, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
+            found[places[place]].append(names[term])
     return [_checked(word, tuple(terms), analysis.settings, option) for word, terms in zip(named, found, strict=True)]
+
+
+def _field_of(word: str, reading: Reading) -> bytes:
+    """Return the name of the field that stands before a word; empty if documents have no such field."""
+    name, colon, _ = word.partition(":")
+    if not colon or not (reading.tag_fields or reading.document == "mail" or (reading.format in FORMATS and FORMATS[reading.format].mail)):
+        return b""
+    tagged = map(field_name, (reading.tag_fields or name).split(","))  # mail has any field unless some are named
+    return field_name(name) if field_name(name) in tagged else b""
 
 
 def seed_terms(seeds: Sequence[Seed], analysis: Analysis) -> list[Seed]:

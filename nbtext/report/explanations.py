@@ -153,7 +153,7 @@ def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
 
 def _layers(word: WordContribution) -> str:
     shares = ((word.seeds, "seed words"), (word.unlabelled, "unlabelled documents"))
-    return ", ".join(f"{share:.0%} of its counts from {layer}" for share, layer in shares if share is not None)
+    return ", ".join(f"{share:.0%} of its counts from {layer}" for share, layer in shares if share)
 
 
 def explanation_record(explained: Explained) -> dict[str, Parsed]:
