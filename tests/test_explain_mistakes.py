@@ -27,7 +27,7 @@ def fitted(**parameters: Any) -> TextClassifier:
     )
 
 
-def found(model: TextClassifier, documents: Sequence[tuple[str, str]], rule: DecisionRule = DecisionRule()) -> list[Misclassification]:  # noqa: B008
+def found(model: TextClassifier, documents: Sequence[tuple[str, str]], rule: DecisionRule = DecisionRule()) -> list[Misclassification]:
     made: list[Misclassification] = []
     finder = MistakeFinder(model)
     stream = [Document(f"{number}", label, text.encode()) for number, (label, text) in enumerate(documents)]

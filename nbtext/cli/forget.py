@@ -6,14 +6,7 @@ from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.writing import (
-    corpus_to_change,
-    lock_settings,
-    relearning_options,
-    say_model,
-    what_becomes_of_unlabelled,
-    writing_options,
-)
+from nbtext.cli.writing import corpus_to_change, lock_settings, relearning_options, say_model, what_becomes_of_unlabelled, writing_options
 from nbtext.errors import quantity
 
 

@@ -22,10 +22,7 @@ BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
 GOALS = ("accuracy", "macro-f1", "log-loss")
 FOLDS = 10
 FOLDS_OF_A_RACE = 5
-GOES_WITH = {
-    **dict.fromkeys(("within", "tries", "folds", "seed"), BY[:1]),
-    "goal": BY[:2],
-}
+GOES_WITH = {**dict.fromkeys(("within", "tries", "folds", "seed"), BY[:1]), "goal": BY[:2]}
 """Values of --by that an option goes with."""
 
 

@@ -24,12 +24,11 @@ from nbtext.text.analyzer import blocks
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.corpus.document import Document
     from nbtext.metrics.intervals import Interval
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
+    from nbtext.type_names import Floats, Whole
 
 BINS_PER_DEVIATION = 64
 """Bins of a standard deviation within which redrawn values count as equal; this leaves out 1/(12 · 64²) of their variance."""
@@ -83,10 +82,10 @@ class Changed(NamedTuple):
 class AnswerCells(NamedTuple):
     """Documents counted by truth and both answers, all of shape (n_cells,); an answer is negative where there is none."""
 
-    truth: NDArray[np.int64]
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    documents: NDArray[np.int64]
+    truth: Whole
+    a: Whole
+    b: Whole
+    documents: Whole
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ class Comparison:
     changed: list[Changed] = field(default_factory=list)
     """The documents with different answers, in order, if they were to be kept."""
 
-    def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:  # noqa: B008 - immutable
+    def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
         """Return all figures, with 95 % intervals from as many replicates as ``bootstrap`` has."""
         names = sorted({*self.a.classes, *self.b.classes})
         cells = answer_cells(self.a, self.b, names)
@@ -239,7 +238,7 @@ def mcnemar(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * largest * (1 + float(others)))
 
 
-def answer_differences(cells: AnswerCells, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
+def answer_differences(cells: AnswerCells, bootstrap: Bootstrap) -> dict[str, Floats]:
     """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,)."""
     n_labels, (truth, a, b) = with_present_labels(*cells[:3])
     parts, size = [], cells.documents.size
@@ -249,7 +248,7 @@ def answer_differences(cells: AnswerCells, bootstrap: Bootstrap) -> dict[str, ND
     return dict(zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True))
 
 
-def mean_replicates(values: NDArray[np.float64], bootstrap: Bootstrap) -> NDArray[np.float64] | None:
+def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
     """Return replicates of the mean of values, shape (n_docs,); None if one is not finite."""
     if not np.isfinite(values).all():
         return None
@@ -288,7 +287,7 @@ def _changes(cells: AnswerCells, names: Sequence[str]) -> tuple[ChangedAnswer, .
     return tuple(sorted(changes, key=lambda change: -change.documents))
 
 
-def _difference(a: float | None, b: float | None, replicates: NDArray[np.float64] | None, differing: int) -> Difference:
+def _difference(a: float | None, b: float | None, replicates: Floats | None, differing: int) -> Difference:
     """Return B − A; it is beyond chance if its interval excludes zero and at least `FEWEST` documents differ."""
     if a is None or b is None:
         return Difference()

@@ -194,7 +194,7 @@ class HeldOutEvaluation:
     infinite, and ``known`` in the result is without it.
     """
 
-    def __init__(self, statistics: ClassStatistics, rule: DecisionRule = DecisionRule()) -> None:  # noqa: B008 - immutable
+    def __init__(self, statistics: ClassStatistics, rule: DecisionRule = DecisionRule()) -> None:
         self._rule = rule
         self._rows: list[Whole] = []
         self._known: list[Mask] = []
@@ -209,15 +209,12 @@ class HeldOutEvaluation:
         self._probabilities.append(probabilities)
         self.evaluation.add([self.evaluation.classes[k] for k in block.classes.tolist()], block.log_posterior, answers)
 
-    def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:  # noqa: B008 - immutable
+    def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
         result, judged, known = self.evaluation.result(bootstrap), self.evaluation.judged, np.concatenate(self._known)
         unknown = {result.classes[k]: n for k, n in enumerate(np.bincount(judged.truth[~known]).tolist()) if n}
         return replace(
-            result,
-            known=known_result(judged.of(known), len(result.classes)),
-            unknown_labels=tuple(unknown),
-            unknown_documents=unknown,
+            result, known=known_result(judged.of(known), len(result.classes)), unknown_labels=tuple(unknown), unknown_documents=unknown
         )
 
     def predictions(self) -> list[Prediction]:
@@ -236,10 +233,7 @@ def leave_one_out_blocks(statistics: ClassStatistics, documents: CountedDocument
 
 
 def evaluate_leave_one_out(
-    statistics: ClassStatistics,
-    documents: CountedDocuments,
-    parameters: Settings,
-    rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+    statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, rule: DecisionRule = DecisionRule()
 ) -> HeldOutEvaluation:
     """Judge every document by the model of all others; raise as `leave_one_out_blocks`."""
     evaluation = HeldOutEvaluation(statistics, rule)
@@ -333,11 +327,11 @@ class CrossValidation:
     repeats: list[HeldOutEvaluation]
     folds: list[FoldFigures]
 
-    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Parsed]:  # noqa: B008 - immutable
+    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Parsed]:
         """Return `result` as JSON has it, with `folds_result` under ``folds``."""
         return {**json_values(self.result(bootstrap)), "folds": json_values(self.folds_result())}
 
-    def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:  # noqa: B008 - immutable
+    def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures pooled over folds and repeats.
 
         A document that is judged in every repeat is still one document, so with repeats the ends of the intervals are means over repeats.
@@ -415,11 +409,7 @@ def judge_elsewhere(training: FoldTraining, task: FoldTask) -> JudgedFold:
 
 
 def cross_validate(
-    subsets: Subsets,
-    parameters: Settings,
-    folds_of_repeats: Sequence[Folds],
-    rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
-    jobs: int = 1,
+    subsets: Subsets, parameters: Settings, folds_of_repeats: Sequence[Folds], rule: DecisionRule = DecisionRule(), jobs: int = 1
 ) -> CrossValidation:
     """Judge the documents of each fold by the model learnt from its training documents, for each repeat, by ``jobs`` processes.
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.results import EvaluationResult, ProbabilityResult
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.promises.precision import RiskPoint
+    from nbtext.type_names import Whole
 
     Columns = list[NDArray[Any]]
 
@@ -181,5 +182,5 @@ class _SurestMistakes:
             for row, mistake in enumerate(MistakeFinder(self._model).mistakes(block, decision))
         )
 
-    def _truth(self, documents: Sequence[Document]) -> NDArray[np.int64]:
+    def _truth(self, documents: Sequence[Document]) -> Whole:
         return np.array([self._number.get(document.label or "", -1) for document in documents], np.int64)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def judge(
     model: TextClassifier,
     documents: Iterable[Document],
-    rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+    rule: DecisionRule = DecisionRule(),
     *,
     by: Sequence[str] = (),
     look: Callable[[ScoredBlock, Decision], object] | None = None,

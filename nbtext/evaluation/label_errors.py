@@ -17,13 +17,12 @@ from nbtext.steps import stepped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.cross_validation import HeldOutBlock
     from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.settings import Settings
+    from nbtext.type_names import Floats, Mask, Whole
 
 FOLDS_OF_OTHERS = 10
 """For classifiers that cannot leave out one document at a time."""
@@ -59,15 +58,15 @@ class SampledSuspects(NamedTuple):
 class Suspects(NamedTuple):
     """Documents by falling log odds, equal ones in the order of the corpus; all of shape (n,)."""
 
-    rows: NDArray[np.int64]
+    rows: Whole
     """Numbers of the documents in the corpus."""
-    labels: NDArray[np.int64]
+    labels: Whole
     """Numbers of their classes."""
-    suggested: NDArray[np.int64]
+    suggested: Whole
     """The most probable of the other classes."""
-    log_odds: NDArray[np.float64]
+    log_odds: Floats
     """log p(suggested | d) − log p(label | d) under the model of all other documents, in nats."""
-    probabilities: NDArray[np.float64]
+    probabilities: Floats
     """p(suggested | d)."""
 
     def named(self, names: Sequence[str], classes: Sequence[str], limit: int | None = None) -> Iterator[Suspect]:
@@ -75,7 +74,7 @@ class Suspects(NamedTuple):
         for row, label, suggested, log_odds, probability in zip(*(column[:limit].tolist() for column in self), strict=True):
             yield Suspect(names[row], classes[label], classes[suggested], log_odds, probability)
 
-    def at(self, places: NDArray[np.bool_] | NDArray[np.int64]) -> Suspects:
+    def at(self, places: Mask | Whole) -> Suspects:
         """Return some of the documents."""
         rows, labels, suggested, log_odds, probabilities = self
         return Suspects(rows[places], labels[places], suggested[places], log_odds[places], probabilities[places])

@@ -91,12 +91,7 @@ class Resampling(NamedTuple):
     seed: int = 0
 
 
-def learning_curve(
-    subsets: Subsets,
-    parameters: Settings,
-    resampling: Resampling = Resampling(),  # noqa: B008 - immutable
-    jobs: int = 1,
-) -> LearningCurve:
+def learning_curve(subsets: Subsets, parameters: Settings, resampling: Resampling = Resampling(), jobs: int = 1) -> LearningCurve:
     """Return the curve of a corpus for models with these parameters of training, trained by ``jobs`` processes.
 
     Sizes at which the parameters leave no term in some run are left out. Raise `UsageError` if that holds for all sizes, or if there are

@@ -36,13 +36,11 @@ from nbtext.text.analyzer import UNKNOWN, blocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.corpus.document import Document
     from nbtext.errors import DocumentError
     from nbtext.model.scoring import ScoredTexts
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Mask, Whole
 
     Item = TypeVar("Item")
     Gaps = Callable[[Sequence[tuple[Item, ...]]], Floats]
@@ -288,7 +286,7 @@ def smallest_cover(gains: Floats, needs: Floats, most_nodes: int = MOST_NODES) -
     return Cover(None if found is None else tuple(sorted(useful[list(found)].tolist())), proven)
 
 
-def _cover_of_size(gains: Floats, missing: Floats, size: int, left: NDArray[np.bool_], nodes: Iterator[int]) -> tuple[int, ...] | None:
+def _cover_of_size(gains: Floats, missing: Floats, size: int, left: Mask, nodes: Iterator[int]) -> tuple[int, ...] | None:
     """Return at most ``size`` of the items that are left that gain what is missing; raise `StopIteration` when the nodes are used up."""
     if np.all(missing <= 0):
         return ()

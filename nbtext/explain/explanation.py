@@ -28,14 +28,13 @@ from nbtext.text.analyzer import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
     from nbtext.corpus.document import Document
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.errors import DocumentError
     from nbtext.explain.word_walk import LocatedWords
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.type_names import Floats
 
 WORD, ATTRIBUTE, PRIOR, LACKING = "word", "attribute", "prior", "lacking"
 """What may rule a class out: a word, the value of an attribute, the class prior, a word that all training documents of the class hold."""
@@ -198,7 +197,7 @@ def class_number(model: TextClassifier, label: str) -> int:
         raise UsageError(f"the model has no class {label!r}", hint=hint) from None
 
 
-def _words(located: LocatedWords, nats: NDArray[np.float64], model: TextClassifier) -> tuple[WordContribution, ...]:
+def _words(located: LocatedWords, nats: Floats, model: TextClassifier) -> tuple[WordContribution, ...]:
     """Return the surface words with all their occurrences, in the order of the first."""
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(located.names):

@@ -18,12 +18,11 @@ from nbtext.explain.word_walk import WordWalker
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.decision import Decision
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.type_names import Floats, Whole
 
 LONGEST = 420
 """Bytes of an excerpt, about."""
@@ -105,7 +104,7 @@ class Excerpts:
         return tuple(piece for piece in pieces if piece.text)
 
 
-def _loudest(words: Sequence[tuple[int, int]], loudness: NDArray[np.float64], end: int) -> tuple[int, int]:
+def _loudest(words: Sequence[tuple[int, int]], loudness: Floats, end: int) -> tuple[int, int]:
     """Return begin and end of the run of whole words in about `LONGEST` bytes that is loudest in sum, the first of equals."""
     if end <= LONGEST:
         return 0, end
@@ -163,7 +162,7 @@ class MistakeFinder:
                 self._classes[rivals[place]] if truth[row] < 0 else None,
             )
 
-    def _tipping_terms(self, matrix: DocumentTermMatrix, nats: NDArray[np.float64]) -> list[tuple[TippingTerm, ...]]:
+    def _tipping_terms(self, matrix: DocumentTermMatrix, nats: Floats) -> list[tuple[TippingTerm, ...]]:
         documents, vocabulary = matrix.entry_documents, self._model.statistics.vocabulary
         speaking = np.flatnonzero(nats > 0)  # nan, where a term rules out both classes, is not
         order = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking], documents[speaking]))]
@@ -176,12 +175,12 @@ class MistakeFinder:
         return found
 
 
-def runner_up(log_posterior: NDArray[np.float64], answers: NDArray[np.int64]) -> NDArray[np.int64]:
+def runner_up(log_posterior: Floats, answers: Whole) -> Whole:
     """Return the most probable class of each document but its answer, shape (n_docs,); the answer itself if there is no other class."""
     if log_posterior.shape[1] == 1:
         return answers
     others = log_posterior.copy()
     others[np.arange(answers.size), answers] = -np.inf
     best = others.argmax(axis=1)
-    next_class: NDArray[np.int64] = (answers + 1) % log_posterior.shape[1]
+    next_class: Whole = (answers + 1) % log_posterior.shape[1]
     return np.where(best == answers, next_class, best).astype(np.int64)  # where all others are impossible, any of them

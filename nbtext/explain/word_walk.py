@@ -31,12 +31,10 @@ from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.counting import Analysis
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Floats, Mask, Whole
 
 # Why a word does not count.
 NO_LETTERS = "no-letters-or-digits"
@@ -120,7 +118,7 @@ class LocatedWords(NamedTuple):
     """The word of each part of an occurrence of a term, shape (n_parts,)."""
     terms: Whole
     """The term, `UNKNOWN` for one not in the vocabulary, shape (n_parts,)."""
-    shares: NDArray[np.float64]
+    shares: Floats
     """The part of the occurrence: an n-gram belongs to its n words in equal parts. They sum to the occurrences of each term; shape (n_parts,)."""
 
     def surface_words(self) -> tuple[list[str], Whole]:
@@ -187,7 +185,7 @@ class WordWalker:
         return cls.over(model.answered_analysis, model.statistics.vocabulary, model.learnt.selected)
 
     @classmethod
-    def over(cls, analysis: Analysis, vocabulary: Vocabulary, selected: NDArray[np.bool_]) -> WordWalker:
+    def over(cls, analysis: Analysis, vocabulary: Vocabulary, selected: Mask) -> WordWalker:
         """Return the walker that finds the ids of a vocabulary, and marks terms that are not in it or not selected."""
         walker = cls(analysis)
         walker._vocabulary, walker._selected = vocabulary, selected.tobytes()

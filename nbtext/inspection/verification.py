@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Floats, Whole
 
 NOT_LOOKED_AT = "not looked at"
 
@@ -174,9 +174,7 @@ def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None
     _require(np.all(without | (np.abs(total - 1) < SUM_TOLERANCE)), "the probabilities of the terms of a class do not sum to 1")
 
 
-def _have_opposites(
-    probabilities: TermProbabilities, absence: Callable[[Whole], NDArray[np.float64]], model: TextClassifier, *, smoothed: bool
-) -> None:
+def _have_opposites(probabilities: TermProbabilities, absence: Callable[[Whole], Floats], model: TextClassifier, *, smoothed: bool) -> None:
     """Require that each term has a distribution of its own; with smoothing nothing in it is certain."""
     for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
         sides = np.stack((probabilities.probability(terms), absence(terms)), axis=-1)
@@ -221,6 +219,6 @@ def _places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> Whole:
     return np.where(keys[place] == wanted, place, -1)
 
 
-def _are_distributions(shares: NDArray[np.float64]) -> bool:
+def _are_distributions(shares: Floats) -> bool:
     """Return True if every row holds probabilities that sum to 1."""
     return bool(np.all(shares >= 0)) and bool(np.all(np.abs(shares.sum(axis=-1) - 1) < SUM_TOLERANCE))

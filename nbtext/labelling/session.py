@@ -72,7 +72,7 @@ class Session:
     def __init__(
         self,
         pool: DocumentPool,
-        plan: Plan = Plan(),  # noqa: B008 - immutable
+        plan: Plan = Plan(),
         *,
         n_asked: int | None = None,
         file: AnswerFile | None = None,

@@ -178,12 +178,12 @@ class Evaluation:
         self._parts = [join_judged(self._parts)]
         return self._parts[0]
 
-    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:  # noqa: B008 - immutable
+    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:
         """Return `result` as JSON has it."""
         summary: dict[str, Any] = json_values(self.result(bootstrap))
         return summary
 
-    def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:  # noqa: B008 - immutable
+    def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return all figures, with Wilson's intervals for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates."""
         everything = self.judged
         cells = confusion_cells(everything)

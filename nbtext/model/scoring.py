@@ -143,7 +143,7 @@ def scored(model: ScoringModel, documents: Iterable[Document], at_once: int = BL
 def answers(
     model: ScoringModel,
     documents: Iterable[Document],
-    rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+    rule: DecisionRule = DecisionRule(),
     *,
     min_typicality: float = 0.0,
     top_k: int = 0,

@@ -302,7 +302,7 @@ class TextClassifier:
     def answers(
         self,
         paths: Paths,
-        rule: DecisionRule = DecisionRule(),  # noqa: B008 - immutable
+        rule: DecisionRule = DecisionRule(),
         *,
         min_typicality: float = 0.0,
         top_k: int = 0,

@@ -25,12 +25,10 @@ from nbtext.errors import NoDocumentsError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Floats
+    from nbtext.type_names import Floats, Whole
 
 LEAST_LOG = -40.0
 """Less probable classes count as if they had this log probability, so that one document cannot decide alone."""
@@ -155,7 +153,7 @@ def _curvature(p: Floats, x: Floats) -> Floats:
     return curvature
 
 
-def _resampling(classes: NDArray[np.int64]) -> Floats:
+def _resampling(classes: Whole) -> Floats:
     """Return how often each document is in each of `DRAWS` samples drawn with replacement within classes, shape (DRAWS, n_docs)."""
     random = np.random.default_rng(0)
     times = np.zeros((DRAWS, len(classes)))

@@ -24,12 +24,10 @@ from nbtext.metrics.intervals import wilson_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import Judged
     from nbtext.model.left_out import LeftOutPosteriors
-    from nbtext.type_names import Floats, Mask
+    from nbtext.type_names import Floats, Mask, Whole
 
 ERROR = 0.05
 """Probability that the promise does not hold."""
@@ -116,7 +114,7 @@ def precise_from(thresholds: Sequence[PrecisionThreshold]) -> tuple[float, ...]:
     return tuple(inf if each.probability is None else each.probability for each in thresholds)
 
 
-def _class_curves(odds: Floats, answers: NDArray[np.int64], right: Mask, n_classes: int) -> tuple[Floats, Floats]:
+def _class_curves(odds: Floats, answers: Whole, right: Mask, n_classes: int) -> tuple[Floats, Floats]:
     """Return a_k of `SLOPES` and b_k that make p(right) = σ(a_k log odds + b_k) most probable for answers with class k, both of shape (n_classes,).
 
     Answers with some classes are wrong more often than their probabilities say, such as where two newsgroups share their posts. log a_k and b_k

@@ -23,12 +23,11 @@ from nbtext.metrics.intervals import NORMAL_95, wilson_interval
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import EvaluationResult
     from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import ScoredBlock
+    from nbtext.type_names import Floats, Mask, Whole
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,9 @@ class SetRule:
     always: tuple[str, ...] = ()
     """Classes that every set has, because too few of their documents were left out for a threshold."""
 
-    def members(self, log_posterior: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def members(self, log_posterior: Floats) -> Mask:
         """Return which classes are in the sets of documents, both of shape (n_docs, n_classes)."""
-        held: NDArray[np.bool_] = log_posterior >= np.array(self.least)
+        held: Mask = log_posterior >= np.array(self.least)
         return held
 
 
@@ -78,7 +77,7 @@ def set_rule(posteriors: LeftOutPosteriors, classes: Sequence[str], coverage: fl
     return SetRule(coverage, (bound,) * len(classes))
 
 
-def _threshold(of_truth: NDArray[np.float64], weights: NDArray[np.float64], coverage: float) -> float:
+def _threshold(of_truth: Floats, weights: Floats, coverage: float) -> float:
     """Return the largest value up to which documents weigh at most (n + 1)(1 − coverage), −inf for none; n is the weight of all."""
     order = np.argsort(of_truth, kind="stable")
     below = np.cumsum(weights[order])
@@ -129,9 +128,9 @@ class SetTally:
 
     rule: SetRule
     classes: Sequence[str]
-    _parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]] = field(default_factory=list)
+    _parts: list[tuple[Whole, Whole, Mask]] = field(default_factory=list)
 
-    def add(self, log_posterior: NDArray[np.float64], labels: Sequence[str]) -> None:
+    def add(self, log_posterior: Floats, labels: Sequence[str]) -> None:
         """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes; an unknown one is in no set."""
         number = {label: place for place, label in enumerate(self.classes)}
         truth = np.array([number.get(label, -1) for label in labels], np.int64)
@@ -168,6 +167,6 @@ def with_figures(result: EvaluationResult, sets: SetsResult | None) -> Evaluatio
     return replace(result, others=others, intervals={**result.intervals, "set_coverage": sets.interval, "set_size": sets.size_interval})
 
 
-def _group(sizes: NDArray[np.int64], held: NDArray[np.bool_]) -> SetGroup:
+def _group(sizes: Whole, held: Mask) -> SetGroup:
     hits = int(np.count_nonzero(held))
     return SetGroup(held.size, hits / held.size, wilson_interval(hits, held.size), float(sizes.mean()))
