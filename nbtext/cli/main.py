@@ -66,7 +66,7 @@ GROUPS_OF_COMMANDS = {
         "completion": "Print the script for completion in a shell.",
     },
 }
-"""What each command does, in the groups and the order of the help."""
+"""The line of each command, in the groups and the order of the help."""
 
 COMMANDS = {name: line for commands in GROUPS_OF_COMMANDS.values() for name, line in commands.items()}
 INTERNAL_ERROR = NbtextError.exit_status

@@ -36,11 +36,11 @@ LOG_FORMATS = ("text", "json")
 
 @dataclass
 class _Writing:
-    """How lines are written now."""
+    """The form of lines at present."""
 
     as_json: bool = False
     documents: int = 0
-    """How many failed documents were reported."""
+    """Failed documents that were reported."""
     clear: Callable[[], None] | None = None
     """Erases a progress bar before a line is written."""
 
@@ -59,7 +59,7 @@ class Messages:
 
     @property
     def shows_notices(self) -> bool:
-        """Whether `notice` says anything."""
+        """True if `notice` prints anything."""
         return not self.quiet and (self.verbose or standard_error_is_terminal())
 
     def notice(self, text: str) -> None:

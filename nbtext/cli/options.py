@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Suggestions = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
     class LockSettings(TypedDict):
-        """How a model file is locked and replaced, as the functions of `nbtext.model.locked_model` take it."""
+        """Settings of lock and replacement, arguments of the functions of `nbtext.model.locked_model`."""
 
         lock_timeout: float
         backup: bool
@@ -432,7 +432,7 @@ document_options = several(input_options, reading_options, messages_options)
 
 
 def corpus_options(command: Command, without: Sequence[str] = ()) -> Command:
-    """Add the options of a command that makes a model of a corpus, without some parameters of `TRAINING` that it sets otherwise."""
+    """Add the options of a command that trains on a corpus, except the parameters of `TRAINING` named in ``without``."""
     training = [*READING, *(parameter for parameter in TRAINING if parameter.name not in without)]
     return several(input_options, _table_options(training, defaults=True), messages_options)(command)
 

@@ -1,4 +1,4 @@
-"""How help is laid out: examples, then options in panels; those used most with ``--help``, all of them with ``--help-all``.
+"""Layout of help: examples, then options in panels; those used most with ``--help``, all of them with ``--help-all``.
 
 Also the options that nbtext itself has. This module imports no settings: `nbtext --help` does without.
 """
@@ -182,7 +182,7 @@ def painter() -> Callable[..., str]:
 
 
 class Choice(click.Choice[str]):
-    """One of some names; asks about near misses."""
+    """One of several names; asks about near misses."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name; raise click's error for wrong usage."""

@@ -1,4 +1,4 @@
-"""What the commands share that write a model: the lock, the backup, documents to change a model by, and what to say of the new one."""
+"""Shared by the commands that write a model: lock, backup, documents to change a model by, messages about the new model."""
 
 from __future__ import annotations
 

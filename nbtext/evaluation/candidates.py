@@ -91,7 +91,7 @@ class Candidate(NamedTuple):
     """Settings to be judged."""
 
     texts: dict[str, str | None]
-    """What is tried, as on the command line, by name of the parameter; None for a default that is nothing."""
+    """Values as on the command line, by name of the parameter; None for a default that is nothing."""
     settings: Settings
 
     def spelt(self) -> dict[str, str]:

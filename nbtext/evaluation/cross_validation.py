@@ -304,7 +304,7 @@ class FoldSpread(NamedTuple):
 
 @dataclass(frozen=True)
 class FoldsResult:
-    """How a corpus was divided, and the figures of each fold."""
+    """The division of a corpus, and the figures of each fold."""
 
     method: str | None = field(metadata=IF_KNOWN)
     column: str | None = field(metadata=IF_KNOWN)
@@ -386,14 +386,14 @@ class FoldTraining:
 
     @property
     def is_worth_processes(self) -> bool:
-        """Whether folds are judged faster by several processes."""
+        """True if several processes judge the folds faster."""
         n_folds, matrix = sum(folds.n_folds for folds in self.folds_of_repeats), self.subsets.documents.matrix
         largest = max(int(np.bincount(folds.numbers - NEVER_TESTED).max()) for folds in self.folds_of_repeats)
         return matrix.terms.size * n_folds >= WORTH_PROCESSES and largest * self.subsets.statistics.n_classes <= MOST_SENT
 
 
 class JudgedFold(NamedTuple):
-    """What comes of a fold."""
+    """The result of a fold."""
 
     n_terms: int
     """Selected terms of the model."""

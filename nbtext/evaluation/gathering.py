@@ -46,7 +46,7 @@ MOST_CLASSES = 100
 """Classes whose terms are listed: those with most documents in training."""
 
 Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-"""How a report was made: headings, each with names and values."""
+"""The origin of a report: headings, each with names and values."""
 
 
 class QuotedMistake(NamedTuple):

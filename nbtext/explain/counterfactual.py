@@ -1,4 +1,4 @@
-"""What would give a document another answer: the fewest words to remove, or the fewest terms to add.
+"""Changes that give a document another answer: the fewest words to remove, or the fewest terms to add.
 
 The answer is the most probable class: costs and thresholds play no part, and calibration does not change the order of the classes.
 
@@ -150,7 +150,7 @@ class ChangedDocument:
         self.rivals = np.flatnonzero(possible)
         """The other classes that may be an answer."""
         self.known = np.append(model.learnt.selected, False)[self.located.terms]  # `UNKNOWN` is −1
-        """Which parts of located terms count in scores, shape (n_parts,)."""
+        """The parts of located terms that count in scores, a mask of shape (n_parts,)."""
 
     def removable(self) -> Whole:
         """Return the numbers of the surface words whose absence may change scores: they become terms, or stand in n-grams."""

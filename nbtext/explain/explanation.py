@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats
 
 WORD, ATTRIBUTE, PRIOR, LACKING = "word", "attribute", "prior", "lacking"
-"""What may rule a class out: a word, the value of an attribute, the class prior, a word that all training documents of the class hold."""
+"""Causes that rule a class out: a word, the value of an attribute, the class prior, a word that all training documents of the class hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class WordContribution:
 
     word: str
     nats: float
-    """What it adds to the log odds; inf if it rules the other class out."""
+    """Its part of the log odds; inf if it rules the other class out."""
     occurrences: int
     places: tuple[tuple[int, int], ...]
     """Where each occurrence begins and ends, in bytes of the text after reading."""
@@ -89,9 +89,9 @@ class CalibrationSteps:
     on_scale: float
     """Of the scores on the scale of log probabilities; other than the scores only for complement naive Bayes."""
     temperature: float
-    """What they are divided by."""
+    """Their divisor."""
     on_curve: bool
-    """Whether an isotonic curve comes last."""
+    """True if an isotonic curve comes last."""
     log_odds: float
     """log p(answer | d) − log p(against | d)."""
 
@@ -114,7 +114,7 @@ class Explanation:
     words: tuple[WordContribution, ...]
     attributes: tuple[AttributeContribution, ...]
     rest: float | None
-    """What the parts leave over where they do not add up; None where they do."""
+    """The difference if the parts do not add up; None if they do."""
     calibration: CalibrationSteps
 
 

@@ -109,7 +109,7 @@ class LocatedWords(NamedTuple):
     names: list[str]
     """Each word case-folded, with the name of its field in front: words of the same name are occurrences of one surface word."""
     counts: Whole
-    """How often the word occurs at its place: once, or the count of a counted feature; shape (n_words,)."""
+    """Occurrences of the word at its place: one, or the count of a counted feature; shape (n_words,)."""
     own: list[list[int]]
     """Ids of the terms that each word becomes by itself, `UNKNOWN` for terms not in the vocabulary."""
     notes: list[str | None]
@@ -146,7 +146,7 @@ class _Part(NamedTuple):
     prefix: str = ""
     """Before the terms of a field, its name and a colon; `_AS_IT_STANDS` for an item."""
     pattern: re.Pattern[bytes] = SURFACE
-    """What a surface form in it is."""
+    """The pattern of its surface forms."""
 
 
 class _Surface(NamedTuple):

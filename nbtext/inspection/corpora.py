@@ -36,7 +36,7 @@ class CorpusOverview:
     kind: str
     """``text``, ``html`` or ``mail``."""
     columns: str | None
-    """Which columns of a table are read."""
+    """The columns of a table that are read."""
     class_sizes: dict[str, int]
     """Documents of each class that could be read, the largest class first; empty for a format without classes."""
     documents: int
@@ -52,7 +52,7 @@ class CorpusOverview:
     not_utf8: int
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
     likely_encoding: LikelyEncoding | None
-    """What these are probably written in, if not in Windows-1252."""
+    """Their probable encoding, if it is not Windows-1252."""
 
 
 def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:

@@ -56,9 +56,9 @@ class Finding(NamedTuple):
     result: str
     """``ok``, ``warning`` or ``failed``."""
     detail: str
-    """What was found."""
+    """The finding."""
     fix: str | None = None
-    """What to do, if anything."""
+    """The remedy, if one is needed."""
     problem: NbtextError | None = None
     """The error that commands would end with."""
 

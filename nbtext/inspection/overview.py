@@ -314,7 +314,7 @@ class SampleOverview:
 
 @dataclass(frozen=True)
 class UnlabelledOverview:
-    """What unlabelled documents added to a model, apart from the counts of labelled ones."""
+    """The part of a model that comes from unlabelled documents."""
 
     documents: int
     weight: float

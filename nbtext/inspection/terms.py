@@ -217,7 +217,7 @@ def _analysed(model: TextClassifier, document: bytes) -> dict[str, int]:
 
 
 class TermValue(NamedTuple):
-    """A term and its value by some measure."""
+    """A term and its value by a measure."""
 
     term: str
     value: float

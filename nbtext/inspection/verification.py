@@ -38,7 +38,7 @@ class Check(NamedTuple):
     passed: bool | None
     """None for a check that was not possible because an earlier one failed."""
     detail: str
-    """What was found, or what is wrong."""
+    """The finding, or the fault."""
 
 
 def verify(path: str) -> list[Check]:

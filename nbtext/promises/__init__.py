@@ -1,1 +1,1 @@
-"""What a model can promise of documents like those of training: sets of classes that hold the truth, answers of a given precision, shares of classes."""
+"""Promises of a model for documents like those of training: sets of classes that hold the truth, answers of a given precision, shares of classes."""

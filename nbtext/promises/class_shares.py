@@ -84,7 +84,7 @@ class PrevalenceResult(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClassLikelihoods:
-    """How likely a document is in each class, up to a factor of the document, from what the model says of it."""
+    """Likelihoods of a document in each class, up to a factor of the document, from the posteriors of a model."""
 
     log_prior: Floats
     """The log shares of the classes for which the posteriors hold, shape (n_classes,)."""

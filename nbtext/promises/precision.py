@@ -36,7 +36,7 @@ STEPS = 50
 """Thresholds that are tested; each adds as many answers as the others."""
 
 SLOPES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)
-"""How much of the log odds of a class is believed."""
+"""The share of the log odds of a class that is believed."""
 
 BISECTIONS = 40
 
@@ -44,7 +44,7 @@ MOST_ODDS = 36.0
 """Log odds of a probability that is 1 but for rounding."""
 
 MOST_DOCUMENTS = 1 << 40
-"""If even so many more documents would not be enough, no number is."""
+"""Above this number of further documents none is named."""
 
 
 class PrecisionThreshold(NamedTuple):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SetRule:
-    """Which classes are in a set."""
+    """The rule that decides which classes are in a set."""
 
     coverage: float
     """Promised share of sets that hold the true class."""
@@ -102,7 +102,7 @@ class SetGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class SetsResult:
-    """How far sets of classes kept their promise."""
+    """Coverage and size of sets of classes on test documents."""
 
     promised: float
     by_class: bool

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.errors import quantity
 from nbtext.metrics.outcomes import METRICS
 from nbtext.report.forms import excel_safe, grid, is_plain_terminal, json_line, listing, show, visible_on_terminal, write_records
-from nbtext.report.numbers import FIGURES, bounds, figure, in_units, rounded, share_in_words, six_digits, strip
+from nbtext.report.numbers import FIGURES, binary_size, bounds, figure, rounded, six_digits, strip, three_decimals
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def print_trials(result: SearchResult) -> None:
         ]
         for trial in result.trials
     ]
-    further = [("size", [in_units(trial.bytes) for trial in result.trials])] if best.folds else []
+    further = [("size", [binary_size(trial.bytes) for trial in result.trials])] if best.folds else []
     if len({trial.folds for trial in result.trials}) > 1:
         further.insert(0, ("folds", [f"{trial.folds:,}" for trial in result.trials]))
     if best.seconds is not None:
@@ -286,12 +286,12 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
         shares_of = {label: [found.prevalence[label].share for found in result.by.values()] for label, _ in ordered}
         plots = {label: strip(shares, plain=is_plain_terminal()) if any(shares) else "" for label, shares in shares_of.items()}
     rows = [
-        (label, share_in_words(share.share), _share_interval(share), share_in_words(share.counted), plots[label])
+        (label, three_decimals(share.share), _share_interval(share), three_decimals(share.counted), plots[label])
         for label, share in ordered
     ]
     largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
     by = [
-        (value, f"{found.documents:,}", *(f"{share_in_words(found.prevalence[label].share)}  ({_share_interval(found.prevalence[label])})" for label in largest))
+        (value, f"{found.documents:,}", *(f"{three_decimals(found.prevalence[label].share)}  ({_share_interval(found.prevalence[label])})" for label in largest))
         for value, found in result.by.items()
     ]  # fmt: skip
     show(
@@ -302,4 +302,4 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
 
 
 def _share_interval(share: ClassShare) -> str:
-    return f"{share_in_words(share.low)} to {share_in_words(share.high)}"
+    return f"{three_decimals(share.low)} to {three_decimals(share.high)}"

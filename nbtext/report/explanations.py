@@ -1,4 +1,4 @@
-"""What is known of single documents, for people and as TSV or JSON lines: their tokens, explanations, and what would change an answer.
+"""Single documents, for people and as TSV or JSON lines: tokens, explanations, and changes that would give another answer.
 
 A text for people has its words shaded by what they add, relative to the strongest one: words for the answer bold on blue, words for the
 other class underlined on orange, which does not need colours to tell them apart. Without a terminal, signed numbers stand behind the words.

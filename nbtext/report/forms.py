@@ -310,7 +310,7 @@ COLOURS = ("auto", "always", "never")
 
 @dataclass
 class _Styles:
-    """When letters are bold, underlined or coloured, one of `COLOURS`."""
+    """Use of bold, underlined and coloured letters, one of `COLOURS`."""
 
     when: str = "auto"
 
@@ -324,14 +324,14 @@ def set_colours(when: str) -> None:
 
 
 def has_styles() -> bool:
-    """Return whether standard output shows bold and underlined letters."""
+    """Return True if standard output shows bold and underlined letters."""
     return _styles.when == "always" or (
         _styles.when == "auto" and sys.stdout.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
     )
 
 
 def has_colours() -> bool:
-    """Return whether it shows colours too, and the user wants them."""
+    """Return True if it shows colours too, and the user wants them."""
     return has_styles() and (_styles.when == "always" or not os.environ.get("NO_COLOR"))
 
 

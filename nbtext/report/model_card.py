@@ -37,7 +37,7 @@ CLASSES_NAMED = 20
 
 
 class CardFacts(NamedTuple):
-    """What a card is made of."""
+    """The content of a card."""
 
     name: str
     overview: Overview

@@ -36,19 +36,19 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return "not known" if value is None else f"{100 * value:.{decimals}f}\u00a0%"
 
 
-def share_in_words(value: float | None) -> str:
+def three_decimals(value: float | None) -> str:
     """Return a share as a decimal of three places, for columns.
 
-    >>> share_in_words(0.8031)
+    >>> three_decimals(0.8031)
     '0.803'
     """
     return "–" if value is None else f"{value:.3f}"
 
 
-def in_units(n_bytes: int) -> str:
+def binary_size(n_bytes: int) -> str:
     """Return a number of bytes in the largest unit of which there is one.
 
-    >>> in_units(900), in_units(1 << 20)
+    >>> binary_size(900), binary_size(1 << 20)
     ('900 B', '1.0 MiB')
     """
     value = float(n_bytes)

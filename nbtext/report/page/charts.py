@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
 from nbtext.report.forms import shortened
-from nbtext.report.numbers import percent, percent_bounds, share_in_words
+from nbtext.report.numbers import percent, percent_bounds, three_decimals
 from nbtext.report.page.markup import NOTHING, Markup, breakable, element, escaped, joined
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def risk_curve_chart(points: Sequence[RiskPoint], label: str) -> Markup:
     lower, upper = ([place(point.answered, point.interval[end]) for point in points] for end in (0, 1))
     levels = [1 - step / 10 for step in range(round(span * 10) + 1)]
     meanings = (
-        f"{percent(point.answered)} answered, from a probability of {share_in_words(point.probability)}: precision {percent(point.precision)}"
+        f"{percent(point.answered)} answered, from a probability of {three_decimals(point.probability)}: precision {percent(point.precision)}"
         for point in points
     )
     spots = [place(point.answered, point.precision) for point in points]

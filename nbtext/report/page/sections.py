@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.report.forms import shortened
-from nbtext.report.numbers import bounds, nats, percent, percent_bounds, share_in_words
+from nbtext.report.numbers import bounds, nats, percent, percent_bounds, three_decimals
 from nbtext.report.page.charts import (
     MOST_CLASSES,
     bar,
@@ -200,13 +200,13 @@ def _headline(data: ReportData) -> Content:
     largest = _always(result)
     cards = (
         ("Documents", f"{result.n:,}", f"of {_classes_judged(result)}"),
-        ("Accuracy", share_in_words(result.accuracy), bounds(result.intervals.get("accuracy"), ".3f")),
-        ("Macro F1", share_in_words(result.macro_f1), bounds(result.intervals.get("macro_f1"), ".3f")),
-        ("Baseline", share_in_words(largest.accuracy), f"accuracy of always {shortened(largest.label, 30)}"),
-        ("Mean probability", share_in_words(after.confidence), _was(share_in_words(before.confidence)) if before else "of the answers"),
-        ("Calibration error", share_in_words(after.ece), _was(share_in_words(before.ece)) if before else ""),
+        ("Accuracy", three_decimals(result.accuracy), bounds(result.intervals.get("accuracy"), ".3f")),
+        ("Macro F1", three_decimals(result.macro_f1), bounds(result.intervals.get("macro_f1"), ".3f")),
+        ("Baseline", three_decimals(largest.accuracy), f"accuracy of always {shortened(largest.label, 30)}"),
+        ("Mean probability", three_decimals(after.confidence), _was(three_decimals(before.confidence)) if before else "of the answers"),
+        ("Calibration error", three_decimals(after.ece), _was(three_decimals(before.ece)) if before else ""),
         ("Log loss", _loss(after), _was(_loss(before)) if before else "nats"),
-        ("Brier score", share_in_words(after.brier), _was(share_in_words(before.brier)) if before else ""),
+        ("Brier score", three_decimals(after.brier), _was(three_decimals(before.brier)) if before else ""),
     )
     groups = (
         (element("dt", name), element("dd", value, class_="value"), element("dd", beside, class_="beside data") if beside else NOTHING)
@@ -226,7 +226,7 @@ def _was(value: str) -> str:
 
 
 def _loss(result: ProbabilityResult) -> str:
-    return "infinite" if result.log_loss is None else share_in_words(result.log_loss)
+    return "infinite" if result.log_loss is None else three_decimals(result.log_loss)
 
 
 def _confusion(result: EvaluationResult) -> Content:
@@ -277,7 +277,7 @@ def _risk(points: Sequence[RiskPoint]) -> Markup:
     words = f"Precision goes from {percent(first.precision)} of the surest {percent(first.answered)} to {percent(last.precision)} of all answers."
     heads: Heads = (("Answered", "number"), ("Probability from", "number"), ("Precision", "number"), ("95\u00a0% interval", "number wide"))
     rows = [
-        (percent(point.answered), share_in_words(point.probability), percent(point.precision), percent_bounds(point.interval))
+        (percent(point.answered), three_decimals(point.probability), percent(point.precision), percent_bounds(point.interval))
         for point in points
     ]
     return element(
@@ -292,7 +292,7 @@ def _risk(points: Sequence[RiskPoint]) -> Markup:
 
 
 def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
-    error = f"calibration error {share_in_words(result.ece)}"
+    error = f"calibration error {three_decimals(result.ece)}"
     words = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
     heads: Heads = (("Answers", "number"), ("Mean probability", "number"), ("Right", "number"), ("95\u00a0% interval", "number wide"))
     rows = [
@@ -336,8 +336,8 @@ def _classes(result: EvaluationResult) -> Content:
 
 def _measured(name: str, value: float | None = None, interval: Interval | None = None) -> Markup:
     ends = bounds(interval, ".3f")
-    words = f"{name} {share_in_words(value)}" + (f", 95\u00a0% interval {ends}" if ends else "")
-    numbers = (element("span", share_in_words(value), class_="value"), " ", element("span", ends, class_="bounds"))
+    words = f"{name} {three_decimals(value)}" + (f", 95\u00a0% interval {ends}" if ends else "")
+    numbers = (element("span", three_decimals(value), class_="value"), " ", element("span", ends, class_="bounds"))
     return joined((element("div", *numbers), bar(value or 0.0, words, interval)))
 
 
