@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import InTurn
+from nbtext.counts.counting import DocumentCounter, FoundTerms, InTurn
 from nbtext.counts.matrix import Postings
 from tests.budget import rounds
 from tests.process import SERVICE_DESK
@@ -57,7 +57,7 @@ def test_threads_that_share_a_model_get_the_answers_that_one_gets(setting: dict[
                 np.testing.assert_array_equal(answers, alone)
 
 
-class Counter:
+class Counter(DocumentCounter):
     """Counts nothing, tells how many are in it at once, and waits while it is told to."""
 
     def __init__(self) -> None:
@@ -65,14 +65,14 @@ class Counter:
         self.entered, self.leave = threading.Event(), threading.Event()
         self.leave.set()
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
+    def find(self, texts: Sequence[bytes]) -> FoundTerms:
         self.inside += 1
         self.most = max(self.most, self.inside)
         self.entered.set()
         self.leave.wait()
         self.inside -= 1
         empty = np.empty(0, np.int64)
-        return Postings(empty, empty, empty, np.zeros(len(texts), np.int64))
+        return FoundTerms(lambda: Postings(empty, empty, empty, np.zeros(len(texts), np.int64)))
 
 
 @pytest.mark.usefixtures("switching")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from hashlib import sha256
 from itertools import chain
 from os import getpid
@@ -56,14 +57,22 @@ OF_WORDS = (*ANALYSIS, "surface_forms")
 """Parameters without effect on features that are counted already."""
 
 
-class CountedBlock(NamedTuple):
-    """A block of documents, and the postings of its terms."""
+class FoundTerms(NamedTuple):
+    """Documents whose terms have ids. What is left of counting looks into no table, so another thread may do it."""
+
+    postings: Callable[[], Postings]
+    encoded_lines: NDArray[np.int64] | None = None
+    """Encoded lines dropped from each document, shape (n_docs,); None if none were looked for."""
+
+
+class FoundBlock(NamedTuple):
+    """A block of documents, and its terms."""
 
     block: LabelledBlock
     texts: TextBlock
     """Without the weights."""
     weights: NDArray[np.int64] | None
-    postings: Postings
+    terms: FoundTerms
     forms: Postings | None
     """Of the surface forms, if these are counted."""
 
@@ -81,8 +90,12 @@ class TermIds(Protocol):
 class DocumentCounter(Protocol):
     """Documents to postings over a vocabulary."""
 
+    def find(self, texts: Sequence[bytes]) -> FoundTerms:
+        """Find the terms of some documents in valid UTF-8."""
+
     def count(self, texts: Sequence[bytes]) -> Postings:
         """Count some documents in valid UTF-8."""
+        return self.find(texts).postings()
 
 
 @dataclass(frozen=True)
@@ -165,20 +178,21 @@ def require_words(settings: Settings) -> None:
             )
 
 
-class FeatureCounter:
+class FeatureCounter(DocumentCounter):
     """Counts features over the vocabulary whose ids ``term_ids`` gives. A count stays a number, so memory does not grow with it."""
 
     def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> None:
         self._term_ids = term_ids
         self._known: dict[bytes, int] = {}
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
+    def find(self, texts: Sequence[bytes]) -> FoundTerms:
         """Count some documents in valid UTF-8; what is not ``name:count`` is a term that occurs once."""
-        parts = [self._count(piece, len(texts)) for piece in text_pieces(texts, _SPACE)]
-        if len(parts) == 1:
-            return parts[0]
-        terms, documents, counts = (np.concatenate(column) for column in zip(*(part[:3] for part in parts), strict=True))
-        return _summed(terms, documents, counts, np.sum([part.unknown for part in parts], axis=0))
+        postings, *others = [self._count(piece, len(texts)) for piece in text_pieces(texts, _SPACE)]
+        if others:
+            parts = (postings, *others)
+            terms, documents, counts = (np.concatenate(column) for column in zip(*(part[:3] for part in parts), strict=True))
+            postings = _summed(terms, documents, counts, np.sum([part.unknown for part in parts], axis=0))
+        return FoundTerms(lambda: postings)
 
     def _count(self, piece: TextPiece, n_documents: int) -> Postings:
         rows = [text.split() for text in piece.texts]
@@ -210,21 +224,22 @@ def name_and_count(item: bytes) -> tuple[bytes, int]:
     return (name, int(count)) if name and count.isdigit() and len(count) < 18 else (item, 1)
 
 
-class AttributedTexts:
+class AttributedTexts(DocumentCounter):
     """Counts the terms of documents as `Attributes.document` makes them: categories are terms that no text can hold, numbers stand beside."""
 
     def __init__(self, texts: DocumentCounter, attributes: Attributes, term_ids: Callable[[list[str]], Sequence[int]]) -> None:
         self._texts, self._attributes, self._term_ids = texts, attributes, term_ids
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
-        """Count some documents, with their numbers; an unknown category counts as missing."""
+    def find(self, texts: Sequence[bytes]) -> FoundTerms:
+        """Find the terms of some documents, with their numbers; an unknown category counts as missing."""
         parts = [split_values(text) for text in texts]
         missing = [""] * len(self._attributes.names)
         rows = [values if len(values) == len(missing) else missing for _, values in parts]
-        postings = self._texts.count([text for text, _ in parts]).beside(self._categories(rows))
+        found, categories = self._texts.find([text for text, _ in parts]), self._categories(rows)
         numbers = range(len(self._attributes.categorical), len(self._attributes.names))
         values = np.array([[float(row[place]) if row[place] else np.nan for place in numbers] for row in rows], np.float64)
-        return postings._replace(values=values.reshape(len(rows), len(numbers)))
+        values = values.reshape(len(rows), len(numbers))
+        return found._replace(postings=lambda: found.postings().beside(categories)._replace(values=values))
 
     def _categories(self, rows: Sequence[Sequence[str]]) -> Postings:
         found = [
@@ -261,7 +276,7 @@ class InTurn:
             return counter.count(texts)
 
 
-class AnalyzedTerms:
+class AnalyzedTerms(DocumentCounter):
     """Counts the terms of texts, and the n-grams of words."""
 
     def __init__(self, analysis: Analysis, vocabulary: TermIds) -> None:
@@ -270,16 +285,15 @@ class AnalyzedTerms:
         self._order = analysis.settings.ngrams
         self._vocabulary = vocabulary
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
-        """Count some documents in valid UTF-8, with their fields."""
+    def find(self, texts: Sequence[bytes]) -> FoundTerms:
+        """Find the terms of some documents in valid UTF-8, with their fields."""
         texts, fields = split_block(TextBlock.of(texts))
         texts, encoded_lines = self._analysis.without_encoded_lines(texts)
-        postings = count_terms(self._words, texts, self._vocabulary.find_pairs, self._order)
-        for char_ngrams in self._char_ngrams:
-            postings = postings.beside(count_terms(char_ngrams, texts, self._vocabulary.find_pairs))
+        count_words = _counting(_sequences(self._words, texts, self._vocabulary.find_pairs, self._order), len(texts))
+        others = [count_terms(char_ngrams, texts, self._vocabulary.find_pairs) for char_ngrams in self._char_ngrams]
         if fields is not None:
-            postings = postings.beside(self._count_fields(fields, len(texts)))
-        return postings._replace(encoded_lines=encoded_lines)
+            others.append(self._count_fields(fields, len(texts)))
+        return FoundTerms(lambda: reduce(Postings.beside, others, count_words()), encoded_lines)
 
     def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
         """Count words of fields, with n-grams inside them, and items. No term of these is one of a text, since it holds a colon."""
@@ -287,6 +301,15 @@ class AnalyzedTerms:
         items = TermSequence(fields.documents_of_items, np.array(self._vocabulary.find(fields.items), np.int64))
         parts = chain((TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words), [items])
         return Postings.sum(Postings.of(part, n_documents) for part in parts)
+
+
+def _counting(sequences: Iterator[TermSequence], n_documents: int) -> Callable[[], Postings]:
+    """Return the function that counts the terms of a piece. Of several pieces, which take much memory, they are counted at once."""
+    first, second = next(sequences), next(sequences, None)
+    if second is None:
+        return partial(Postings.of, first, n_documents)
+    postings = Postings.sum(Postings.of(sequence, n_documents) for sequence in chain((first, second), sequences))
+    return lambda: postings
 
 
 def count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
@@ -379,21 +402,21 @@ def _count(
 ) -> CountedStatistics | None:
     """Count the blocks that remain, or as many as bring more than ``most`` terms; return None if none remains.
 
-    With ``in_thread``, postings are summed by a thread while those of the next block are found.
+    With ``in_thread``, terms are counted and summed by a thread while those of the next block are found.
     """
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
     counter = document_counter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     empty = True
 
-    def add(counted: CountedBlock) -> None:
-        classes = builder.class_numbers(counted.block.labels)[counted.block.classes]
-        builder.add(counted.postings, classes, counted.weights)
-        collector.add(counted.postings, classes, content_hashes(counted.texts), builder.labels, counted.weights)
-        if counted.forms is not None:
-            builder.add_cells(counted.forms, classes, counted.weights)
+    def add(found: FoundBlock) -> None:
+        postings, classes = found.terms.postings(), builder.class_numbers(found.block.labels)[found.block.classes]
+        builder.add(postings, classes, found.weights, found.terms.encoded_lines)
+        collector.add(postings, classes, content_hashes(found.texts), builder.labels, found.weights)
+        if found.forms is not None:
+            builder.add_cells(found.forms, classes, found.weights)
 
-    adding: AbstractContextManager[Callable[[CountedBlock], object]] = nullcontext(add)
+    adding: AbstractContextManager[Callable[[FoundBlock], object]] = nullcontext(add)
     if in_thread:
         from nbtext.parallel.ahead import behind
 
@@ -401,21 +424,28 @@ def _count(
     with adding as add_in_turn:
         for block in remaining:
             empty = False
-            texts, weights = split_weights(block.texts)
-            for label in block.labels:
-                check_label(label)
-            postings, forms = counter.count(texts), None
-            if inflected is not None:
-                readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
-                forms = count_terms(inflected, readable, builder.vocabulary.find_pairs)
-            builder.prepare(postings)
-            add_in_turn(CountedBlock(block, texts, weights, postings, forms))
+            add_in_turn(_found(block, analysis, counter, inflected, builder))  # a name would keep it until the next one is found
             if most is not None and len(builder.vocabulary) > most:
                 break
     if empty:
         return None
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
     return builder.freeze()
+
+
+def _found(
+    block: LabelledBlock, analysis: Analysis, counter: DocumentCounter, inflected: Analyzer | None, builder: StatisticsBuilder
+) -> FoundBlock:
+    """Find the terms of a block, and those of its surface forms if an analyzer of these is given."""
+    texts, weights = split_weights(block.texts)
+    for label in block.labels:
+        check_label(label)
+    terms, forms = counter.find(texts), None
+    if inflected is not None:
+        readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
+        forms = count_terms(inflected, readable, builder.vocabulary.find_pairs)
+    builder.prepare(terms.encoded_lines)
+    return FoundBlock(block, texts, weights, terms, forms)
 
 
 def split_weights(documents: TextBlock) -> tuple[TextBlock, NDArray[np.int64] | None]:

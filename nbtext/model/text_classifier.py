@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vocabulary, with_log_sums
-from nbtext.counts.counting import Analysis, DocumentCounter, InTurn, count_corpus, count_documents, document_counter
+from nbtext.counts.counting import Analysis, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.counts.seeds import over_seeds
@@ -600,7 +600,7 @@ class TextClassifier:
         return self._given_classes.kind
 
     @cached_property
-    def _counter(self) -> DocumentCounter:
+    def _counter(self) -> InTurn:
         return InTurn(partial(document_counter, self.answered_analysis, self.statistics.vocabulary))
 
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -146,6 +146,7 @@ def behind(take: Callable[[Made], object]) -> Iterator[Callable[[Made], object]]
                     take(*item)
             except BaseException as raised:  # noqa: BLE001 - raised again by the other thread
                 problems.append(raised)
+            del item  # not kept until the next one comes
         is_done = True
 
     def hand_over(item: Made) -> None:
