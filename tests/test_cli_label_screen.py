@@ -289,6 +289,7 @@ def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) ->
     labels_of = [name.split("/")[1] for name in suspects]
     assert lines == [[suspects[0], labels_of[0], labels_of[0]], [suspects[1], labels_of[1], "dogs"]]
     assert {str(path.relative_to(tmp_path)) for path in (tmp_path / "corpus").rglob("*.txt")} == set(texts)
+    succeeded(nbtext("train", "corpus", "--relabel", "review.tsv", cwd=tmp_path))
     with screen(tmp_path, "corpus", "--review") as shown:
         shown.wait(f"{len(suspects) - 2} left")
         shown.type("q", "")

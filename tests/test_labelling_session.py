@@ -108,6 +108,21 @@ def test_a_skipped_document_is_not_asked_about_again_and_not_in_the_sample() -> 
     assert session.sample().tolist() == rows
 
 
+def test_undo_takes_back_skips_and_labels_in_turn() -> None:
+    session = Session(POOL)
+    label(session, 1)
+    skipped = [session.next_document(), None]
+    assert skipped[0] is not None
+    session.skip(skipped[0])
+    skipped[1] = session.next_document()
+    assert skipped[1] is not None
+    session.skip(skipped[1])
+    [labelled] = label(session, 1)
+    first = next(iter(session.labels))
+    assert [session.undo() for _ in range(5)] == [labelled, skipped[1], skipped[0], first, None]
+    assert session.n_left == len(POOL)
+
+
 def test_suggestions_differ_from_each_other_and_change_no_label() -> None:
     session = Session(POOL)
     label(session, 10)

@@ -54,7 +54,7 @@ def test_the_curve_is_that_of_models_of_the_first_labels(monkeypatch: pytest.Mon
 def test_what_is_said_depends_on_the_gain() -> None:
     assert advice(Forecast(200, 0.9, (0.88, 0.92), 0.85)) == "labels still pay: 200 labels would bring 0.90 (0.88 to 0.92), these 0.85"
     assert advice(Forecast(200, 0.856, (0.84, 0.87), 0.85)).startswith("you can stop: ")
-    assert advice(outlook(labelled(10))).endswith(" documents drawn at random say too little, 25 are needed")
+    assert advice(outlook(labelled(10))).endswith(" of 25 documents drawn at random")
     assert advice(outlook(labelled(100))).split(":")[0] in ("labels still pay", "you can stop", "too early to say when to stop")
 
 

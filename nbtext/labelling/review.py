@@ -72,17 +72,21 @@ class Review(Session):
         self._queue.remove(row)
 
     def undo(self) -> int | None:
-        """Take the last decision back and return its document, None if there is none."""
-        if not self._reviews.answers:
+        """Take the last skip or decision back and return its document, None if there is none."""
+        if self._skipped and self._skipped[-1][1] == len(self._reviews.answers):
+            row, _ = self._skipped.pop()
+        elif self._reviews.answers and self._reviews.answers[-1].id in self.pool.rows:  # and not of a review of other documents
+            row = self.pool.rows[self._reviews.answers[-1].id]
+            self._reviews.take_back()
+        else:
             return None
-        row = self.pool.rows[self._reviews.answers[-1].id]
-        self._reviews.take_back()
         self._queue.insert(0, row)
         return row
 
     def skip(self, row: int) -> None:
         """Leave a document undecided in this session."""
         self._queue.remove(row)
+        self._skipped.append((row, len(self._reviews.answers)))
 
     def search(self, wanted: str) -> list[int]:
         """Return the suspects that wait whose text holds some words, case-folded."""

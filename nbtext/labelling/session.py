@@ -92,6 +92,8 @@ class Session:
         self._random_order = np.argsort(pool.hashes[: self.n_asked] * factor, kind="stable")
         self._drawn = 0
         self._waiting: list[int] = []
+        self._skipped: list[tuple[int, int]] = []
+        """Documents that were skipped, each with how many answers there were."""
 
     def load(self, answers: Iterable[tuple[int, str]]) -> None:
         """Take over labels that are in the file already, by document, before any is given."""
@@ -153,7 +155,11 @@ class Session:
             raise UsageError(f"{label!r} cannot be a label", hint="labels are printable text without blanks around it")
 
     def undo(self) -> int | None:
-        """Take the last answer of the file back and return its document, None if there is none."""
+        """Take the last skip or answer of the file back and return its document, None if there is none."""
+        if self._skipped and self._skipped[-1][1] == len(self.labels):
+            row, _ = self._skipped.pop()
+            self._is_left[row], self._drawn = True, 0
+            return row
         if not self.labels or (self.file is not None and not self.file.answers):
             return None
         if self.file is not None:
@@ -170,6 +176,7 @@ class Session:
     def skip(self, row: int) -> None:
         """Leave a document without label; it is not asked about again in this session."""
         self._is_left[row] = False
+        self._skipped.append((row, len(self.labels)))
 
     def suggestions(self, n: int) -> Iterator[int]:
         """Yield the next documents, at most n, as if each were labelled before the next is chosen; it then waits for its label."""

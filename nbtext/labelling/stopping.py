@@ -36,7 +36,7 @@ def outlook(session: Session) -> Forecast:
     """Return the forecast of accuracy at twice the labels."""
     rows, n = session.sample(), len(session.labels)
     if rows.size < FEWEST_DRAWN:
-        return Forecast(2 * n, withheld=f"{rows.size} documents drawn at random say too little, {FEWEST_DRAWN} are needed")
+        return Forecast(2 * n, withheld=f"{rows.size} of {FEWEST_DRAWN} documents drawn at random")
     labelled, classes = np.array(list(session.labels)), np.array(list(session.labels.values()))
     place = {row: number for number, row in enumerate(labelled.tolist())}
     places = np.array([place[row] for row in rows.tolist()])
