@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from nbtext.counts.counting import count_documents
+from nbtext.evaluation import cross_validation
 from nbtext.evaluation.label_errors import suspects
 from nbtext.model import TextClassifier
+from nbtext.model.training import looked_up
 from tests.process import SERVICE_DESK
 
 DESK = [(path.parent.name, path.read_bytes()) for path in sorted(SERVICE_DESK.rglob("*/*/*.txt"))]
@@ -38,6 +40,16 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
         assert (log_odds, probability) == (pytest.approx(wanted[row][0], abs=1e-9), pytest.approx(wanted[row][3], rel=1e-9))
     few = suspects(statistics, rows, model.settings, min_log_odds=float(found.log_odds[3]))
     assert few.rows.tolist() == found.rows[:3].tolist()
+
+
+def test_processes_judge_folds_as_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cross_validation, "WORTH_PROCESSES", 0)
+    model = TextClassifier(classifier="logistic", l2=1.0)
+    statistics, rows = count_documents(DESK[::3], model.analysis)
+    alone, together = (suspects(statistics, rows, looked_up(model.analysis), jobs=n) for n in (1, 2))
+    assert len(alone.rows) > 5
+    for column, same in zip(alone, together, strict=True):
+        assert column.tolist() == same.tolist()
 
 
 def test_planted_labels_come_first() -> None:

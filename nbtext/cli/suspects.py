@@ -23,6 +23,7 @@ from nbtext.errors import UsageError, quantity
     help="Print only documents with log odds above X, in nats. 2.3 is ten to one.",
 )  # fmt: skip
 @option.corpus_options
+@option.jobs_option
 def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **options: Unpack[option.Options]) -> int:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
@@ -48,7 +49,7 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
     form = "print0" if options["print0"] else "paths" if options["paths"] else option.row_form(output)
     safe = option.require_csv(options, form)
     (statistics, documents, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options, say)
-    found = suspects(statistics, documents, settings, options["min_log_odds"])
+    found = suspects(statistics, documents, settings, options["min_log_odds"], options["jobs"])
     source.say_notices()
     write_suspects(found.named(names, statistics.classes, limit), form, safe_cells=safe)
     say.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")

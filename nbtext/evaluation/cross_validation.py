@@ -402,8 +402,15 @@ class JudgedFold(NamedTuple):
     """The test documents."""
 
 
-def judge_elsewhere(training: FoldTraining, task: FoldTask) -> JudgedFold:
-    """Judge a fold for another process."""
+def judge_folds(training: FoldTraining, jobs: int = 1) -> Iterator[tuple[FoldTask, JudgedFold]]:
+    """Yield what comes of each fold of each repeat, in order, judged by ``jobs`` processes if that is faster."""
+    tasks = [FoldTask(repeat, fold) for repeat, folds in enumerate(training.folds_of_repeats) for fold in range(folds.n_folds)]
+    done = in_order(_judge_elsewhere, training, tasks, jobs if training.is_worth_processes else 1)
+    for task, found in stepped(done, "fold", len(tasks)):
+        yield task, found or training.judge(task)
+
+
+def _judge_elsewhere(training: FoldTraining, task: FoldTask) -> JudgedFold:
     judged = training.judge(task)
     return judged._replace(blocks=list(judged.blocks))
 
@@ -418,13 +425,10 @@ def cross_validate(
     repeats = [HeldOutEvaluation(subsets.statistics, rule) for _ in folds_of_repeats]
     pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(subsets.statistics, rule)
     work = FoldTraining(subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters))
-    tasks = [FoldTask(repeat, fold) for repeat, folds in enumerate(folds_of_repeats) for fold in range(folds.n_folds)]
-    done = in_order(judge_elsewhere, work, tasks, jobs if work.is_worth_processes else 1)
     figures = []
-    for task, found in stepped(done, "fold", len(tasks)):
+    for task, fold in judge_folds(work, jobs):
         judged_here = repeats[task.repeat]
         before = judged_here.evaluation.n
-        fold = found or work.judge(task)
         for block in fold.blocks:
             for pool in {judged_here, pooled}:
                 pool.add(block)

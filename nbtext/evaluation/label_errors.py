@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.evaluation.cross_validation import choices_of_corpus, leave_one_out_blocks, stratified_folds, train_and_score
+from nbtext.evaluation.cross_validation import FoldTraining, choices_of_corpus, judge_folds, leave_one_out_blocks, stratified_folds
 from nbtext.model.training import class_for
-from nbtext.steps import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,14 +79,16 @@ class Suspects(NamedTuple):
         return Suspects(rows[places], labels[places], suggested[places], log_odds[places], probabilities[places])
 
 
-def suspects(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, min_log_odds: float = 0.0) -> Suspects:
+def suspects(
+    statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, min_log_odds: float = 0.0, jobs: int = 1
+) -> Suspects:
     """Return the documents whose log odds are more than ``min_log_odds``.
 
     The only document of a class is never among them: without it there is no model of the class. The odds are calibrated: raw ones grow with
     the length of a document, so that long documents would come first.
     """
     parts = []
-    for block in _unseen(statistics, documents, parameters):
+    for block in _unseen(statistics, documents, parameters, jobs):
         here = np.arange(block.rows.size)
         of_label = block.log_posterior[here, block.classes]
         others = block.log_posterior.copy()
@@ -110,13 +111,12 @@ def suspects_in_sample(left_out: LeftOutPosteriors) -> SampledSuspects:
     return SampledSuspects(found, len(others), SURE)
 
 
-def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
-    """Score every document by a model without it: of all others, or by folds for a classifier that cannot do that."""
+def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, jobs: int) -> Iterator[HeldOutBlock]:
+    """Score every document by a model without it: of all others, or by folds, in ``jobs`` processes, for a classifier that cannot do that."""
     if class_for(statistics, parameters).LEAVES_ONE_OUT:
         yield from leave_one_out_blocks(statistics, documents, parameters)
         return
     subsets = Subsets(statistics, documents)
-    choices = choices_of_corpus(subsets, parameters)
     folds = stratified_folds(documents.classes, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
-    for training, test in stepped(folds, "fold", folds.n_folds):
-        yield from train_and_score(subsets, parameters, training, test, choices)[1]
+    for _, fold in judge_folds(FoldTraining(subsets, parameters, [folds], choices_of_corpus(subsets, parameters)), jobs):
+        yield from fold.blocks
