@@ -125,8 +125,7 @@ def log_odds(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
         rest = np.log(-np.expm1(others))
         rest[rows, best] = highest + np.log(np.exp(others - highest[:, np.newaxis]).sum(axis=1))
-    odds: NDArray[np.float64] = log_posterior - rest
-    return odds
+    return log_posterior - rest
 
 
 def minimum_error(log_posterior: NDArray[np.float64]) -> NDArray[np.int64]:

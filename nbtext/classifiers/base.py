@@ -69,8 +69,7 @@ def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: i
     """Return π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
     others = statistics.class_documents - weight * (np.arange(statistics.n_classes) == number)
     weights = _prior_weights(kind, statistics.classes, others)
-    prior: Floats = weights / (weights.sum() or 1.0)
-    return prior
+    return weights / (weights.sum() or 1.0)
 
 
 def _prior_weights(kind: ClassPrior, classes: Sequence[str], documents: Whole) -> Floats:
@@ -487,8 +486,7 @@ class LinearClassifier(AdditiveClassifier):
 
     def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
         """Return weights times features, shape (n, n_classes), in nats."""
-        scores: Floats = amounts[:, np.newaxis] * self.weights(terms)
-        return scores
+        return amounts[:, np.newaxis] * self.weights(terms)
 
     def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
         """Return x_jd (w_j,answer − w_j,rival) of each entry, with the weights of at most `TERM_WEIGHTS_AT_ONCE` terms and classes in memory."""

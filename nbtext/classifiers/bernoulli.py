@@ -49,8 +49,7 @@ def beta_mode(successes: Floats, trials: Floats, a: Floats | float, b: Floats | 
 
 def _finite_log(probability: Floats) -> Floats:
     """Return the logarithm, 0 in place of −inf."""
-    logs: Floats = np.log(probability, out=np.zeros(probability.shape), where=probability > 0)
-    return logs
+    return np.log(probability, out=np.zeros(probability.shape), where=probability > 0)
 
 
 @dataclass(frozen=True, eq=False)

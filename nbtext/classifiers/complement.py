@@ -128,8 +128,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
 
     def other_counts(self, terms: Whole) -> Numbers:
         """Return Σ_{l≠k} m_jl, shape (n, n_classes)."""
-        others: Numbers = self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
-        return others
+        return self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
 
     def probability(self, terms: Whole) -> Floats:
         """Return θ_jk of selected terms, shape (n, n_classes)."""

@@ -90,8 +90,7 @@ def second_moments(centred: Floats, shape: str) -> Floats:
     """
     n_documents = max(len(centred), 1)
     if shape == "full":
-        moments: Floats = centred.T @ centred / n_documents
-        return moments
+        return centred.T @ centred / n_documents
     variances: Floats = (centred**2).sum(axis=0) / n_documents
     return np.full_like(variances, variances.mean()) if shape == "spherical" and variances.size else variances
 
@@ -201,8 +200,7 @@ def class_means(features: Floats, classes: Whole, n_classes: int) -> Floats:
 
 def _times(rows: Floats, root: Floats) -> Floats:
     """Return rows times U, one or several. Rows have one dimension more than diagonal roots, or as many as triangular ones."""
-    product: Floats = rows @ root if root.ndim == rows.ndim else rows * root[..., np.newaxis, :]
-    return product
+    return rows @ root if root.ndim == rows.ndim else rows * root[..., np.newaxis, :]
 
 
 def roots_of_inverses(covariances: Floats, least: float = 0.0) -> Floats:
@@ -221,8 +219,7 @@ def roots_of_inverses(covariances: Floats, least: float = 0.0) -> Floats:
     variances = lower if lower.ndim == 2 else np.diagonal(lower, axis1=1, axis2=2) ** 2
     if variances.size and not np.all(variances > np.maximum(SINGULAR * variances.max(axis=1, keepdims=True), least)):
         raise UsageError(message, hint=hint)
-    roots: Floats = 1 / np.sqrt(variances) if lower.ndim == 2 else np.triu(np.swapaxes(np.linalg.inv(lower), 1, 2))
-    return roots
+    return 1 / np.sqrt(variances) if lower.ndim == 2 else np.triu(np.swapaxes(np.linalg.inv(lower), 1, 2))
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,8 +103,7 @@ def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_
 
 def share(part: Numbers, whole: Numbers) -> Floats:
     """Return part / whole, 0 where the whole is 0: in a class without tokens and pseudo-counts."""
-    shares: Floats = np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
-    return shares
+    return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
 
 
 SPARSE = 8

@@ -59,8 +59,7 @@ def log_rise(start: Floats, steps: Numbers) -> Floats:
 def _stirling(x: Floats) -> Floats:
     """Return the part of log Γ(x) that vanishes as x grows, with an error below 2e-14 for x of at least 16."""
     square = 1 / (x * x)
-    rest: Floats = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
-    return rest
+    return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
 
 
 class Repetitions(NamedTuple):

@@ -101,8 +101,7 @@ def posterior(models: LanguageModels, terms: NDArray[np.int64], label: int) -> F
     Not for maximum likelihood, which has no prior. For some of the terms they are the parameters of φ restricted to these.
     """
     counts = cells_of_class(models.statistics, models.statistics.cell_counts, label)[terms]
-    alpha: Floats = counts + models.pseudo_counts(terms)[0][:, 0] + float(models.estimate == "map")
-    return alpha
+    return counts + models.pseudo_counts(terms)[0][:, 0] + float(models.estimate == "map")
 
 
 def cells_of_class(statistics: ClassStatistics, cells: Numbers, label: int) -> Floats:

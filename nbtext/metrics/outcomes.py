@@ -268,5 +268,4 @@ def _sums(counts: Counts, labels: NDArray[np.int64], n_labels: int) -> Floats:
 
 def _ratio(part: Counts, whole: Counts, of_nothing: float = 0.0) -> Floats:
     """Return part / whole, and ``of_nothing`` where the whole is 0; for rates 0, as scikit-learn's zero_division=0."""
-    ratio: Floats = np.divide(part, whole, out=np.full(np.shape(part), of_nothing), where=whole > 0)
-    return ratio
+    return np.divide(part, whole, out=np.full(np.shape(part), of_nothing), where=whole > 0)

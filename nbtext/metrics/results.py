@@ -199,8 +199,7 @@ class EvaluationResult:
 
     def figure(self, name: str) -> float | None:
         """Return a metric by its name in `nbtext.metrics.outcomes.METRICS`; None for one that was not asked for."""
-        found: float | None = self.others[name] if name in self.others else getattr(self, name, None)
-        return found
+        return self.others[name] if name in self.others else getattr(self, name, None)
 
     @property
     def mistakes(self) -> list[tuple[str, str, int]]:
