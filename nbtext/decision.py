@@ -30,7 +30,7 @@ from nbtext.errors import PathError, UsageError, reason
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from nbtext.type_names import Floats, Whole
 
 ABSTAIN = "abstain"
 
@@ -44,8 +44,8 @@ IMPRECISE = -2
 class Costs(NamedTuple):
     """λ_ij, the cost of answering class j when the truth is class i, shape (n_classes, n_classes), and of no answer, shape (n_classes,)."""
 
-    of_answers: NDArray[np.float64]
-    of_abstaining: NDArray[np.float64]
+    of_answers: Floats
+    of_abstaining: Floats
     """Infinite for every class unless abstaining is allowed."""
 
 
@@ -101,7 +101,7 @@ def read_costs(path: str, classes: Sequence[str]) -> Costs:
         raise
 
 
-def log_posterior(joint_log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_posterior(joint_log_likelihood: Floats) -> Floats:
     """Return log p(C_k | d) from log p(d, C_k), both of shape (n_docs, n_classes), in nats: the log softmax, by log-sum-exp.
 
     A row in which every class is impossible (−inf) becomes nan. scipy's `log_softmax` is slower to import than numpy itself.
@@ -109,11 +109,11 @@ def log_posterior(joint_log_likelihood: NDArray[np.float64]) -> NDArray[np.float
     highest = joint_log_likelihood.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         shifted = joint_log_likelihood - highest
-        posterior: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        posterior: Floats = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return posterior
 
 
-def log_odds(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_odds(log_posterior: Floats) -> Floats:
     """Return log p(C_k | d) − log(1 − p(C_k | d)), shape (n_docs, n_classes), in nats; the posterior is their sigmoid. +inf for an only class.
 
     For the most probable class 1 − p is the sum of the others, because p may round to 1.
@@ -128,7 +128,7 @@ def log_odds(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
     return log_posterior - rest
 
 
-def minimum_error(log_posterior: NDArray[np.float64]) -> NDArray[np.int64]:
+def minimum_error(log_posterior: Floats) -> Whole:
     """Return the most probable class of each document, shape (n_docs,); the first of equals; `NO_ANSWER` where no class is possible."""
     return np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, log_posterior.argmax(axis=1))
 
@@ -136,11 +136,11 @@ def minimum_error(log_posterior: NDArray[np.float64]) -> NDArray[np.int64]:
 class RiskDecision(NamedTuple):
     """Answers, shape (n_docs,), `NO_ANSWER` where abstaining costs least, and their expected costs, shape (n_docs,)."""
 
-    answers: NDArray[np.int64]
-    expected_costs: NDArray[np.float64]
+    answers: Whole
+    expected_costs: Floats
 
 
-def minimum_risk(log_posterior: NDArray[np.float64], costs: Costs) -> RiskDecision:
+def minimum_risk(log_posterior: Floats, costs: Costs) -> RiskDecision:
     """Return the answer of least expected cost, argmin_j Σ_i λ_ij p(C_i | d), or none where that is expected to cost less.
 
     Of equals the first is returned, and an answer rather than none. Where no class is possible there is no answer and the cost is nan.
@@ -156,7 +156,7 @@ def minimum_risk(log_posterior: NDArray[np.float64], costs: Costs) -> RiskDecisi
     return RiskDecision(np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, answers), least)
 
 
-def likelihood_ratio_threshold(costs: Costs, prior: NDArray[np.float64]) -> float:
+def likelihood_ratio_threshold(costs: Costs, prior: Floats) -> float:
     """Return (λ_21 − λ_22) P(C_2) / ((λ_12 − λ_11) P(C_1)), which p(d | C_1) / p(d | C_2) must exceed for the first of two classes.
 
     λ_ij is the cost of answering j when the truth is i; a wrong answer must cost more than a right one. ``prior`` has shape (2,).
@@ -176,7 +176,7 @@ class AnswerThreshold(NamedTuple):
     """p(answer | d) must exceed it: the same threshold."""
 
 
-def answer_threshold(costs: Costs, prior: NDArray[np.float64], classes: Sequence[str]) -> AnswerThreshold | None:
+def answer_threshold(costs: Costs, prior: Floats, classes: Sequence[str]) -> AnswerThreshold | None:
     """Return the threshold that decides between two classes; None where a single one does not.
 
     It does not with more classes, with costs of abstaining, if a wrong answer costs no more than a right one, or if a class has no prior.
@@ -193,10 +193,10 @@ def answer_threshold(costs: Costs, prior: NDArray[np.float64], classes: Sequence
 class Decision(NamedTuple):
     """Answers (class numbers, `NO_ANSWER` or `IMPRECISE`), probabilities and expected costs, all of shape (n_docs,)."""
 
-    answers: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
+    answers: Whole
+    probabilities: Floats
     """Probability of the best answer, even if none is given; nan where no class is possible."""
-    expected_costs: NDArray[np.float64]
+    expected_costs: Floats
     """Under 0/1 costs the probability of a mistake."""
 
 
@@ -210,7 +210,7 @@ class DecisionRule:
     precise_from: tuple[float, ...] = ()
     """For each class the probability from which its answers are precise enough, as `nbtext.promises.precision` finds it; none if empty."""
 
-    def decide(self, log_posterior: NDArray[np.float64]) -> Decision:
+    def decide(self, log_posterior: Floats) -> Decision:
         """Return the answers to documents with log p(C_k | d), shape (n_docs, n_classes)."""
         best = minimum_error(log_posterior)
         if self.costs is None:
@@ -225,5 +225,5 @@ class DecisionRule:
         return Decision(answers, probabilities, expected_costs)
 
 
-def _probability_of(answers: NDArray[np.int64], log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+def _probability_of(answers: Whole, log_posterior: Floats) -> Floats:
     return np.exp(log_posterior[np.arange(len(answers)), answers])

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nbtext.type_names import Array, Numbers
+    from nbtext.type_names import Array, Numbers, Whole
 
 
-def find_sorted(keys: Array, wanted: Array) -> NDArray[np.int64]:
+def find_sorted(keys: Array, wanted: Array) -> Whole:
     """Return the place of each wanted key among ascending ``keys``, the first of equals, −1 if it is not there; shape (n_wanted,).
 
     >>> find_sorted(np.array([2, 3, 5]), np.array([5, 4])).tolist()
@@ -24,7 +22,7 @@ def find_sorted(keys: Array, wanted: Array) -> NDArray[np.int64]:
     return np.where(keys[place] == wanted, place, -1)
 
 
-def flat_indices(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def flat_indices(starts: Whole, sizes: Whole) -> Whole:
     """Return the indices of all elements of all rows, row after row, shape (sum of sizes,).
 
     >>> flat_indices(np.array([10, 20]), np.array([2, 3])).tolist()
@@ -35,7 +33,7 @@ def flat_indices(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray
     return np.repeat(starts - (ends - sizes), sizes) + np.arange(total)
 
 
-def offsets(sizes: Numbers) -> NDArray[np.int64]:
+def offsets(sizes: Numbers) -> Whole:
     """Return the start of each row when rows are packed without gaps, and the end of the last, shape (n_rows + 1,)."""
     bounds = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=bounds[1:])
@@ -53,7 +51,7 @@ class GrowingRows:
     def __len__(self) -> int:
         return self._size
 
-    def append(self, elements: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+    def append(self, elements: Whole, sizes: Whole) -> None:
         """Add rows, given as their elements row after row and their sizes."""
         first, begin = self._size, int(self._bounds[self._size])
         self._size += sizes.size
@@ -69,10 +67,10 @@ class GrowingRows:
         """Keep only the first ``size`` rows."""
         self._size = size
 
-    def sizes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sizes(self, rows: Whole) -> Whole:
         """Return the sizes of some rows."""
         return self._bounds[rows + 1] - self._bounds[rows]
 
-    def take(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def take(self, rows: Whole) -> Whole:
         """Return the elements of some rows, row after row."""
         return self._elements[flat_indices(self._bounds[rows], self.sizes(rows))]

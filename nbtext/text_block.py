@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
+    from nbtext.type_names import Whole
 
 BLOCK_BYTES = 1 << 21
 """Size of a block of documents. Each step on whole arrays releases the interpreter lock and takes it again, so more and smaller ones would take longer
@@ -27,9 +27,9 @@ class TextBlock(Sequence[bytes]):
 
     buffer: bytes
     """May begin before the first text and go on after the last: slices share it."""
-    starts: NDArray[np.int64]
+    starts: Whole
     """Shape (n_texts,), ascending."""
-    ends: NDArray[np.int64]
+    ends: Whole
     """Shape (n_texts,); ``starts[i + 1] == ends[i] + 1``."""
 
     @classmethod
@@ -81,7 +81,7 @@ class TextBlock(Sequence[bytes]):
         return map(self.buffer.__getitem__, map(slice, self.starts.tolist(), self.ends.tolist()))
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Whole:
         """Bytes of each text, shape (n_texts,)."""
         return self.ends - self.starts
 
@@ -98,7 +98,7 @@ class LabelledBlock:
     texts: TextBlock
     labels: Sequence[str]
     """Distinct labels."""
-    classes: NDArray[np.int64]
+    classes: Whole
     """The place in ``labels`` of each text's label, shape (n_texts,)."""
 
     @classmethod

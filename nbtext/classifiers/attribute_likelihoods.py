@@ -33,13 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Mask, Whole
 
 PSEUDO_DOCUMENTS = 1.0
 """Pseudo-documents of each class under ``--smoothing auto``."""
@@ -88,7 +86,7 @@ class NumericAttributes(ABC):
 
     @property
     @abstractmethod
-    def informative(self) -> NDArray[np.bool_]:
+    def informative(self) -> Mask:
         """The columns that were not the same in the whole corpus, shape (n_columns,); the others add nothing."""
 
     @abstractmethod
@@ -123,7 +121,7 @@ class PoissonAttributes(NumericAttributes):
         return cls(np.divide(added, documents, out=np.zeros_like(added), where=documents > 0))
 
     @property
-    def informative(self) -> NDArray[np.bool_]:
+    def informative(self) -> Mask:
         """The counts that were not always 0."""
         return np.asarray(np.any(self.rates > 0, axis=0))
 
@@ -165,7 +163,7 @@ class NormalAttributes(NumericAttributes):
         return cls(weight * mean + (1 - weight) * corpus_mean, variances)
 
     @property
-    def informative(self) -> NDArray[np.bool_]:
+    def informative(self) -> Mask:
         """The numbers with a variance."""
         return np.asarray(np.all(self.variances > 0, axis=0))
 

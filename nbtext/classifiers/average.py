@@ -24,14 +24,12 @@ from nbtext.text.hashing import pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.classifiers.base import TermProbabilities, Training
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
 MOST_STEPS = 1000
 """Newton steps; eight are usual, hundreds where few documents tell members apart."""
@@ -144,9 +142,7 @@ class PooledClassifier(AdditiveClassifier):
         return all(classifier_class(each.classifier).takes_weights(each) for each in settings.models)
 
     @classmethod
-    def smoothing(
-        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
-    ) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None) -> float:
         """Return the pseudo-count of the first member, which its language models have too."""
         first = settings.models[0]
         return classifier_class(first.classifier).smoothing(statistics, selected, first, documents)

@@ -25,8 +25,6 @@ from nbtext.settings import CLASSIFIERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from nbtext.language_model.polya import PolyaModels
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import ClassPrior, Settings
-    from nbtext.type_names import Arrays, Floats, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
 
 def classifier_class(name: str) -> type[Classifier]:
@@ -109,7 +107,7 @@ class TermProbabilities:
     """As in `docs/mathematics.md`."""
     meaning: str
     """What it is the probability of, such as `OF_TOKENS`."""
-    selected: NDArray[np.bool_]
+    selected: Mask
     """The terms that have one, shape (n_terms,)."""
     probability: Callable[[Whole], Floats]
     """Returns those of selected terms, shape (n, n_classes)."""
@@ -136,7 +134,7 @@ class Training:
     """Counts and settings that a classifier is estimated from."""
 
     statistics: ClassStatistics
-    selected: NDArray[np.bool_]
+    selected: Mask
     """The terms that count, shape (n_terms,)."""
     smoothing: float
     settings: Settings
@@ -146,12 +144,12 @@ class Training:
     """The documents that the model keeps, for classifiers that learn from them."""
     own: OwnPseudoCounts = NO_OWN
     """The pseudo-counts of terms that do not have ``smoothing``."""
-    choose: Callable[[ClassStatistics], NDArray[np.bool_]] | None = None
+    choose: Callable[[ClassStatistics], Mask] | None = None
     """Selects terms from fewer documents; None if the selection does not depend on labels."""
     judge: Callable[[Unseen], float] | None = None
     """Returns the log loss of documents that were held out, in nats, after calibration, to choose a setting by; None for that of the scores."""
 
-    def selected_in(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
+    def selected_in(self, statistics: ClassStatistics) -> Mask:
         """Return the terms that count if only these documents are known, shape (n_terms,)."""
         return self.selected & (np.diff(statistics.term_offsets) > 0) if self.choose is None else self.choose(statistics)
 
@@ -250,22 +248,20 @@ class Classifier(ABC):
 
     @classmethod
     def counted(
-        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
+        cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
     ) -> ClassStatistics:
         """Return the statistics with the counts that pseudo-counts are added to; ``documents`` are all, for a classifier that needs them."""
         del cls, selected, settings, documents
         return statistics
 
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram | None:
+    def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram | None:
         """Return what the evidence of the smoothing follows from, for ``counts`` as `counted` returns them; None if smoothing goes without."""
         del cls
         return count_histogram(counts, selected, settings.prior_shape)
 
     @classmethod
-    def smoothing(
-        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
-    ) -> float:
+    def smoothing(cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None) -> float:
         """Return the pseudo-count, or with the prior shape ``background`` μ, of the greatest evidence; `PSEUDO_COUNT` per term without evidence."""
         histogram = cls.histogram(cls.counted(statistics, selected, settings, documents), selected, settings)
         if histogram is not None:
@@ -310,7 +306,7 @@ class Classifier(ABC):
         A classifier that is not generative returns its scores.
         """
 
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Mask:
         """Return the terms that count in a score, shape (n_terms,)."""
         return self.training.selected
 

@@ -21,14 +21,12 @@ from nbtext.language_model.smoothing import coin_histogram
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from nbtext.classifiers.base import Training
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Mask, Whole
 
 
 def beta_mean(successes: Floats, trials: Floats, a: Floats | float, b: Floats | float) -> Floats:
@@ -72,7 +70,7 @@ class BernoulliNaiveBayes(LinearClassifier):
         return cls(training)
 
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram:
+    def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram:
         """Return that of presences and absences, of a Beta distribution with both parameters the same."""
         del cls, settings
         return coin_histogram(counts, selected)

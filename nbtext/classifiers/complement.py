@@ -21,14 +21,12 @@ from nbtext.language_model.dirichlet import posterior_mean
 from nbtext.language_model.smoothing import complement_histogram
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nbtext.classifiers.base import Training
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
 SPREADS = (2.0, 0.5, 0.125)
 """Divisors in `log_shares`, in parts of a document's length, from which calibration chooses; unchanged scores are best with few classes."""
@@ -66,7 +64,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     """One of `SPREADS`, or None for scores as they are."""
 
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> CountHistogram | None:
+    def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram | None:
         """Return that of the complements: their counts are what pseudo-counts are added to. None for tf-idf, where evidence adds too much to n-grams."""
         del cls
         return None if settings.weighting == "tfidf" else complement_histogram(counts, selected, settings.prior_shape)

@@ -34,14 +34,12 @@ from nbtext.language_model.polya import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
 CONCENTRATION = "concentration"
 """The array in the model file."""
@@ -69,7 +67,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
 
     @classmethod
     def counted(
-        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
+        cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
     ) -> ClassStatistics:
         """Return the statistics as if every document held each of its terms once."""
         del cls, selected, settings, documents

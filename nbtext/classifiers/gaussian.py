@@ -29,12 +29,10 @@ from nbtext.errors import ModelError, UsageError, quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
 SINGULAR = 1e-13
 """A covariance with a variance below this part of its largest has no inverse."""
@@ -356,7 +354,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         return cls(training, space, numbers, GaussianClasses(means, roots))
 
 
-def features_of(matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers) -> tuple[Floats, Whole, NDArray[np.bool_]]:
+def features_of(matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers) -> tuple[Floats, Whole, Mask]:
     """Return latent features and standard numbers, shape (n_docs, n_features), the tokens and numbers that count, and which documents have all.
 
     A document that lacks a number, or has no term that counts although there are such terms, is left to the prior.

@@ -17,15 +17,13 @@ from nbtext.counts.weighting import NEEDS_DOCUMENTS, weighted, weighted_cells
 from nbtext.errors import ModelError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nbtext.classifiers.base import Training
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Numbers
+    from nbtext.type_names import Arrays, Mask, Numbers
 
 WEIGHTED_COUNTS = "weighted_counts"
 """The array in the model file."""
@@ -62,7 +60,7 @@ class WeightedCountsClassifier(LinearClassifier):
 
     @classmethod
     def counted(
-        cls, statistics: ClassStatistics, selected: NDArray[np.bool_], settings: Settings, documents: CountedDocuments | None = None
+        cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
     ) -> ClassStatistics:
         """Return the statistics with weighted cells, from the documents if they are needed."""
         del cls

@@ -20,11 +20,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import Floats, Numbers, Whole
+    from nbtext.type_names import Floats, Mask, Numbers, Whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ class OwnPseudoCounts:
     def __len__(self) -> int:
         return self.terms.size
 
-    def find(self, terms: Whole) -> tuple[NDArray[np.bool_], Floats]:
+    def find(self, terms: Whole) -> tuple[Mask, Floats]:
         """Return which of n terms have one of their own, shape (n,), and the pseudo-counts of those, in the order given."""
         if not self.terms.size:
             return np.zeros(terms.size, np.bool_), np.empty(0)
@@ -60,7 +58,7 @@ class OwnPseudoCounts:
         found[here] = numbers
         return found
 
-    def among(self, selected: NDArray[np.bool_]) -> OwnPseudoCounts:
+    def among(self, selected: Mask) -> OwnPseudoCounts:
         """Return those of the selected terms; ``selected`` has the shape (n_terms,)."""
         here = selected[self.terms]
         return OwnPseudoCounts(self.terms[here], self.numbers[here])
@@ -119,7 +117,7 @@ class LanguageModels:
     """
 
     statistics: ClassStatistics
-    selected: NDArray[np.bool_]
+    selected: Mask
     """The terms of the distributions, shape (n_terms,)."""
     smoothing: float
     prior_shape: str

@@ -23,8 +23,6 @@ from nbtext.counts.vocabulary import is_category
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.type_names import Floats, Whole
@@ -39,7 +37,7 @@ def jensen_shannon_parts(p: Floats, q: Floats) -> Floats:
     return np.maximum(_relative(p, mixed) + _relative(q, mixed), 0) / 2  # rounding may go below 0
 
 
-def jensen_shannon(models: LanguageModels, classes: NDArray[np.int64]) -> Floats:
+def jensen_shannon(models: LanguageModels, classes: Whole) -> Floats:
     """Return JS of each pair of n classes, shape (n, n), in nats; nan for a class without tokens and pseudo-counts, which has no distribution.
 
     The time grows with the square of n.
@@ -173,7 +171,7 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     return evidence
 
 
-def log_evidence_of_labels(kind: object, prior: Floats, class_documents: NDArray[np.int64]) -> float | None:
+def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) -> float | None:
     """Return log p(labels) of all documents: for ``smoothed:A`` with a Dirichlet prior of A for each class, else Σ_k D_k log π_k of fixed π.
 
     None for ``empirical``, which is maximum likelihood and has no prior.

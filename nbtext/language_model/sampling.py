@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.type_names import Floats, Numbers
+    from nbtext.type_names import Floats, Numbers, Whole
 
 
 def random_source(seed: int, *stream: int) -> np.random.Generator:
@@ -31,14 +29,14 @@ class Categorical:
         self._cumulative = np.cumsum(weights)
         self._last = int(np.flatnonzero(weights)[-1])
 
-    def draw(self, size: int, random: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, size: int, random: np.random.Generator) -> Whole:
         """Return independent draws, shape (size,), by inversion: one random number each."""
         found = np.searchsorted(self._cumulative, random.random(size) * self._cumulative[-1], side="right")
-        drawn: NDArray[np.int64] = np.minimum(found, self._last)  # a product may be rounded up to the end
+        drawn: Whole = np.minimum(found, self._last)  # a product may be rounded up to the end
         return drawn
 
 
-def draw_polya(mean: Categorical, concentration: float, size: int, random: np.random.Generator) -> NDArray[np.int64]:
+def draw_polya(mean: Categorical, concentration: float, size: int, random: np.random.Generator) -> Whole:
     """Return the terms of one document of a Dirichlet-multinomial model, shape (size,): φ ~ Dirichlet(s·mean), then tokens from φ.
 
     By an urn, without φ: token i, from 0, is a new draw with probability s / (s + i), else a copy of one of those before it. Source:
@@ -52,7 +50,7 @@ def draw_polya(mean: Categorical, concentration: float, size: int, random: np.ra
     return drawn[origin]
 
 
-def draw_coins(probability: Floats, random: np.random.Generator) -> NDArray[np.int64]:
+def draw_coins(probability: Floats, random: np.random.Generator) -> Whole:
     """Toss a coin for each probability, and return the numbers of those that show heads, ascending."""
     return np.flatnonzero(random.random(probability.size) < probability)
 
@@ -89,13 +87,13 @@ def _log_gamma_variates(shape: Floats, random: np.random.Generator) -> Floats:
     return logs
 
 
-def predictive(models: LanguageModels, terms: NDArray[np.int64], label: int) -> Floats:
+def predictive(models: LanguageModels, terms: Whole, label: int) -> Floats:
     """Return φ_jk of selected terms in one class, shape (n,), as estimated."""
     counts = cells_of_class(models.statistics, models.statistics.cell_counts, label)[terms]
     return models.estimated(terms, counts, models.class_tokens[label])
 
 
-def posterior(models: LanguageModels, terms: NDArray[np.int64], label: int) -> Floats:
+def posterior(models: LanguageModels, terms: Whole, label: int) -> Floats:
     """Return m_jk + α_j of selected terms in one class, shape (n,): the parameters of the posterior Dirichlet.
 
     Not for maximum likelihood, which has no prior. For some of the terms they are the parameters of φ restricted to these.

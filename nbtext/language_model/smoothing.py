@@ -26,13 +26,11 @@ from nbtext.counts.matrix import add_weighted_sums
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.type_names import Floats, Numbers, Whole
+    from nbtext.type_names import Floats, Mask, Numbers, Whole
 
 STRONGEST, WEAKEST = 1e6, 1e-6
 """Bounds of the strength per term: the evidence can grow without end towards no prior or a prior alone."""
@@ -71,7 +69,7 @@ class CountHistogram(NamedTuple):
     """The number of outcomes of a token: the selected terms, or presence and absence."""
 
 
-def count_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str) -> CountHistogram:
+def count_histogram(statistics: ClassStatistics, selected: Mask, prior_shape: str) -> CountHistogram:
     """Return the histogram of the selected terms' counts, whole or weighted, with a draw for each class.
 
     The base measure is 1/V for ``symmetric``, the share of the corpus for ``background``.
@@ -80,7 +78,7 @@ def count_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_], pr
     return _histogram(statistics, selected, prior_shape, statistics.cell_terms[cells], statistics.cell_counts[cells])
 
 
-def complement_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str) -> CountHistogram:
+def complement_histogram(statistics: ClassStatistics, selected: Mask, prior_shape: str) -> CountHistogram:
     """Return the histogram of the counts of each class's complement, Σ_{l≠k} m_jl; as `count_histogram` otherwise.
 
     A term has the same count, that of the corpus, in the complements of all classes that do not hold it.
@@ -98,7 +96,7 @@ def complement_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_
     return found._replace(sizes=tokens.sum() - tokens, draws=np.ones(n_classes))
 
 
-def coin_histogram(statistics: ClassStatistics, selected: NDArray[np.bool_]) -> CountHistogram:
+def coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogram:
     """Return the histogram of presences and absences, with a draw for each selected term of each class: its D_k documents.
 
     The base measure is 1/2: α is both parameters of a Beta distribution.
@@ -122,7 +120,7 @@ def _summed(values: Numbers, number: Whole) -> tuple[Floats, Floats]:
 
 def _histogram(
     statistics: ClassStatistics,
-    selected: NDArray[np.bool_],
+    selected: Mask,
     prior_shape: str,
     terms: Whole,
     counts: Numbers,
@@ -178,7 +176,7 @@ def where_it_turns(slope: Callable[[float], float], low: float, high: float) -> 
     return high
 
 
-def psi_rise(start: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
+def psi_rise(start: Floats, steps: Floats) -> Floats:
     """Return ψ(x + n) − ψ(x), for whole n Σ_{i < n} 1/(x + i); ``start`` x > 0 has the shape (1,) or (n,), ``steps`` n and the result (n,).
 
     The first `SUMMED` terms of the sum, the recurrence of ψ, are shared by all whole n; beyond them, x is large and the difference of two
@@ -251,9 +249,7 @@ class LeftOutTokens(NamedTuple):
         return self.counts + strength * self.base, self.class_tokens + strength * self.base_sums
 
 
-def left_out_tokens(
-    statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str, documents: CountedDocuments
-) -> LeftOutTokens:
+def left_out_tokens(statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments) -> LeftOutTokens:
     """Return what `left_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
     left = without_themselves(statistics, selected, documents)
     matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
@@ -297,9 +293,7 @@ def likeliest_strength(tokens: LeftOutTokens, weakest: float, strongest: float) 
     return where_it_turns(lambda strength: _slope(tokens, strength), low, high)
 
 
-def smoothing_by_leave_one_out(
-    statistics: ClassStatistics, selected: NDArray[np.bool_], prior_shape: str, documents: CountedDocuments
-) -> float:
+def smoothing_by_leave_one_out(statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments) -> float:
     """Return the pseudo-count per term (``symmetric``) or μ (``background``) that makes left-out documents most probable.
 
     Between `WEAKEST` and `MOST_SMOOTHING` per term, with six digits; 0.1 per term if the likelihood does not depend on it, as with one term.
@@ -317,9 +311,9 @@ class LeftOut(NamedTuple):
 
     log_likelihood: Floats
     """Σ_j n_jd log φ_jk of each document, shape (n_docs, n_classes), in nats."""
-    lengths: NDArray[np.int64]
+    lengths: Whole
     """Tokens of terms that still count, shape (n_docs,)."""
-    unknown: NDArray[np.int64]
+    unknown: Whole
     """Other tokens, of terms that no other document holds or that did not count before, shape (n_docs,)."""
 
 
@@ -336,11 +330,11 @@ class WithoutThemselves(NamedTuple):
     """Their entries of selected terms that only this document holds."""
     lengths: Numbers
     """What each document is in the tokens of its class, terms that vanish included, shape (n_docs,)."""
-    others: NDArray[np.bool_]
+    others: Mask
     """Which of their entries of selected terms are in `matrix`."""
 
 
-def without_themselves(statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments) -> WithoutThemselves:
+def without_themselves(statistics: ClassStatistics, selected: Mask, documents: CountedDocuments) -> WithoutThemselves:
     """Return what is left of documents of the corpus when each is subtracted from its statistics."""
     matrix = documents.matrix.of_terms(selected)
     own: Numbers = matrix.counts
@@ -377,7 +371,7 @@ def leave_one_out(models: LanguageModels, documents: CountedDocuments, tokens: D
         total = np.full(len(documents), models.smoothing)
         weights, n_weights = matrix._replace(terms=np.arange(matrix.terms.size)), matrix.terms.size
 
-    def log_counts(numbers: NDArray[np.int64]) -> Floats:
+    def log_counts(numbers: Whole) -> Floats:
         """Return log(m_jk + α_j) of terms, or with the background prior of entries, shape (n, n_classes)."""
         of_terms = weights is matrix
         pseudo_counts = models.pseudo_counts(numbers)[0] if of_terms else added[numbers, np.newaxis]

@@ -48,12 +48,11 @@ from nbtext.metrics.results import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.decision import Costs
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.ranking import RankingFigures
+    from nbtext.type_names import Floats, Mask, Whole
 
 MOST_VALUES = 1000
 """Different values of a column to slice by; a column with more identifies documents."""
@@ -122,7 +121,7 @@ class Evaluation:
         classes: Sequence[str],
         *,
         costs: Costs | None = None,
-        class_documents: NDArray[np.int64] | None = None,
+        class_documents: Whole | None = None,
         by: Sequence[str] = (),
         scores_kept: int = SCORES_KEPT,
     ) -> None:
@@ -138,8 +137,8 @@ class Evaluation:
     def add(
         self,
         labels: Sequence[str],
-        log_posterior: NDArray[np.float64],
-        answers: NDArray[np.int64] | None = None,
+        log_posterior: Floats,
+        answers: Whole | None = None,
         columns: Sequence[Sequence[str]] = (),
     ) -> None:
         """Judge documents by their true labels and log p(C_k | d), shape (n_docs, n_classes), in nats.
@@ -263,7 +262,7 @@ class Evaluation:
             for label, of_answers, of_class, mean, hits, support, answered, area, average in rows
         }
 
-    def _cell_costs(self, cells: ConfusionCells) -> NDArray[np.float64]:
+    def _cell_costs(self, cells: ConfusionCells) -> Floats:
         """Return the cost of each document of a cell, shape (n_cells,)."""
         assert self._costs is not None  # noqa: S101 - asked for only where there are
         of_abstaining = self._costs.of_abstaining
@@ -287,7 +286,7 @@ def known_result(known: Judged, n_classes: int) -> KnownResult:
     return KnownResult(known.n, **{name: _finite(value) for name, value in figures.items()})
 
 
-def baselines(classes: Sequence[str], class_documents: NDArray[np.int64], support: NDArray[np.float64]) -> Baselines:
+def baselines(classes: Sequence[str], class_documents: Whole, support: Floats) -> Baselines:
     """Return the figures of always answering the largest class, and of always giving the shares of the training documents.
 
     ``class_documents``, shape (n_classes,), are those of training; ``support``, shape (n_labels,), those judged, labels that the
@@ -303,14 +302,14 @@ def baselines(classes: Sequence[str], class_documents: NDArray[np.int64], suppor
     )
 
 
-def always_answering(label: int, support: NDArray[np.float64]) -> Outcomes:
+def always_answering(label: int, support: Floats) -> Outcomes:
     """Return the outcomes if every document gets the same answer."""
     answered = np.zeros_like(support)
     answered[label] = support.sum()
     return Outcomes(np.where(answered > 0, support, 0.0), support, answered)
 
 
-def prior_log_loss(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
+def prior_log_loss(prior: Floats, support: Floats) -> float:
     """Return −Σ_k n_k log π_k / n in nats, the cross-entropy of the classes judged and those of training; inf if one has π_k = 0 or is unknown.
 
     ``prior``, shape (n_classes,), and ``support`` as in `baselines`.
@@ -322,12 +321,12 @@ def prior_log_loss(prior: NDArray[np.float64], support: NDArray[np.float64]) -> 
         return float(-(support[occurs] * np.log(padded[occurs])).sum() / support.sum()) + 0.0  # no −0
 
 
-def prior_brier(prior: NDArray[np.float64], support: NDArray[np.float64]) -> float:
+def prior_brier(prior: Floats, support: Floats) -> float:
     """Return Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of the probabilities π. Shapes as in `prior_log_loss`."""
     return float((prior**2).sum() - 2 * (support[: prior.size] * prior).sum() / support.sum() + 1)
 
 
-def proper_scores(documents: Judged, weights: NDArray[np.float64] | None = None) -> dict[str, float]:
+def proper_scores(documents: Judged, weights: Floats | None = None) -> dict[str, float]:
     """Return means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents.
 
     With ``weights``, shape (n_docs,), these are weighted means.
@@ -370,7 +369,7 @@ def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float:
     return float((documents * gaps).sum() / documents.sum()) if gaps else np.nan
 
 
-def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:
+def _mean(values: Floats | Mask) -> float:
     return float(values.mean()) if values.size else np.nan
 
 

@@ -17,9 +17,8 @@ from nbtext.metrics.outcomes import bin_of, outcomes, rates
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from nbtext.metrics.outcomes import ConfusionCells, Judged
+    from nbtext.type_names import Floats, Whole
 
 NORMAL_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
@@ -61,13 +60,13 @@ def wilson_interval(hits: int, n: int) -> Interval:
     return low if hits else 0.0, high if hits < n else 1.0  # where rounding would miss the end
 
 
-def percentile_interval(replicates: NDArray[np.float64], figure: float) -> Interval:
+def percentile_interval(replicates: Floats, figure: float) -> Interval:
     """Return the middle 95 % of a figure's replicates, shape (n,), widened to hold the figure itself."""
     low, high = np.quantile(replicates, (0.025, 0.975))
     return min(float(low), figure), max(float(high), figure)
 
 
-def drawn_cells(documents: NDArray[np.int64], n_replicates: int, size: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def drawn_cells(documents: Whole, n_replicates: int, size: int, seed: int) -> Iterator[Whole]:
     """Yield the documents of cells in sets drawn with replacement, shape (n_sets, n_cells), as many sets at once as memory allows.
 
     ``documents``, shape (n_cells,), are those judged; a set takes ``size`` numbers of memory in all. To draw n documents, draw the counts of
@@ -78,24 +77,24 @@ def drawn_cells(documents: NDArray[np.int64], n_replicates: int, size: int, seed
         yield generator.multinomial(n, documents / n, min(step, n_replicates - begin))
 
 
-def with_present_labels(truth: NDArray[np.int64], *answers: NDArray[np.int64]) -> tuple[int, list[NDArray[np.int64]]]:
+def with_present_labels(truth: Whole, *answers: Whole) -> tuple[int, list[Whole]]:
     """Return the number of labels that occur, and the columns of numbers with these labels numbered from 0; no answer stays negative."""
     present, numbers = np.unique(np.concatenate((truth, *answers)), return_inverse=True)
     return present.size, np.split(numbers - (present[0] < 0), 1 + len(answers))
 
 
-def replicated_rates(cells: ConfusionCells, costs: NDArray[np.float64] | None, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
+def replicated_rates(cells: ConfusionCells, costs: Floats | None, bootstrap: Bootstrap) -> dict[str, Floats]:
     """Return replicates of the figures of `rates`, each of shape (n_replicates,); with ``costs``, shape (n_cells,), also of ``mean_cost``."""
     n_labels, (truth, answer) = with_present_labels(cells.truth, cells.answer)
     renumbered, size = cells._replace(truth=truth, answer=answer), cells.documents.size
-    parts: list[Mapping[str, NDArray[np.float64]]] = []
+    parts: list[Mapping[str, Floats]] = []
     for drawn in drawn_cells(cells.documents, bootstrap.replicates_of(size), size + 3 * n_labels, bootstrap.seed):
         found = rates(outcomes(renumbered, n_labels, drawn))
         parts.append(found if costs is None else {**found, "mean_cost": drawn @ costs / cells.documents.sum()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, NDArray[np.float64]]:
+def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
     """Return replicates of log loss (if finite), Brier score and calibration error, each of shape (n_replicates,), from the same draws.
 
     The number of times that a document was drawn is its weight in the mean and in its bin.

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.type_names import Floats
+    from nbtext.type_names import Floats, Mask, Whole
 
-    Counts = NDArray[np.int64] | NDArray[np.float64]
+    Counts = Whole | Floats
 
 
 class Judged(NamedTuple):
@@ -45,13 +45,13 @@ class Judged(NamedTuple):
         """Number of documents."""
         return self.truth.size
 
-    def of(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Judged:
+    def of(self, rows: Mask | Whole) -> Judged:
         """Return some of the documents."""
         truth, answer, rank, log_loss, brier, confidence = self
         return Judged(truth[rows], answer[rows], rank[rows], log_loss[rows], brier[rows], confidence[rows])
 
 
-def judge_documents(truth: NDArray[np.int64], answers: NDArray[np.int64], log_posterior: Floats) -> Judged:
+def judge_documents(truth: Whole, answers: Whole, log_posterior: Floats) -> Judged:
     """Judge documents by the number of their true class, their answer, and log p(C_k | d), shape (n_docs, n_classes), in nats."""
     of_truth = log_posterior_of(truth, log_posterior)
     return Judged(
@@ -78,7 +78,7 @@ def join_judged(parts: Sequence[Judged]) -> Judged:
     return Judged(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def log_posterior_of(truth: NDArray[np.int64], log_posterior: Floats) -> Floats:
+def log_posterior_of(truth: Whole, log_posterior: Floats) -> Floats:
     """Return log p(true class | d), shape (n_docs,), −inf for an unknown class. Its negative is the log loss (I. Good, 1952)."""
     n_classes = log_posterior.shape[1]
     found = log_posterior[np.arange(truth.size), np.minimum(truth, n_classes - 1)]
@@ -92,12 +92,12 @@ def brier_score(log_posterior_of_truth: Floats, log_posterior: Floats) -> Floats
     return score
 
 
-def rank_of_truth(truth: NDArray[np.int64], log_posterior: Floats) -> NDArray[np.int64]:
+def rank_of_truth(truth: Whole, log_posterior: Floats) -> Whole:
     """Count classes that are more probable than the true one, or as probable and earlier; n_classes if it is unknown. Shape (n_docs,)."""
     n_classes = log_posterior.shape[1]
     of_truth = log_posterior_of(truth, log_posterior)[:, np.newaxis]
     earlier = np.arange(n_classes) < truth[:, np.newaxis]
-    rank: NDArray[np.int64] = ((log_posterior > of_truth) | ((log_posterior == of_truth) & earlier)).sum(axis=1)
+    rank: Whole = ((log_posterior > of_truth) | ((log_posterior == of_truth) & earlier)).sum(axis=1)
     return np.where(truth < n_classes, rank, n_classes)
 
 
@@ -105,7 +105,7 @@ BINS = 15
 """Bins of equal width, each with its lower end, the last with both."""
 
 
-def bin_of(confidence: Floats) -> NDArray[np.int64]:
+def bin_of(confidence: Floats) -> Whole:
     """Return the bin of each document, shape (n_docs,)."""
     return np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
 
@@ -113,10 +113,10 @@ def bin_of(confidence: Floats) -> NDArray[np.int64]:
 class ConfusionCells(NamedTuple):
     """The cells of the confusion table that occurred, by true class, then answer; all of shape (n_cells,)."""
 
-    truth: NDArray[np.int64]
-    answer: NDArray[np.int64]
+    truth: Whole
+    answer: Whole
     """Negative where there was no answer."""
-    documents: NDArray[np.int64]
+    documents: Whole
 
 
 class Outcomes(NamedTuple):
@@ -256,7 +256,7 @@ def rates(table: Outcomes) -> dict[str, Floats]:
     return {name: metric.of_outcomes(table) for name, metric in METRICS.items() if metric.of_outcomes is not None}
 
 
-def _sums(counts: Counts, labels: NDArray[np.int64], n_labels: int) -> Floats:
+def _sums(counts: Counts, labels: Whole, n_labels: int) -> Floats:
     """Sum counts, shape (…, n), by label, shape (n,); return shape (…, n_labels)."""
     sums = np.zeros((*counts.shape[:-1], n_labels))
     if labels.size:

@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nbtext.type_names import Array
+    from nbtext.type_names import Array, Floats, Whole
 
 SCORES_KEPT = 1 << 25
 """Largest number of scores, documents times classes, that are kept: 256 MiB."""
@@ -29,8 +29,8 @@ other counts: 4 units of the score, 1,400 of log p, and 5,300 under isotonic cal
 class RankingFigures(NamedTuple):
     """Figures by class, shape (n_classes,); nan for a class that no document has, or all, or if there were too many scores."""
 
-    roc_auc: NDArray[np.float64]
-    average_precision: NDArray[np.float64]
+    roc_auc: Floats
+    average_precision: Floats
 
 
 class KeptScores:
@@ -39,14 +39,14 @@ class KeptScores:
     def __init__(self, n_classes: int, limit: int = SCORES_KEPT) -> None:
         self._n_classes = n_classes
         self._room = limit
-        self._blocks: list[NDArray[np.float64]] = []
+        self._blocks: list[Floats] = []
 
     @property
     def complete(self) -> bool:
         """True if all scores are there."""
         return self._room >= 0
 
-    def add(self, log_posterior: NDArray[np.float64]) -> None:
+    def add(self, log_posterior: Floats) -> None:
         """Keep log p(C_k | d), shape (n_docs, n_classes), in nats; once there are too many, drop all."""
         self._room -= log_posterior.size
         if self.complete:
@@ -70,13 +70,13 @@ class KeptScores:
         return figures
 
 
-def _unit(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit(log_posterior: Floats) -> Floats:
     """Return the unit in the last place of each document's largest finite |log p|, shape (n_docs,)."""
-    largest: NDArray[np.float64] = np.spacing(np.abs(log_posterior).max(axis=1, where=log_posterior > -np.inf, initial=0))
+    largest: Floats = np.spacing(np.abs(log_posterior).max(axis=1, where=log_posterior > -np.inf, initial=0))
     return largest
 
 
-def tied_ranks(log_probability: NDArray[np.float64], units: NDArray[np.float64]) -> NDArray[np.int64]:
+def tied_ranks(log_probability: Floats, units: Floats) -> Whole:
     """Return ranks from 0 up that rise with log p of a class; documents whose log p differs by rounding share one. All of shape (n_docs,).
 
     Neighbours are tied if their log odds differ by at most `RANK_ROUNDING` ``units``; an error e of log odds is one of (1 − p)·e in log p.

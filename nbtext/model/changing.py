@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Mask, Whole
 
 CELLS_AT_ONCE = 1 << 21
 """Counts of changed documents that are held in memory at once."""
@@ -213,12 +213,12 @@ class Batch(NamedTuple):
         _, from_the_end = np.unique(self.fingerprints[::-1], return_index=True)
         return np.sort(len(self.documents) - 1 - from_the_end)
 
-    def known_alike(self, ledger: Ledger) -> NDArray[np.bool_]:
+    def known_alike(self, ledger: Ledger) -> Mask:
         """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""
         number = {label: place for place, label in enumerate(ledger.labels)}
         numbers = np.array([number.get(label, ABSENT) for label in self.statistics.classes], np.int64)[self.documents.classes]
         found = ledger.find(self.fingerprints)
-        known: NDArray[np.bool_] = (found == numbers) & (found != ABSENT)
+        known: Mask = (found == numbers) & (found != ABSENT)
         return known
 
 

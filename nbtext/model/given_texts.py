@@ -17,14 +17,12 @@ from nbtext.errors import DocumentError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.settings import Reading
 
     Label = str | float | np.generic
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
-    from nbtext.type_names import Array
+    from nbtext.type_names import Array, Whole
 
 TEXT = "text"
 """The key of the text where documents are mappings; the others are fields and attributes."""
@@ -82,7 +80,7 @@ class GivenClasses(NamedTuple):
     kind: str
     classes: Array
     """Sorted, shape (n_classes,)."""
-    order: NDArray[np.int64]
+    order: Whole
     """The number of each one's name among the sorted names, shape (n_classes,)."""
 
     @classmethod

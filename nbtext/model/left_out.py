@@ -9,9 +9,7 @@ import numpy as np
 from nbtext.errors import ModelError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nbtext.type_names import Arrays, Numbers
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 LEFT_OUT_ARRAYS = frozenset({"left_out_nats", "left_out_classes", "left_out_weights"})
 """The arrays in the model file, of models that cannot leave documents out again once they are trained."""
@@ -20,15 +18,15 @@ LEFT_OUT_ARRAYS = frozenset({"left_out_nats", "left_out_classes", "left_out_weig
 class LeftOutPosteriors(NamedTuple):
     """What models of other documents say of documents of the sample, and their true classes."""
 
-    log_posterior: NDArray[np.float64]
+    log_posterior: Floats
     """log p(C_k | d), calibrated, in nats, shape (n_docs, n_classes); −inf for the class of an only document, which the others do not know."""
-    classes: NDArray[np.int64]
+    classes: Whole
     """The true classes, shape (n_docs,)."""
-    weights: NDArray[np.float64]
+    weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
     @classmethod
-    def of(cls, log_posterior: NDArray[np.float64], classes: NDArray[np.int64], weights: NDArray[np.float64]) -> LeftOutPosteriors:
+    def of(cls, log_posterior: Floats, classes: Whole, weights: Floats) -> LeftOutPosteriors:
         """Return the documents for which any class is possible."""
         possible = ~np.isnan(log_posterior[:, 0])
         return cls(log_posterior[possible], classes[possible], weights[possible])

@@ -13,11 +13,9 @@ from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.corpus.document import Document
     from nbtext.errors import DocumentError
-
+    from nbtext.type_names import Floats, Mask, Whole
 
 # Reasons to abstain; the second and third also mark the answer that every document without known terms gets.
 IMPOSSIBLE = "impossible"
@@ -89,13 +87,13 @@ class AnswerCounts:
 class ScoredTexts(NamedTuple):
     """Scores of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
 
-    scores: NDArray[np.float64]
+    scores: Floats
     """log p(d, C_k), in nats."""
-    log_posterior: NDArray[np.float64]
+    log_posterior: Floats
     """log p(C_k | d), calibrated, in nats."""
-    lengths: NDArray[np.int64]
+    lengths: Whole
     """Tokens of terms that count."""
-    unknown: NDArray[np.int64]
+    unknown: Whole
     """Other tokens: of terms that the model does not know or that do not count."""
 
 
@@ -113,14 +111,14 @@ class ScoringModel(Protocol):
     def score_block(self, texts: Sequence[bytes]) -> ScoredTexts:
         """Score some texts."""
 
-    def typicality(self, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]) -> NDArray[np.float64]:
+    def typicality(self, scores: Floats, lengths: Whole, unknown: Whole) -> Floats:
         """Return the share of training documents that are less likely than each scored text, shape (n_docs,)."""
 
 
 class ClassSets(Protocol):
     """What sets of classes need of a `nbtext.promises.prediction_sets.SetRule`."""
 
-    def members(self, log_posterior: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def members(self, log_posterior: Floats) -> Mask:
         """Return which classes are in the sets of documents, both of shape (n_docs, n_classes)."""
 
 
@@ -128,10 +126,10 @@ class ScoredBlock(NamedTuple):
     """Consecutive documents with their `ScoredTexts`."""
 
     documents: list[Document]
-    scores: NDArray[np.float64]
-    log_posterior: NDArray[np.float64]
-    lengths: NDArray[np.int64]
-    unknown: NDArray[np.int64]
+    scores: Floats
+    log_posterior: Floats
+    lengths: Whole
+    unknown: Whole
 
 
 def scored(model: ScoringModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
@@ -213,8 +211,6 @@ def _with_set(answer: Answer, n_classes: int, lacking: str | None) -> Answer:
     return answer._replace(label=label, probability=probability, notice=lacking or (FULL_SET if len(answer.ranked) == n_classes else None))
 
 
-def _ranked(
-    classes: list[str], scores: NDArray[np.float64], log_posterior: NDArray[np.float64], chosen: Sequence[int]
-) -> tuple[RankedClass, ...]:
+def _ranked(classes: list[str], scores: Floats, log_posterior: Floats, chosen: Sequence[int]) -> tuple[RankedClass, ...]:
     odds = log_odds(log_posterior[np.newaxis])[0]
     return tuple(RankedClass(classes[k], float(np.exp(log_posterior[k])), float(scores[k]), float(odds[k])) for k in chosen)

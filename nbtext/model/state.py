@@ -50,11 +50,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.moments import Moments
     from nbtext.counts.soft_counts import SoftCounts
-    from nbtext.type_names import Arrays, Numbers
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
     Plain = Mapping[str, object]
     """Settings as JSON holds them."""
@@ -239,7 +237,7 @@ def require(condition: object, otherwise: str) -> None:
         raise malformed(otherwise)
 
 
-def rows_of_text(part: Arrays, name: str, lengths: str, plural: str) -> tuple[bytes, NDArray[np.int64]]:
+def rows_of_text(part: Arrays, name: str, lengths: str, plural: str) -> tuple[bytes, Whole]:
     """Return the text of rows, none of them empty, and where each begins and the last ends; no row begins inside a character."""
     text, sizes = utf8(part[name]).encode(), require_whole(part[lengths])
     require(sizes.min(initial=1) >= 1, "a term or class is empty")
@@ -258,7 +256,7 @@ def utf8(array: Numbers) -> str:
         raise malformed("its text is not UTF-8") from None
 
 
-def require_whole(array: Numbers) -> NDArray[np.int64]:
+def require_whole(array: Numbers) -> Whole:
     """Return the whole numbers of an array whose sum is exact."""
     require(array.dtype.kind == "u", "its numbers are not whole")
     cannot_exceed = array.size << 8 * array.itemsize < MOST
@@ -273,7 +271,7 @@ def narrow(array: Numbers) -> Numbers:
     return array.astype(np.min_scalar_type(int(array.max(initial=0))))
 
 
-def values_to_plain(moments: Moments, of_sample: NDArray[np.float64] | None) -> dict[str, Numbers]:
+def values_to_plain(moments: Moments, of_sample: Floats | None) -> dict[str, Numbers]:
     """Return the number of values, their sums and those of their squares, each a line ``n e`` for n / 2ᵉ, and the values of the sample."""
     sums = (total for part in (moments.sums, moments.squares) for total in part.ravel().tolist())
     lines = "".join(f"{total.numerator} {total.denominator.bit_length() - 1}\n" for total in sums)
@@ -284,7 +282,7 @@ def values_to_plain(moments: Moments, of_sample: NDArray[np.float64] | None) -> 
     }
 
 
-def moments_from_plain(part: Arrays, class_documents: NDArray[np.int64], attributes: Attributes) -> Moments:
+def moments_from_plain(part: Arrays, class_documents: Whole, attributes: Attributes) -> Moments:
     """Return the moments of the counts and numbers."""
     from nbtext.counts.moments import Moments
 
@@ -302,7 +300,7 @@ def moments_from_plain(part: Arrays, class_documents: NDArray[np.int64], attribu
     return moments
 
 
-def sample_values_from_plain(part: Arrays, n_documents: int, attributes: Attributes) -> NDArray[np.float64]:
+def sample_values_from_plain(part: Arrays, n_documents: int, attributes: Attributes) -> Floats:
     """Return the values of sampled documents, shape (n_documents, n_columns)."""
     n_columns, values = len(attributes.numbers), part["sample_values"]
     require(values.size == n_documents * n_columns, "its sample does not fit its attributes")
@@ -627,7 +625,7 @@ def _vocabulary(part: Arrays) -> Vocabulary:
     return Vocabulary(text, bounds, pairs)
 
 
-def _sorted(text: bytes, bounds: NDArray[np.int64]) -> bool:
+def _sorted(text: bytes, bounds: Whole) -> bool:
     """Return whether rows of text rise strictly by their bytes, compared eight bytes at a time as big-endian numbers."""
     words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
@@ -654,7 +652,7 @@ def _sorted(text: bytes, bounds: NDArray[np.int64]) -> bool:
         first, second, done = eight(here, done), eight(here + 1, done), done + 8
 
 
-def _rise_in_rows(values: NDArray[np.int64], bounds: NDArray[np.int64]) -> bool:
+def _rise_in_rows(values: Whole, bounds: Whole) -> bool:
     """Return whether the values of each row rise strictly."""
     rising = values[1:] > values[:-1]
     begins = bounds[1:-1]

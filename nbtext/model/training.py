@@ -35,8 +35,6 @@ from nbtext.typicality import Profile, Typicality
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.classifiers.base import Classifier, Unseen
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from nbtext.counts.soft_counts import SoftCounts
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Reading, Settings
-    from nbtext.type_names import Arrays
+    from nbtext.type_names import Arrays, Floats, Mask
 
 Term = tuple[str, ...]
 """A single term, or the terms of an n-gram."""
@@ -168,7 +166,7 @@ class Judgement(TypedDict):
 class Learnt:
     """What was estimated from the counts."""
 
-    selected: NDArray[np.bool_]
+    selected: Mask
     """The terms that count, shape (n_terms,)."""
     smoothing: float
     calibration: Calibration = UNCALIBRATED
@@ -294,7 +292,7 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
     scores, lengths, truth = unseen.scores[usable], unseen.lengths[usable], unseen.classes[usable]
     weights = None if np.all(unseen.weights == 1) else unseen.weights[usable]
 
-    def figures(calibration: Calibration, scores: NDArray[np.float64]) -> dict[str, float]:
+    def figures(calibration: Calibration, scores: Floats) -> dict[str, float]:
         posterior = calibration.log_posterior(scores, lengths)
         found = proper_scores(judge_documents(truth, posterior.argmax(axis=1), posterior), weights)
         return {figure: float(f"{value:.6g}") for figure, value in found.items()}
@@ -460,7 +458,7 @@ def choices_of(counts: CorpusCounts, settings: Settings) -> Choices:
     return choose(counts, settings, _within_document_limits(counts.statistics, settings.min_df, settings.max_df)).choices
 
 
-def after_choice(statistics: ClassStatistics, selected: NDArray[np.bool_], choices: Choices, settings: Settings) -> NDArray[np.bool_]:
+def after_choice(statistics: ClassStatistics, selected: Mask, choices: Choices, settings: Settings) -> Mask:
     """Leave out the terms of stop words that are dropped."""
     return selected if choices.stop_words_kept else selected & ~stop_terms(statistics, settings)
 
@@ -474,7 +472,7 @@ def without_dropped(counts: CorpusCounts, learnt: Learnt, settings: Settings) ->
     return replace(sample, matrix=sample.matrix.of_terms(~dropped))
 
 
-def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> NDArray[np.bool_]:
+def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Mask:
     from nbtext.selection import rank
 
     models = language_models(statistics, learnt, settings)
@@ -484,14 +482,14 @@ def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> NDA
     return selected
 
 
-def _selector(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Callable[[ClassStatistics], NDArray[np.bool_]] | None:
+def _selector(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Callable[[ClassStatistics], Mask] | None:
     """Return how training selects terms, from fewer documents with the same limits and smoothing; None where labels have no part in it."""
     if settings.top is None:
         return None
     within = _within_document_limits(statistics, settings.min_df, settings.max_df)
     within = after_choice(statistics, within, learnt.choices, settings)
 
-    def select(fewer: ClassStatistics) -> NDArray[np.bool_]:
+    def select(fewer: ClassStatistics) -> Mask:
         return _top(fewer, replace(learnt, selected=within & (np.diff(fewer.term_offsets) > 0)), settings)
 
     return select
@@ -528,7 +526,7 @@ def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifie
     return AttributedClassifier
 
 
-def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> NDArray[np.bool_]:
+def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:
     here, n_terms = np.diff(statistics.term_offsets) > 0, statistics.n_terms  # in a part of a corpus some terms may have no cells
     if has_categories(statistics.vocabulary):
         categories = is_category(statistics.vocabulary)
@@ -537,7 +535,7 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     if min_df == 1 and max_df == 1:
         return here
     documents = statistics.term_documents
-    selected: NDArray[np.bool_] = here & (documents >= min_df) & (documents <= max_df * statistics.n_documents)
+    selected: Mask = here & (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if n_terms and not selected.any():
         raise UsageError(f"none of the {quantity(n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
     return selected
@@ -556,7 +554,7 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
 
 def _smoothing(
     counts: CorpusCounts,
-    selected: NDArray[np.bool_],
+    selected: Mask,
     choices: Choices,
     settings: Settings,
     documents: CountedDocuments | None,

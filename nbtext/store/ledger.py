@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.type_names import Whole
 
 LEDGER_SUFFIX = ".ledger"
 FINGERPRINT_BYTES = 16
@@ -65,7 +66,7 @@ class Ledger:
     """Fingerprints of documents, ascending and distinct, and the numbers of their labels, both of shape (n_docs,). Immutable."""
 
     fingerprints: NDArray[np.bytes_]
-    numbers: NDArray[np.int64]
+    numbers: Whole
     labels: tuple[str, ...]
 
     @classmethod
@@ -76,7 +77,7 @@ class Ledger:
     def __len__(self) -> int:
         return self.fingerprints.size
 
-    def find(self, fingerprints: NDArray[np.bytes_]) -> NDArray[np.int64]:
+    def find(self, fingerprints: NDArray[np.bytes_]) -> Whole:
         """Return the number of each document's label, `ABSENT` for one not in the ledger, shape (n,)."""
         if not len(self):
             return np.full(fingerprints.size, ABSENT, np.int64)
@@ -117,9 +118,9 @@ class Ledger:
 
 def _merged(
     fingerprints: NDArray[np.bytes_],
-    numbers: NDArray[np.int64],
+    numbers: Whole,
     changed: NDArray[np.bytes_],
-    changes: NDArray[np.int64],
+    changes: Whole,
     labels: tuple[str, ...],
 ) -> Ledger:
     """Return the entries with the changes applied."""
