@@ -58,6 +58,17 @@ class ModelError(NbtextError):
     exit_status = 3
 
 
+def malformed(finding: str) -> ModelError:
+    """Return the error for a model that training cannot have made."""
+    return ModelError(f"the model is malformed: {finding}")
+
+
+def require(condition: object, finding: str) -> None:
+    """Raise `malformed` unless the condition holds."""
+    if not condition:
+        raise malformed(finding)
+
+
 class PathError(NbtextError):
     """A path cannot be read or written."""
 

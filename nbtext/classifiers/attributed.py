@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, given_smoothing
 from nbtext.classifiers.base import Classifier, TermProbabilities, Training, classifier_class
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError, require
 from nbtext.language_model.smoothing import could_be_chosen
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class AttributedClassifier(Classifier):
         smoothing = arrays.get(ATTRIBUTE_SMOOTHING, np.empty(0)).astype(np.float64).tolist()
         given, n_terms = given_smoothing(training.settings), training.statistics.n_terms
         possible = [could_be_chosen(each, n_terms) if given is None else each == given for each in smoothing]
-        if len(smoothing) != len(training.statistics.attributes.categorical) or not all(possible):
-            raise ModelError("the model is malformed: its attributes and their smoothing do not fit")
+        fit = len(smoothing) == len(training.statistics.attributes.categorical) and all(possible)
+        require(fit, "its attributes and their smoothing do not fit")
         return cls._of(classifier_class(training.settings.classifier).restored(training, of_text), training, smoothing)
 
     @classmethod

@@ -17,7 +17,7 @@ import numpy as np
 
 from nbtext.classifiers.base import HELD_OUT_FOLDS, AdditiveClassifier, Classifier, Unseen, classifier_class, sorted_by_content, split
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError, require
 from nbtext.settings import MOST_PSEUDO_COUNT
 from nbtext.text.hashing import pair
 
@@ -210,13 +210,14 @@ class PooledClassifier(AdditiveClassifier):
             place, underscore, own = name.partition("_")
             if underscore and place in map(str, range(n_members)):
                 of_members[int(place)][own] = array
-            elif name not in (POOL, SMOOTHING):
-                raise ModelError("the model is malformed: its classifier keeps what no member does")
-        if pool.shape != (2 * n_members,) or not np.all(pool[:n_members] > 0) or not np.isfinite(pool).all():
-            raise ModelError("the model is malformed: its weights do not fit its members")
-        possible = smoothing.min(initial=0) >= 0 and smoothing.max(initial=0) <= MOST_PSEUDO_COUNT
-        if smoothing.shape != (n_members,) or not possible or (not isinstance(given, str) and np.any(smoothing != training.smoothing)):
-            raise ModelError("the model is malformed: the smoothing of its members is impossible")
+            else:
+                require(name in (POOL, SMOOTHING), "its classifier keeps what no member does")
+        possible = pool.shape == (2 * n_members,) and np.all(pool[:n_members] > 0) and np.isfinite(pool).all()
+        require(possible, "its weights do not fit its members")
+        possible = smoothing.shape == (n_members,) and smoothing.min() >= 0 and smoothing.max() <= MOST_PSEUDO_COUNT
+        require(
+            possible and (isinstance(given, str) or np.all(smoothing == training.smoothing)), "the smoothing of its members is impossible"
+        )
         trainings = _trainings(training, smoothing.tolist())
         members = [classifier_class(each.settings.classifier).restored(each, own) for each, own in zip(trainings, of_members, strict=True)]
         return cls(training, tuple(members), Pool(pool[:n_members], pool[n_members:]))

@@ -17,7 +17,7 @@ import numpy as np
 from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError, require
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
 from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
 from nbtext.settings import CLASSIFIERS
@@ -284,8 +284,7 @@ class Classifier(ABC):
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`, from statistics without documents; raise `ModelError` if no model can have had them."""
-        if arrays:
-            raise ModelError("the model is malformed: its classifier keeps nothing beside the statistics")
+        require(not arrays, "its classifier keeps nothing beside the statistics")
         return cls.estimate(training)
 
     @cached_property

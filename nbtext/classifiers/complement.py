@@ -16,7 +16,7 @@ import numpy as np
 
 from nbtext.classifiers.base import TermProbabilities
 from nbtext.classifiers.weighted import WeightedCountsClassifier
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError, require
 from nbtext.language_model.dirichlet import posterior_mean
 from nbtext.language_model.smoothing import complement_histogram
 
@@ -99,8 +99,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         model = super().restored(training, {name: array for name, array in arrays.items() if name != SPREAD})
         if SPREAD not in arrays:
             return model
-        if arrays[SPREAD].tolist() not in [[spread] for spread in SPREADS]:
-            raise ModelError("the model is malformed: its scores have no such spread")
+        require(arrays[SPREAD].tolist() in [[spread] for spread in SPREADS], "its scores have no such spread")
         return replace(model, spread=float(arrays[SPREAD][0]))
 
     @property

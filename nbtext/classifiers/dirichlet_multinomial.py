@@ -23,15 +23,8 @@ import numpy as np
 
 from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training, difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
-from nbtext.errors import ModelError, UsageError
-from nbtext.language_model.polya import (
-    LEAST_CONCENTRATION,
-    MOST_CONCENTRATION,
-    PolyaModels,
-    likeliest_concentration,
-    log_rise,
-    repetitions,
-)
+from nbtext.errors import UsageError, require
+from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, PolyaModels, likeliest_concentration, log_rise, repetitions
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
@@ -81,8 +74,8 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had this concentration; raise `ModelError` if no model can have had it."""
         kept = arrays.get(CONCENTRATION, np.empty(0))
-        if set(arrays) != {CONCENTRATION} or kept.shape != (1,) or not LEAST_CONCENTRATION <= kept[0] <= MOST_CONCENTRATION:
-            raise ModelError("the model is malformed: it has not one concentration")
+        is_one = set(arrays) == {CONCENTRATION} and kept.shape == (1,)
+        require(is_one and LEAST_CONCENTRATION <= kept[0] <= MOST_CONCENTRATION, "it has not one concentration")
         return cls(training, float(kept[0]))
 
     @cached_property

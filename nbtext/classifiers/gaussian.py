@@ -24,7 +24,7 @@ from nbtext.classifiers.attribute_likelihoods import mean_and_variance
 from nbtext.classifiers.base import Boundary, Classifier, Training
 from nbtext.counts.latent import LatentSpace, latent_terms
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
-from nbtext.errors import ModelError, UsageError, quantity
+from nbtext.errors import UsageError, quantity, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -321,7 +321,7 @@ class GaussianDiscriminantAnalysis(Classifier):
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`, empty ones left out; raise `ModelError` if no model can have had them."""
-        _require(set(arrays) <= {"projection", "means", "roots"}, "what it keeps of Gaussian classes has other names")
+        require(set(arrays) <= {"projection", "means", "roots"}, "what it keeps of Gaussian classes has other names")
         settings, n_classes = training.settings, training.statistics.n_classes
         projection, means, roots = (arrays.get(name, np.empty(0)) for name in ("projection", "means", "roots"))
         numbers = StandardNumbers.of(training.statistics)
@@ -330,26 +330,26 @@ class GaussianDiscriminantAnalysis(Classifier):
         n_latent = n_features - numbers.centres.size
         n_roots = _roots_of(settings, n_classes)
         full = settings.covariance_shape == "full"
-        _require(means.size == n_classes * n_features and 0 <= n_latent <= settings.latent, "its means do not fit its classes")
-        _require(projection.size == n_known * n_latent, "its projection does not fit its terms")
-        _require(
+        require(means.size == n_classes * n_features and 0 <= n_latent <= settings.latent, "its means do not fit its classes")
+        require(projection.size == n_known * n_latent, "its projection does not fit its terms")
+        require(
             roots.size == n_roots * (n_features * (n_features + 1) // 2 if full else n_features), "its covariances do not fit its means"
         )
         means = means.astype(np.float64).reshape(n_classes, n_features)
         latent_means, of_numbers = np.abs(means[:, :n_latent]), np.abs(means[:, n_latent:])
-        _require(
-            bool(np.all(np.abs(projection) <= 1 + LATENT_ROUNDING) and np.all(latent_means <= 1 + LATENT_ROUNDING)),
+        require(
+            np.all(np.abs(projection) <= 1 + LATENT_ROUNDING) and np.all(latent_means <= 1 + LATENT_ROUNDING),
             "its latent features are too long",
         )
-        _require(bool(np.all(of_numbers <= LARGEST_ROOT)), "its means are too large")
-        _require(bool(np.all(np.abs(roots) <= LARGEST_ROOT)), "its covariances are none")
+        require(np.all(of_numbers <= LARGEST_ROOT), "its means are too large")
+        require(np.all(np.abs(roots) <= LARGEST_ROOT), "its covariances are none")
         roots = roots.astype(np.float64).reshape(n_roots, roots.size // n_roots)
         if full:
             triangular = np.zeros((n_roots, n_features, n_features))
             triangular[:, *np.triu_indices(n_features)] = roots
             roots = triangular
         diagonals = np.diagonal(roots, axis1=1, axis2=2) if full else roots
-        _require(bool(np.all(diagonals >= 1 / LARGEST_ROOT)), "its covariances are none")
+        require(np.all(diagonals >= 1 / LARGEST_ROOT), "its covariances are none")
         space = LatentSpace(training.statistics, known, projection.astype(np.float32).reshape(n_known, n_latent))
         return cls(training, space, numbers, GaussianClasses(means, roots))
 
@@ -373,8 +373,3 @@ def _rounded(numbers: Floats) -> Floats:
 
 def _roots_of(settings: Settings, n_classes: int) -> int:
     return n_classes if settings.covariance == "separate" else 1
-
-
-def _require(condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
-    if not condition:
-        raise ModelError(f"the model is malformed: {otherwise}")

@@ -30,7 +30,7 @@ from nbtext.classifiers.base import LinearClassifier, Training, Unseen, class_pr
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.weighting import weighted
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError, require
 from nbtext.ragged import offsets
 from nbtext.steps import stepped
 
@@ -471,13 +471,12 @@ class LogisticRegression(LinearClassifier):
         n_terms, n_classes = int(np.count_nonzero(training.selected)), training.statistics.n_classes
         sizes = {"weights": n_terms * n_classes, "bias": n_classes, "outcome": len(FitReport._fields)}
         kept = {"weights": np.empty(0, np.float32), **arrays}  # a file leaves empty arrays out
-        if {name: array.size for name, array in kept.items()} != sizes or kept["weights"].dtype != np.float32:
-            raise ModelError("the model is malformed: its weights do not fit its terms and classes")
-        if not all(kept[name].size == 0 or max(-kept[name].min(), kept[name].max()) <= LARGEST_WEIGHT for name in ("weights", "bias")):
-            raise ModelError("the model is malformed: its weights are too large")
+        fit = {name: array.size for name, array in kept.items()} == sizes and kept["weights"].dtype == np.float32
+        require(fit, "its weights do not fit its terms and classes")
+        small = all(kept[name].size == 0 or max(-kept[name].min(), kept[name].max()) <= LARGEST_WEIGHT for name in ("weights", "bias"))
+        require(small, "its weights are too large")
         outcome = FitReport(*kept["outcome"].tolist())
-        if min(outcome) < 0:
-            raise ModelError("the model is malformed: its fit did not go as it says")
+        require(not min(outcome) < 0, "its fit did not go as it says")
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier
 from nbtext.counts.weighting import NEEDS_DOCUMENTS, weighted, weighted_cells
-from nbtext.errors import ModelError
+from nbtext.errors import require
 
 if TYPE_CHECKING:
     from nbtext.classifiers.base import Training
@@ -81,14 +81,15 @@ class WeightedCountsClassifier(LinearClassifier):
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         statistics, settings = training.statistics, training.settings
         needed = cls.needs_documents(settings) or (settings.weighting == "log" and statistics.cell_logs is None)
-        if set(arrays) - ({WEIGHTED_COUNTS} if needed else set()):
-            raise ModelError("the model is malformed: its weighted counts do not fit its weighting")
+        require(set(arrays) <= ({WEIGHTED_COUNTS} if needed else set()), "its weighted counts do not fit its weighting")
         if not needed:
             return cls.estimate(training)
         kept = arrays.get(WEIGHTED_COUNTS, np.empty(0))  # a file leaves empty arrays out
         cells, whole = kept.astype(np.float64), statistics.cell_counts
-        if cells.shape != whole.shape or not np.all((cells >= 0) & (cells <= whole)):  # log(1 + n) and weights of unit length are below n
-            raise ModelError("the model is malformed: its weighted counts do not fit its counts")
+        possible = cells.shape == whole.shape and np.all(
+            (cells >= 0) & (cells <= whole)
+        )  # log(1 + n) and weights of unit length are below n
+        require(possible, "its weighted counts do not fit its counts")
         return cls(training, replace(statistics, cell_counts=cells))
 
     def adds_occurrences(self) -> bool:

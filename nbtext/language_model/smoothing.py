@@ -119,12 +119,7 @@ def _summed(values: Numbers, number: Whole) -> tuple[Floats, Floats]:
 
 
 def _histogram(
-    statistics: ClassStatistics,
-    selected: Mask,
-    prior_shape: str,
-    terms: Whole,
-    counts: Numbers,
-    number: Whole | None = None,
+    statistics: ClassStatistics, selected: Mask, prior_shape: str, terms: Whole, counts: Numbers, number: Whole | None = None
 ) -> CountHistogram:
     """Return the histogram of counts of selected terms, each as often as ``number`` says, or once; a draw for each class."""
     tokens = statistics.tokens_of(selected).astype(np.float64)

@@ -135,11 +135,7 @@ class Evaluation:
         self._parts: list[Judged] = []
 
     def add(
-        self,
-        labels: Sequence[str],
-        log_posterior: Floats,
-        answers: Whole | None = None,
-        columns: Sequence[Sequence[str]] = (),
+        self, labels: Sequence[str], log_posterior: Floats, answers: Whole | None = None, columns: Sequence[Sequence[str]] = ()
     ) -> None:
         """Judge documents by their true labels and log p(C_k | d), shape (n_docs, n_classes), in nats.
 

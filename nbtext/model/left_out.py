@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.errors import ModelError
+from nbtext.errors import require
 
 if TYPE_CHECKING:
     from nbtext.type_names import Arrays, Floats, Numbers, Whole
@@ -44,16 +44,11 @@ class LeftOutPosteriors(NamedTuple):
         classes, nats, weights = (arrays[name] for name in sorted(LEFT_OUT_ARRAYS))
         if not (classes.size or nats.size or weights.size):
             return None
-        if (
-            classes.dtype.kind != "u"
-            or classes.max(initial=0) >= n_classes
-            or nats.dtype != np.float32
-            or nats.size != classes.size * n_classes
-        ):
-            raise ModelError("the model is malformed: its documents left out do not fit its classes")
-        if not nats.min(initial=0) >= 0:
-            raise ModelError("the model is malformed: the probabilities of its documents left out are none")
+        fit = classes.dtype.kind == "u" and classes.max(initial=0) < n_classes
+        fit = fit and nats.dtype == np.float32 and nats.size == classes.size * n_classes
+        require(fit, "its documents left out do not fit its classes")
+        require(nats.min(initial=0) >= 0, "the probabilities of its documents left out are none")
         weights = weights if weights.size else np.ones(classes.size)
-        if weights.dtype.kind != "f" or weights.size != classes.size or not np.all((weights > 0) & (weights < np.inf)):
-            raise ModelError("the model is malformed: the weights of its documents left out are none")
+        fit = weights.dtype.kind == "f" and weights.size == classes.size
+        require(fit and np.all((weights > 0) & (weights < np.inf)), "the weights of its documents left out are none")
         return cls(-nats.astype(np.float64).reshape(-1, n_classes), classes.astype(np.int64), weights.astype(np.float64))

@@ -26,7 +26,7 @@ from nbtext.counts.seeds import Seed
 from nbtext.counts.statistics import ClassStatistics, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.model.choosing import NO_CHOICES, Choices, PairedTest
 from nbtext.model.given_texts import LABEL_KINDS
 from nbtext.model.left_out import LEFT_OUT_ARRAYS, LeftOutPosteriors
@@ -226,17 +226,6 @@ def _declared(kind: type[Kind], plain: object) -> Kind:
         raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None
 
 
-def malformed(finding: str) -> ModelError:
-    """Return the error for a model that training cannot have made."""
-    return ModelError(f"the model is malformed: {finding}")
-
-
-def require(condition: object, otherwise: str) -> None:
-    """Raise `ModelError` unless the condition holds."""
-    if not condition:
-        raise malformed(otherwise)
-
-
 def rows_of_text(part: Arrays, name: str, lengths: str, plural: str) -> tuple[bytes, Whole]:
     """Return the text of rows, none of them empty, and where each begins and the last ends; no row begins inside a character."""
     text, sizes = utf8(part[name]).encode(), require_whole(part[lengths])
@@ -425,7 +414,7 @@ def _choices(plain: object) -> Choices:
     wrong = "its choices are not those of training"
     kept, stop_words, pseudo_count, smoothing = _named(plain, tuple(field.name for field in fields(Choices)), wrong)
     if not isinstance(kept, bool):
-        raise ModelError(f"the model is malformed: {wrong}")
+        raise malformed(wrong)
     chosen = None if pseudo_count is None else _number(pseudo_count, 0, MOST, wrong)
     return Choices(kept, _comparison(stop_words, wrong), chosen, _comparison(smoothing, wrong))
 

@@ -117,11 +117,7 @@ class Ledger:
 
 
 def _merged(
-    fingerprints: NDArray[np.bytes_],
-    numbers: Whole,
-    changed: NDArray[np.bytes_],
-    changes: Whole,
-    labels: tuple[str, ...],
+    fingerprints: NDArray[np.bytes_], numbers: Whole, changed: NDArray[np.bytes_], changes: Whole, labels: tuple[str, ...]
 ) -> Ledger:
     """Return the entries with the changes applied."""
     stays, present = ~np.isin(fingerprints, changed), changes != ABSENT
