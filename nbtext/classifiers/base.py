@@ -173,6 +173,11 @@ class Unseen(NamedTuple):
     weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
+    def of_known_classes(self) -> Unseen:
+        """Return the documents whose class the models know: not those whose class went with its only document."""
+        known = np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
+        return Unseen(*(column[known] for column in self))
+
 
 class Boundary(NamedTuple):
     """Linear boundaries: class k is preferred to l where (w_k − w_l)ᵀx + w_k0 − w_l0 > 0."""

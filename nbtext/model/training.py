@@ -239,7 +239,7 @@ def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings
         raise UsageError(
             f"a model of {_kind(settings)} promises nothing unless training kept what it says of documents left out", hint=hint
         )
-    counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
+    counts = weighed(counts, settings)
     counts = replace(counts, statistics=with_seeds(counts.statistics, learnt.seeds))
     sample = scored_sample(without_dropped(counts, learnt, settings), counts.statistics)
     if not len(sample):
@@ -266,9 +266,8 @@ def loss_after_calibration(unseen: Unseen) -> float:
 
     It does not follow ``--calibration``, which is to change probabilities and no answers.
     """
-    known = np.isfinite(unseen.scores[np.arange(len(unseen.classes)), unseen.classes])
-    scores, lengths, truth = unseen.scores[known], unseen.lengths[known], unseen.classes[known]
-    weights = None if np.all(unseen.weights == 1) else unseen.weights[known]
+    scores, lengths, _, truth, of_known = unseen.of_known_classes()
+    weights = None if np.all(unseen.weights == 1) else of_known
     posterior = by_length(scores, truth, lengths, weights).log_posterior(scores, lengths)
     return -float(np.average(posterior[np.arange(len(truth)), truth], weights=weights))
 
@@ -286,11 +285,10 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
     from nbtext.metrics.evaluation import proper_scores
     from nbtext.metrics.outcomes import judge_documents
 
-    usable = np.isfinite(unseen.scores[np.arange(len(unseen.classes)), unseen.classes])  # not where the class went with its only document
-    if not usable.any():
+    scores, lengths, _, truth, of_known = unseen.of_known_classes()
+    if not truth.size:
         return learnt
-    scores, lengths, truth = unseen.scores[usable], unseen.lengths[usable], unseen.classes[usable]
-    weights = None if np.all(unseen.weights == 1) else unseen.weights[usable]
+    weights = None if np.all(unseen.weights == 1) else of_known
 
     def figures(calibration: Calibration, scores: Floats) -> dict[str, float]:
         posterior = calibration.log_posterior(scores, lengths)
@@ -432,7 +430,7 @@ def terms_and_smoothing(
     seeds: Sequence[Seed] = (),
 ) -> Learnt:
     """Choose terms and smoothing, before anything is fitted; raises as `learn` does. Limits of documents do not bind the terms of seeds."""
-    counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
+    counts = weighed(counts, settings)
     selected = _within_document_limits(counts.statistics, settings.min_df, settings.max_df)
     if seeds:
         counts = replace(counts, statistics=with_seeds(counts.statistics, seeds))
@@ -454,7 +452,7 @@ def terms_and_smoothing(
 
 def choices_of(counts: CorpusCounts, settings: Settings) -> Choices:
     """Return what ``auto`` stands for in a model of this corpus; raises as `learn` does."""
-    counts = weighed(counts, settings) if is_weighted(counts, settings) else counts
+    counts = weighed(counts, settings)
     return choose(counts, settings, _within_document_limits(counts.statistics, settings.min_df, settings.max_df)).choices
 
 
