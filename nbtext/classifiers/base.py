@@ -176,7 +176,7 @@ class Unseen(NamedTuple):
     def of_known_classes(self) -> Unseen:
         """Return the documents whose class the models know: not those whose class went with its only document."""
         known = np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
-        return Unseen(*(column[known] for column in self))
+        return Unseen._make(column[known] for column in self)
 
 
 class Boundary(NamedTuple):

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
+    from numpy.typing import NDArray
+
     from nbtext.counts.moments import Moments
     from nbtext.counts.soft_counts import SoftCounts
     from nbtext.type_names import Arrays, Floats, Numbers, Whole
@@ -620,7 +622,7 @@ def _sorted(text: bytes, bounds: Whole) -> bool:
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
     begins, lengths = bounds[:-1], np.diff(bounds)
 
-    def eight(rows: NDArray[np.int64] | slice, done: int) -> NDArray[np.uint64]:
+    def eight(rows: Whole | slice, done: int) -> NDArray[np.uint64]:
         """Return the bytes of some rows from ``done`` on."""
         left = np.minimum(np.maximum(lengths[rows] - done, 0), 8)
         found: NDArray[np.uint64] = words[np.minimum(begins[rows] + done, len(text))].astype(np.uint64) & keep[left]
