@@ -17,13 +17,11 @@ from nbtext.settings import CRITERIA
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.type_names import Floats, Mask, Whole
 
     Scores = tuple[Floats, Floats]
-    Criterion = Callable[[LanguageModels, Floats, NDArray[np.int64]], Scores]
+    Criterion = Callable[[LanguageModels, Floats, Whole], Scores]
 
 PROBABILITIES_AT_ONCE = 1 << 20
 """Probabilities of terms by class computed at once: 8 MiB."""
@@ -32,7 +30,7 @@ MOST_PROBABILITIES = 1 << 28
 """Probabilities that are all looked at, for three seconds; in models of more, mutual information is summed over the classes that have a term."""
 
 
-def mutual_information(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
+def mutual_information(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     """Return I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models. Source: Gambosi's notes, "Feature selection"."""
     joint = models.probability(terms) * prior
     summands = joint * _log_ratio(joint, joint.sum(axis=1, keepdims=True) * prior)
@@ -62,7 +60,7 @@ def _mutual_information_of_cells(models: LanguageModels, prior: Floats, terms: W
     return sums - mass * np.log(mass), classes[first], (sizes > 0) & (summands[first] > most_of_others)
 
 
-def presence(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
+def presence(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     """Return the mutual information of class and presence of the term in a document, over the 2 × K table of documents. IIR eq. 13.17."""
     del prior
     with_term, without, documents = _document_table(models, terms)
@@ -76,7 +74,7 @@ def presence(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) ->
     return summands, summands.sum(axis=1) + parts(without).sum(axis=1)
 
 
-def chi2(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
+def chi2(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     """Return χ² = Σ (observed − expected)² / expected over the 2 × K table of documents, K − 1 degrees of freedom. IIR section 13.5.2.
 
     The contribution of a class that holds the term in fewer documents than expected is negative: the term does not speak for it.
@@ -95,7 +93,7 @@ def chi2(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Sco
     return summands, np.abs(summands).sum(axis=1) + np.abs(signed_parts(without)).sum(axis=1)
 
 
-def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: NDArray[np.int64]) -> Scores:
+def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     """Return the largest over classes of log[φ_jk / φ_j,rest], the rest being the other classes mixed by their priors.
 
     In a part of a corpus a class may have no documents; no term speaks for it.
@@ -118,9 +116,9 @@ def criterion(name: str) -> Criterion:
 class Ranking(NamedTuple):
     """Terms by falling score, those of equal scores in the order of the vocabulary; all of shape (n,)."""
 
-    terms: NDArray[np.int64]
+    terms: Whole
     scores: Floats
-    classes: NDArray[np.int64]
+    classes: Whole
     """Number of the class that each term speaks for."""
 
 
@@ -140,7 +138,7 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
     return Ranking(terms[best], scores[best], classes[best])
 
 
-def _document_table(models: LanguageModels, terms: NDArray[np.int64]) -> tuple[Floats, Floats, float]:
+def _document_table(models: LanguageModels, terms: Whole) -> tuple[Floats, Floats, float]:
     """Return the documents of each class with and without each term, both of shape (n, n_classes), and the number of documents."""
     statistics = models.statistics
     with_term = statistics.documents_of(terms).astype(np.float64)
