@@ -15,6 +15,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
+_ANY_MARK = tuple(mark for mark, _ in _MARKS)
 _WIDE_MARKS = tuple(mark for mark, name in _MARKS if name != "utf-8")
 
 _NOT_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
@@ -132,12 +133,12 @@ def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:
 
     Only for the beginning of a file or of a part of a mail: in a row of a table, the same bytes are text.
     """
-    if encoding == "auto":
-        for mark, name in _MARKS:
-            if body.startswith(mark):
-                return (body[len(mark) :] if name == "utf-8" else body), name
+    if encoding != "auto":
+        return body, encoding
+    if not body.startswith(_ANY_MARK):
         return body, _unmarked_utf16(body) or encoding
-    return body, encoding
+    mark, name = next((mark, name) for mark, name in _MARKS if body.startswith(mark))
+    return (body[len(mark) :] if name == "utf-8" else body), name
 
 
 def _unmarked_utf16(start: bytes) -> str | None:
@@ -145,8 +146,10 @@ def _unmarked_utf16(start: bytes) -> str | None:
 
     That is Latin, Greek, Cyrillic, Hebrew and Arabic script: every second byte is one that no text in another encoding has.
     """
+    if b"\0" not in start[:LONGEST_WIDE]:
+        return None
     first, second = start[:LONGEST_WIDE:2], start[1:LONGEST_WIDE:2]
-    if b"\0" not in start[:LONGEST_WIDE] or len(second) < _FEW:
+    if len(second) < _FEW:
         return None
     for high, low, name in ((second, first, "utf-16-le"), (first, second, "utf-16-be")):
         if 0 not in low and len(high.translate(None, _NO_TEXT_BYTES[:7])) * 5 <= len(high):

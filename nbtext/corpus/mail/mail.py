@@ -74,28 +74,6 @@ class MailReading(NamedTuple):
         return cls(headers, tagged, structure, encoding, reading.drop_quotes, reading.drop_signatures)
 
 
-class _Leaf(NamedTuple):
-    """A text part, decoded."""
-
-    text: bytes
-    markup: HtmlDocument | None
-    """If it is HTML."""
-    guessed: bool
-    """Whether it was read as Windows-1252."""
-
-    @classmethod
-    def of(cls, part: Part, wanted: MailReading) -> _Leaf:
-        content, encoding = detect_encoding(part.decoded(), wanted.encoding)
-        text, guessed = from_charset(content, part.charset, encoding)
-        markup = None
-        if part.kind == "text/html":
-            markup = HtmlDocument.of(text)
-            text = markup.text(drop_quotes=wanted.drop_quotes)
-        if wanted.drop_signatures:
-            text = without_signature(text)
-        return cls(without_quotes(text) if wanted.drop_quotes else text, markup, guessed)
-
-
 def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]:
     """Return the readable text of a message as UTF-8, whether anything of it was read as Windows-1252, and its fields.
 
@@ -108,18 +86,35 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
     decoded = [decoded_header(value, wanted.encoding) for name in named for found, value in headers if found.lower == name]
     part = Part.of(headers, body)
     shown = list(_shown(part))
-    leaves = [_Leaf.of(leaf, wanted) for leaf in shown]
-    text = b"\n\n".join([*(text for text, _ in decoded), *(leaf.text for leaf in leaves)])
-    guessed = any(guessed for _, guessed in decoded) or any(leaf.guessed for leaf in leaves)
+    pages: list[HtmlDocument] = []
+    plain: list[bytes] = []
+    for leaf in shown:
+        text, guessed = _decoded(leaf, wanted.encoding)
+        is_page = leaf.kind == "text/html"
+        if is_page:
+            pages.append(HtmlDocument.of(text))
+            text = pages[-1].text(drop_quotes=wanted.drop_quotes)
+        if wanted.drop_signatures:
+            text = without_signature(text)
+        if wanted.drop_quotes:
+            text = without_quotes(text)
+        if not is_page:
+            plain.append(text)
+        decoded.append((text, guessed))
     fields = all_fields(headers, wanted.encoding) if wanted.headers is None else chosen_fields(headers, wanted.tagged, wanted.encoding)
     if wanted.structure:
-        hidden = [
-            _Leaf.of(other, wanted) for other in part.walk() if other.kind == "text/html" and not other.attached and other not in shown
-        ]
-        pages = [leaf.markup for leaf in chain(leaves, hidden) if leaf.markup]
-        items = structure_items(part, pages, b"".join(leaf.text for leaf in leaves if not leaf.markup))
+        parts = list(part.walk())
+        hidden = [each for each in parts if each.kind == "text/html" and not each.attached and not any(each is leaf for leaf in shown)]
+        pages += [HtmlDocument.of(_decoded(each, wanted.encoding)[0]) for each in hidden]
+        items = structure_items(parts, pages, b"".join(plain))
         fields = Fields(fields.words, b"%b %b" % (fields.items, items) if fields.items else items)
-    return text, guessed, fields
+    return b"\n\n".join([text for text, _ in decoded]), any(guessed for _, guessed in decoded), fields
+
+
+def _decoded(part: Part, encoding: str) -> tuple[bytes, bool]:
+    """Return the text of a part as UTF-8, and whether it was read as Windows-1252."""
+    content, encoding = detect_encoding(part.decoded(), encoding)
+    return from_charset(content, part.charset, encoding)
 
 
 def _shown(part: Part) -> Iterator[Part]:

@@ -51,21 +51,20 @@ class Part(NamedTuple):
     @classmethod
     def of(cls, headers: Headers, body: bytes, default: str = "text/plain", depth: int = 0) -> Part:
         """Return a part, with the parts in it, from its headers and its body."""
-        declared = {name.lower: value[:_LONGEST].decode("ascii", "replace") for name, value in reversed(headers) if name.kind == DECLARES}
-        kind, parameters = _kind_and_parameters(declared.get(b"content-type", ""), default)
-        disposition, of_file = _disposition(declared.get(b"content-disposition", ""))
-        encoding = declared.get(b"content-transfer-encoding", "").strip().lower()
+        declared = {name.lower: value[:_LONGEST] for name, value in reversed(headers) if name.kind == DECLARES}
+        of_type, of_disposition, of_encoding = (
+            declared.get(b"content-" + each, b"") for each in (b"type", b"disposition", b"transfer-encoding")
+        )
+        kind, charset, boundary, encoding, name, attached = _declaration(of_type, of_disposition, of_encoding, default)
         parts: list[Part] = []
         if depth < _DEEPEST and kind.startswith("multipart/"):
             inner = "message/rfc822" if kind == "multipart/digest" else "text/plain"
-            pieces = _pieces(body, parameters.get("boundary", "").encode("ascii", "replace"))
-            parts = [cls.of(*split_headers(piece, _NONE), inner, depth + 1) for piece in pieces]
+            parts = [cls.of(*split_headers(piece, _NONE), inner, depth + 1) for piece in _pieces(body, boundary)]
         elif depth < _DEEPEST and kind == "message/rfc822":
             parts = [cls.of(*split_headers(body, _NONE), depth=depth + 1)]
         if not parts and kind.startswith(("multipart/", "message/")):
             kind = "text/plain" if kind != "message/delivery-status" else kind
-        name = of_file.get("filename", "") or parameters.get("name", "")
-        return cls(kind, parameters.get("charset"), encoding, name, disposition == "attachment", body, parts)
+        return cls(kind, charset, encoding, name, attached, body, parts)
 
     def walk(self) -> Iterator[Part]:
         """Yield the part, and all parts in it."""
@@ -85,14 +84,17 @@ class Part(NamedTuple):
 
 
 @lru_cache(1 << 8)
-def _kind_and_parameters(value: str, default: str) -> tuple[str, dict[str, str]]:
+def _declaration(content_type: bytes, disposition: bytes, encoding: bytes, default: str) -> tuple[str, str | None, bytes, str, str, bool]:
+    """Return the kind, charset, boundary, transfer encoding and name that headers declare, and whether the part is attached."""
+    value = content_type.decode("ascii", "replace")
     found = _KIND.match(value.strip())
-    return (found[0].lower() if found else "text/plain" if value else default), _parameters(value)
-
-
-@lru_cache(1 << 8)
-def _disposition(value: str) -> tuple[str, dict[str, str]]:
-    return value.partition(";")[0].strip().lower(), _parameters(value)
+    kind = found[0].lower() if found else "text/plain" if value else default
+    parameters = _parameters(value)
+    how, _, of_file = disposition.decode("ascii", "replace").partition(";")
+    name = _parameters(";" + of_file).get("filename", "") or parameters.get("name", "")
+    boundary = parameters.get("boundary", "").encode("ascii", "replace")
+    declared = encoding.decode("ascii", "replace").strip().lower()
+    return kind, parameters.get("charset"), boundary, declared, name, how.strip().lower() == "attachment"
 
 
 def _parameters(value: str) -> dict[str, str]:
@@ -156,9 +158,8 @@ _LONGEST_ITEM = 100
 """Characters of an item that are kept."""
 
 
-def structure_items(message: Part, pages: Sequence[HtmlDocument], plain: bytes) -> bytes:
-    """Return what a mail looks like as items, each once, given its parts, its HTML parts, and the text of the others."""
-    parts = list(message.walk())
+def structure_items(parts: Sequence[Part], pages: Sequence[HtmlDocument], plain: bytes) -> bytes:
+    """Return what a mail looks like as items, each once, given it and all parts in it, the HTML parts, and the text of the others."""
     items = {b"parts:%d" % _amount(len(parts))}
     for part in parts:
         items.update(_of_part(part.kind, part.charset, part.encoding, part.name[-_LONGEST_ITEM:]))
