@@ -25,6 +25,16 @@ def test_a_header_that_separates_the_classes_is_named(tmp_path: Path) -> None:
     assert "the field x-box alone tells the classes of 100.0% of the training documents, by terms such as x-box:" in note
 
 
+def test_a_stop_word_that_tells_is_shown_as_the_word(tmp_path: Path) -> None:
+    mails = {
+        f"mails/{label}/{number}": f"X-Box: {word}\n\nword{number}\n"
+        for label, word in (("a", "and"), ("b", "the"))
+        for number in range(20)
+    }
+    [note] = train(tmp_path, mails)
+    assert "by terms such as x-box:and; " in note
+
+
 def test_a_header_of_one_class_separates_two(tmp_path: Path) -> None:
     mails = {f"mails/a/{number}": f"Subject: {number}\nX-Box: {number}\n\nword\n" for number in range(20)}
     [note] = train(tmp_path, {**mails, **{f"mails/b/{number}": f"Subject: {number}\n\nword\n" for number in range(30)}})

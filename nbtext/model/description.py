@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.corpus.columns import is_column_name
 from nbtext.counts.statistics import whole_or_float
-from nbtext.counts.vocabulary import is_category_of, is_of_field
+from nbtext.counts.vocabulary import displayed_term, is_category_of, is_of_field
 from nbtext.errors import listed, quantity
 from nbtext.settings import FORMATS, TRAINING
 
@@ -130,7 +130,7 @@ def _revealing_fields(statistics: ClassStatistics) -> list[str]:
         best = np.maximum(gained[rows].max(axis=0), 0)
         share = (best.sum() + (sizes - best).max()) / sizes.sum()
         if share >= REVEALING:
-            clearest = statistics.vocabulary.term(int(terms[rows[int(gained[rows].max(axis=1).argmax())]]))
+            clearest = displayed_term(statistics.vocabulary.term(int(terms[rows[int(gained[rows].max(axis=1).argmax())]])))
             found.append(
                 f"the field {field} alone tells the classes of {share:.1%} of the training documents, by terms such as {clearest}; if new documents lack it, "
                 "read them without it"
