@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.promises import for_prior, precise_rule, prior_from_option, promise_options, set_rule_of
+from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import NbtextError, UsageError, quantity
 
 
@@ -39,9 +39,7 @@ class _Classify(panels.Command):
     "--scores", group="answer", is_flag=True,
     help="In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
 )  # fmt: skip
-@option.decision_options
-@promise_options
-@prior_from_option
+@answer_options
 @panels.option(
     "--min-typicality", group="answer", type=option.Number(0, 1), default=0.0, metavar="SHARE",
     help="Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
@@ -125,7 +123,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
         form = form._replace(kept=kept)
     documents = CommandCorpus(paths, reading, say, options, labelled=False, columns=form.kept, progress=keeps_screen_clear)
     sets = set_rule_of(options, model, say, limit=limit)
-    rule = precise_rule(options, model, option.decision_rule(options, model.classes, say), say)
+    rule = answer_rule(options, model, say)
     form = form._replace(top_k=min(form.top_k, len(model.classes)), coverage=options["coverage"])
     drift, log = None, options["drift"]
     if log is not None:

@@ -8,7 +8,7 @@ from typing import Unpack
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
-from nbtext.cli.promises import for_prior, precise_rule, prior_from_option, promise_options, set_rule_of
+from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import UsageError, quantity
 
 
@@ -31,9 +31,7 @@ from nbtext.errors import UsageError, quantity
     "--sweep", group="output", type=panels.Choice(["prior"]),
     help="Instead, try prior strengths (pseudo-counts) from near 0 to large. All follow from the counts of the model, without calibration.",
 )  # fmt: skip
-@option.decision_options
-@promise_options
-@prior_from_option
+@answer_options
 @panels.option(
     "--training", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
     help="Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
@@ -82,7 +80,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     model = TextClassifier.load(model_path)
     asked = gates(options, len(model.classes))
     tally = SetTally(set_rule, model.classes) if (set_rule := set_rule_of(options, model, say)) else None
-    rule = precise_rule(options, model, option.decision_rule(options, model.classes, say), say)
+    rule = answer_rule(options, model, say)
     paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(by)), options["errors"]
     if options["sweep"] is not None:
         if asked or rule != DecisionRule() or tally is not None or by or errors is not None or options["training"] or options["prior_from"]:

@@ -42,8 +42,8 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
     try:
         _require_fitting(corpus)
         from nbtext.cli.corpus import reading_of
-        from nbtext.cli.options import decision_rule, messages
-        from nbtext.cli.promises import precise_rule
+        from nbtext.cli.options import messages
+        from nbtext.cli.promises import answer_rule
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
         from nbtext.model import TextClassifier
@@ -61,7 +61,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         document = read_bytes("standard input", message.content + rest, reading)
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
-        rule = precise_rule(options, model, decision_rule(options, model.classes, say), say)
+        rule = answer_rule(options, model, say)
         [answer] = say.reported(answers(model, [document], rule, min_typicality=options["min_typicality"]))
     finally:
         _write(message, answer, rest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from nbtext.cli import panels
-from nbtext.cli.options import Number, NumberPerClass, per_class, several, suggest_files
+from nbtext.cli.options import Number, NumberPerClass, decision_options, decision_rule, per_class, several, suggest_files
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING
 
@@ -26,7 +26,8 @@ by_class_option = panels.option(
     help="Keep the promise of --coverage for the documents of each class, and that of a precision for the answers with each class.",
 )  # fmt: skip
 
-promise_options = several(
+answer_options = several(
+    decision_options,
     panels.option(
         "--coverage", group="answer", type=Number(0, 1, open_ends=True), metavar="P",
         help="Instead of one class give the smallest set of classes that holds the true one with probability P. It holds for documents like those of "
@@ -38,8 +39,13 @@ promise_options = several(
         "It holds for documents like those of training.",
     ),
     by_class_option,
+    panels.option(
+        "--prior-from", group="answer", multiple=True, metavar="PATH", shell_complete=suggest_files,
+        help="Answer for the shares of classes among the documents of PATH, as nbtext prevalence estimates them, not for those of training. The option can be "
+        "given several times.",
+    ),
 )  # fmt: skip
-"""For `set_rule_of` and `precise_rule`."""
+"""For `answer_rule`, `set_rule_of` and `for_prior`."""
 
 
 def set_rule_of(options: Options, model: TextClassifier, say: Messages, limit: int | None = None) -> SetRule | None:
@@ -61,8 +67,9 @@ def set_rule_of(options: Options, model: TextClassifier, say: Messages, limit: i
     return rule
 
 
-def precise_rule(options: Options, model: TextClassifier, rule: DecisionRule, say: Messages) -> DecisionRule:
-    """Return a rule that keeps ``--min-precision`` too; warn if that leaves no answer."""
+def answer_rule(options: Options, model: TextClassifier, say: Messages) -> DecisionRule:
+    """Return the decision rule of the options, which keeps ``--min-precision`` too; warn if that leaves no answer. Raises as `decision_rule`."""
+    rule = decision_rule(options, model.classes, say)
     if options["min_precision"] is None:
         return rule
     from dataclasses import replace
@@ -86,14 +93,6 @@ def thresholds_of(
 
     wanted = asked if isinstance(asked, float) else per_class(asked, model.classes, "--min-precision", None)
     return precision_thresholds(model.left_out_posteriors(), model.classes, rule, wanted, by_class=by_class)
-
-
-prior_from_option = panels.option(
-    "--prior-from", group="answer", multiple=True, metavar="PATH", shell_complete=suggest_files,
-    help="Answer for the shares of classes among the documents of PATH, as nbtext prevalence estimates them, not for those of training. The option can be "
-    "given several times.",
-)  # fmt: skip
-"""For `for_prior`."""
 
 
 def likelihoods_of(model: TextClassifier, say: Messages) -> ClassLikelihoods:
