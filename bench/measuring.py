@@ -7,7 +7,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,26 +49,23 @@ class Series:
         return statistics.median(mine.seconds / theirs.seconds for mine, theirs in zip(self.runs, base.runs, strict=True))
 
 
-def measure(command: list[str], *, keep: bool = True, most: float | None = None) -> Measured:
+def measure(command: list[str], *, keep: bool = True, most: int | None = None) -> Measured:
     """Run one command to its end; time it from before it is started until it has been waited for.
 
-    Without ``keep`` its output is not read. After ``most`` seconds it is ended, which is an error.
+    Without ``keep`` its output is not read. After ``most`` seconds of a processor it is ended, which is an error.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        watch = threading.Timer(most or threading.TIMEOUT_MAX, process.kill)
-        watch.daemon = True
-        watch.start()
+        limit = [] if most is None else ["sh", "-c", f'ulimit -t {most} && exec "$0" "$@"']
+        process = subprocess.Popen([*limit, *command], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         _, status, usage = os.wait4(process.pid, 0)
-        watch.cancel()
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
         if process.returncode:
             said = err.read().decode(errors="replace").strip().splitlines() or ["nothing"]
-            is_late = most is not None and seconds >= most
+            is_late = most is not None and usage.ru_utime + usage.ru_stime >= most - 1
             raise CommandError(f"{' '.join(command)} ended with {process.returncode}, saying: {said[-1]}", ended=is_late)
         peak = usage.ru_maxrss / (MEBIBYTE if sys.platform == "darwin" else 1024)
         return Measured(seconds, usage.ru_utime + usage.ru_stime, peak, out.read() if keep else b"")

@@ -303,3 +303,9 @@ def test_the_command_tells_what_it_cannot_fit(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/x/1": "a cat", "c/y/1": "the dog"})
     line = error_line(nbtext("train", "c", "--classifier", "logistic", "--smoothing", "0", cwd=tmp_path), 2)
     assert "--smoothing above 0" in line
+
+
+def test_a_fit_that_cannot_have_the_memory_is_refused_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logistic, "VECTORS", 1 << 50)
+    with pytest.raises(UsageError, match=r"needs about [\d,]+ GiB for 60 documents, 8 terms and 3 classes, and this machine has \d+; use"):
+        fitted()

@@ -19,6 +19,7 @@ terms × classes, and an iteration costs one application of G, however many poin
 from __future__ import annotations
 
 import ctypes
+import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +31,7 @@ from nbtext.classifiers.base import LinearClassifier, Training, Unseen, class_pr
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.weighting import weighted
-from nbtext.errors import UsageError, require
+from nbtext.errors import UsageError, quantity, require
 from nbtext.ragged import offsets
 from nbtext.steps import stepped
 
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 
 CORRECTIONS = 5
 """Pairs of a step and its change of the gradient that L-BFGS remembers."""
+
+VECTORS = 2 * (2 * CORRECTIONS + 5)
+"""Numbers for each document and class that are in memory at once: each vector has two, and there are five vectors besides the pairs."""
 
 MOST_ITERATIONS = 300
 
@@ -418,8 +422,9 @@ class LogisticRegression(LinearClassifier):
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing."""
+        """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing, or if the machine has too little memory."""
         whole, l2, held_out, start = _Part.whole(training), training.settings.l2, None, None
+        _require_room(whole)
         precision = _precision(training)
         part, rest = split(whole.documents)
         if isinstance(l2, str) and np.isin(whole.classes[rest], whole.classes[part]).sum() < LEAST_HELD_OUT:
@@ -559,6 +564,18 @@ class _Part(NamedTuple):
         statistics = Subsets(self.training.statistics, self.documents).part(chosen).natural
         training = replace(self.training, statistics=statistics, selected=self.training.selected_in(statistics), choose=None)
         return self._replace(training=training, rows=self.rows[places])
+
+
+def _require_room(part: _Part) -> None:
+    """Raise `UsageError` if vectors and weights, in float32, take more memory than the machine has."""
+    n_terms, n_classes = int(np.count_nonzero(part.training.selected)), part.training.statistics.n_classes
+    needed, there = 4 * n_classes * (VECTORS * part.rows.size + 2 * n_terms), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        size = f"{quantity(part.rows.size, 'document')}, {quantity(n_terms, 'term')} and {quantity(n_classes, 'class')}"
+        raise UsageError(
+            f"--classifier logistic needs about {needed >> 30:,} GiB for {size}, and this machine has {there >> 30:,}",
+            hint="use --classifier multinomial, which needs memory for the counts alone",
+        )
 
 
 def _release_memory() -> None:
