@@ -116,7 +116,7 @@ KEPT_OF_UNLABELLED = ("weight", "documents", "losses")
 """What that setting holds."""
 
 SEEDS = "seeds"
-"""A setting of models only that began with seed words: class, term and pseudo-count of each."""
+"""A setting of models only that began with seed words: class, term and pseudo-count of each. Early files have it inside `UNLABELLED`."""
 
 SOFT = tuple(f"unlabelled_{name}" for name in ("cells", "classes", "counts", "documents", "logs", "class_documents"))
 """The arrays of the counts of unlabelled documents, in whole thousandths."""
@@ -189,7 +189,8 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
         raise malformed("its sample has no bound")
     require(plain.get(UNIT, WEIGHT_UNIT) == WEIGHT_UNIT, "its counts have another unit")
     unit = WEIGHT_UNIT if UNIT in plain else 1
-    seeds = _seeds(plain.get(SEEDS, []))
+    layer = plain.get(UNLABELLED)
+    seeds = _seeds(plain.get(SEEDS, layer.get(SEEDS, []) if isinstance(layer, dict) else []))
     counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit, seeds)
     unlabelled = _unlabelled(plain.get(UNLABELLED), part, counts.statistics)
     counts = replace(counts, statistics=_with_logs(counts.statistics, part[LOGS], needed=settings.sums_logs))
@@ -375,7 +376,7 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
     from nbtext.counts.soft_counts import SoftCounts, without_cells
 
     wrong = "its counts of unlabelled documents are not those of training"
-    weight, n_documents, losses = _named(plain, KEPT_OF_UNLABELLED, wrong)
+    weight, n_documents, losses, _ = _named({**plain, SEEDS: ()} if isinstance(plain, dict) else plain, (*KEPT_OF_UNLABELLED, SEEDS), wrong)
     if not isinstance(losses, dict):
         raise malformed(wrong)
     tried = {str(name): _number(loss, 0, sys.float_info.max, wrong) for name, loss in losses.items()}
