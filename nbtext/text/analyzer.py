@@ -158,17 +158,13 @@ class Analyzer:
     def _without_dropped(self, documents: NDArray[np.int32], meaning: NDArray[np.int32]) -> TermSequence:
         if meaning.min(initial=UNKNOWN) >= UNKNOWN:
             return TermSequence(documents, meaning)
-        kept = np.flatnonzero(meaning != _DROPPED)
-        documents, terms = documents.take(kept), meaning.take(kept)
-        several = np.flatnonzero(terms <= _SEVERAL)
-        if not several.size:
-            return TermSequence(documents, terms)
-        rows = _SEVERAL - terms[several].astype(np.int64)
-        sizes = np.ones(terms.size, np.int64)
-        sizes[several] = self._several.sizes(rows)
-        expanded = np.repeat(terms, sizes)
-        expanded[flat_indices((np.cumsum(sizes) - sizes)[several], sizes[several])] = self._several.take(rows)
-        return TermSequence(np.repeat(documents, sizes), expanded)
+        several = np.flatnonzero(meaning <= _SEVERAL)
+        if several.size:
+            rows = _SEVERAL - meaning.take(several).astype(np.int64)
+            places = np.repeat(several, self._several.sizes(rows))
+            documents, meaning = np.insert(documents, places, documents.take(places)), np.insert(meaning, places, self._several.take(rows))
+        kept = np.flatnonzero(meaning >= UNKNOWN)
+        return TermSequence(documents.take(kept), meaning.take(kept))
 
     def _grow(self, limit: int) -> None:
         if limit > self._meaning.size:

@@ -76,12 +76,15 @@ def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
     inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
     runs = None if unspaced == WORDS else unspaced_runs(folded)
     if runs is not None:
-        changes = np.zeros(inside.size, np.int8)
+        depth = np.zeros(inside.size, np.int8)
         begins, ends = runs.runs
-        changes[begins], changes[ends] = 1, -1
-        inside &= np.cumsum(changes, dtype=np.int8) == 0
+        depth[begins], depth[ends] = 1, -1
+        inside &= np.cumsum(depth, dtype=np.int8) == 0
     inside[1:-1] &= inside[2:] | inside[:-2]
-    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+    changes = np.empty(inside.size, np.bool_)
+    changes[0] = False
+    np.not_equal(inside[1:], inside[:-1], out=changes[1:])
+    edges = np.flatnonzero(changes)
     starts, ends = edges[0::2].copy(), edges[1::2]
     if runs is not None:
         begins, their_ends = runs.pairs if unspaced == PAIRS else runs.runs
@@ -139,7 +142,10 @@ def _words(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -
     """
     aligned = np.frombuffer(text, "<u8", len(text) // WORD_BYTES)
     place, bits = starts >> 3, ((starts & 7) << 3).view(np.uint64)
-    words: NDArray[np.uint64] = aligned.take(place) >> bits
-    words |= aligned[1:].take(place) << (np.uint64(64) - bits)  # a shift by 64 gives 0
+    words: NDArray[np.uint64] = aligned.take(place)
+    words >>= bits
+    upper = aligned[1:].take(place)
+    upper <<= np.subtract(np.uint64(64), bits, out=bits)  # a shift by 64 gives 0
+    words |= upper
     words &= _KEEP.take(lengths, mode="clip")
     return words
