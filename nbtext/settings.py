@@ -395,6 +395,8 @@ class Parameter:
     """Its panel, one of `GROUPS`."""
     common: bool = False
     """Shown by ``--help``, not only by ``--help-all``."""
+    decides: str = ""
+    """``terms`` if it decides how a text becomes terms, ``counts`` if it decides what is counted besides; all others, what is made of the counts."""
 
     @property
     def option(self) -> str:
@@ -607,45 +609,46 @@ class Settings(Declared):
     language: str = declared(
         "english", "NAME", one_of(*LANGUAGES, *UNSPACED_LANGUAGES, otherwise=language_of_code, wanted="a code such as de"),
         f"Language of the documents, for stop words and stemmer. A code such as de or pt-BR will do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
-        group="words", common=True,
+        group="words", decides="terms", common=True,
     )
     stop_words: str = declared(
         "auto", "NAME|FILE", text,
         "Words to ignore: auto, default, a language, a file of words, or none. default: the list of --language. auto: that list too, unless left-out "
         "documents are clearly answered better without it; with --ngrams always the list.",
-        group="words", common=True,
+        group="words", decides="terms", common=True,
     )
     stemmer: str = declared(
         "snowball", "NAME", one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
         "Reduce words to their stems: snowball, none, or another stemmer. snowball: the stemmer of --language. Others are Snowball's for another "
         f"language, by its name, and those of nltk: {', '.join(NLTK_STEMMERS)}.",
-        group="words", common=True,
+        group="words", decides="terms", common=True,
     )
     encoded_lines: str = declared(
         "drop", "WHAT", one_of("drop", "keep"),
         "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal digits.",
-        before="keep", group="words",
+        before="keep", group="words", decides="terms",
     )
     unspaced: str = declared(
         "pairs", "WHAT", one_of("pairs", "words"),
         "In scripts without spaces, count pairs of characters, or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and Burmese. words: what "
         "stands between spaces and punctuation, if another program separated the words.",
-        before="words", group="words",
+        before="words", group="words", decides="terms",
     )
     surface_forms: bool = declared(
         False, "", flag,
         "Also store the full words behind each stem. select-features, generate and inspect --term show them. Answers stay the same; training takes "
         "longer, and the model is larger.",
-        group="words",
+        group="words", decides="counts",
     )
     ngrams: int = declared(
-        1, "N", number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent words.", group="words", common=True
+        1, "N", number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent words.",
+        group="words", common=True, decides="terms",
     )
     char_ngrams: str | None = declared(
         None, "N|N-M", span,
         "Also count sequences of N to M characters in each word. Stop words have none, and words are not stemmed for it. The beginning and the end of "
         "a word count as a character each.",
-        group="words",
+        group="words", decides="terms",
     )
     min_df: int = declared(1, "N", whole(1, "a whole number from 1"), "Ignore terms that occur in fewer than N documents.", group="words")
     max_df: float = declared(
@@ -655,7 +658,7 @@ class Settings(Declared):
         None, "N", whole(1, "a whole number from 1"),
         "Keep at most N terms while counting, to limit memory. Kept are those in most documents, n-grams included. A term that was dropped and comes "
         "again starts from 0, so its count may be too low; -v reports by how much at most.",
-        group="words",
+        group="words", decides="counts",
     )
     top: int | None = declared(None, "N", whole(1, "a whole number from 1"), "Use only the N most informative terms.", common=True)
     by: str = declared("mutual-information", "CRITERION", one_of(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
@@ -736,7 +739,7 @@ class Settings(Declared):
     sample: int = declared(
         4096, "N", number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),
         "Keep N training documents in the model, as term counts. Calibration is fitted to them. 0: keep none.",
-        group="answer",
+        group="answer", decides="counts",
     )
 
     reading: Reading = Reading()
@@ -768,8 +771,8 @@ class Settings(Declared):
 
 TRAINING = Settings.table()
 
-ANALYSIS = ("language", "stop_words", "stemmer", "encoded_lines", "unspaced", "ngrams", "char_ngrams")
+ANALYSIS = tuple(each.name for each in TRAINING if each.decides == "terms")
 """The parameters that decide how a text becomes terms."""
 
-COUNTING = (*ANALYSIS, "surface_forms", "max_terms", "sample")
+COUNTING = (*ANALYSIS, *(each.name for each in TRAINING if each.decides == "counts"))
 """The parameters that decide what is counted; all others decide what is made of the counts."""

@@ -59,9 +59,6 @@ if TYPE_CHECKING:
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.type_names import Numbers
 
-MADE_OF_COUNTS = ("statistics", "text_terms", "class_tokens", "classifier", "language_models", "prior", "_counter", "_given_classes")
-"""Attributes of `TextClassifier` that are computed from settings, counts and what was learnt, on first use."""
-
 
 class TextClassifier:
     """Classifies texts by the counts of their terms in each class.
@@ -646,6 +643,10 @@ class TextClassifier:
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the model is trained."""
         return self._counts is not None
+
+
+MADE_OF_COUNTS = frozenset(name for name, attribute in vars(TextClassifier).items() if isinstance(attribute, cached_property))
+"""Attributes of `TextClassifier` that are computed from settings, counts and what was learnt, on first use."""
 
 
 def not_trained() -> UsageError:
