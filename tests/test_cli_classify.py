@@ -38,6 +38,13 @@ def test_one_record_for_each_document_in_order(service_desk_model: Path) -> None
     assert sum(row[1] == row[0].split("/")[-2] for row in rows) > 0.7 * len(rows)
 
 
+def test_further_classes_are_columns_of_csv_and_rows_of_a_table(service_desk_model: Path) -> None:
+    command = ("classify", "-m", service_desk_model, "--text", "my bin", "--limit", "3", "--output")
+    _, record = csv.reader(io.StringIO(succeeded(nbtext(*command, "csv")).text))
+    lines = succeeded(nbtext(*command, "table")).text.splitlines()[2:]
+    assert [line.split() for line in lines] == [record[:3], record[3:5], record[5:]]
+
+
 def test_every_output_says_the_same(service_desk_model: Path) -> None:
     said = {
         output: succeeded(nbtext("classify", "-m", service_desk_model, SERVICE_DESK / "test", "--output", output)).text

@@ -27,6 +27,7 @@ ROWS = {
     "select-features": ("-n", "3"),
     "classify": ("pets",),
     "drift": ("drift.log",),
+    "doctor": ("pets",),
 }
 
 
@@ -44,7 +45,7 @@ def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
     assert set(head) & set(records[0])
     for name in set(head) & set(records[0]):
         if command not in {"explain", "why-not", "tokens", "tune"} and not isinstance(records[0][name], (list, dict, float)):
-            assert [row[head.index(name)] for row in cells] == [str(record[name]) for record in records]
+            assert [row[head.index(name)] for row in cells] == ["" if record[name] is None else str(record[name]) for record in records]
 
 
 def test_rows_of_classes_have_the_figures_of_json(pets: Path) -> None:

@@ -78,6 +78,18 @@ def test_every_classifier_learns_from_fields(classifier: str) -> None:
     assert np.argmax(proba, axis=1).tolist() == [1, 0]
 
 
+def test_columns_of_a_data_frame_are_fields() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"subject": ["free", "agenda"], "text": ["same words", "same words"]})
+    model = TextClassifier(tag_fields="subject", calibration="none").fit(frame, ["spam", "ham"])
+    assert "subject:free" in model.statistics.vocabulary.single_terms()
+    assert model.predict(frame).tolist() == ["spam", "ham"]
+    with pytest.raises(UsageError, match="no column is called 'text'; there are also body; rename that of the texts"):
+        model.predict(frame.rename(columns={"text": "body"}))
+    with pytest.raises(UsageError, match="there are 2 columns where one of texts is wanted"):
+        TextClassifier().fit(frame, ["spam", "ham"])
+
+
 def test_what_is_no_document_is_refused_with_its_place() -> None:
     model = TextClassifier(tag_fields="subject")
     with pytest.raises(UsageError, match=r"texts\[1\]: 3 is not a document; give a mapping with the keys text, subject, or a text"):

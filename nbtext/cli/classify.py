@@ -61,7 +61,7 @@ class _Classify(panels.Command):
     "fails, the message is copied whole with reason=error in the header.",
 )  # fmt: skip
 @panels.option(
-    "--keep", group="output", metavar="COLUMNS",
+    "--keep", group="output", common=True, metavar="COLUMNS",
     help="Print these columns or keys of the input, names with commas between them, before label and probability, in place of the id; all: those of a table. "
     "csv and tsv then begin with a header.",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from nbtext.errors import NbtextError
 @panels.command("doctor")
 @option.corpus_argument
 @option.model_option
-@option.output_option("table", "json", default="table")
+@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table")
 @option.messages_options
 @option.reading_options
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Unpack[option.Options]) -> int:

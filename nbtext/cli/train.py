@@ -20,12 +20,12 @@ from nbtext.errors import quantity
     "--once", group="documents", is_flag=True,
     help="Count equal documents once. The last of their labels holds. A ledger beside the model remembers them for nbtext update --once.",
 )  # fmt: skip
-@unlabelled_option
-@seeds_option
 @writing_options
 @option.jobs_option
 @option.cluster_options
 @option.corpus_options
+@unlabelled_option
+@seeds_option
 def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
     """Learn the classes of labelled documents and write a model.
 

@@ -351,12 +351,13 @@ def _place(name: str | None, columns: Sequence[_Column]) -> int | None:
 
 
 def _doubtful(columns: Sequence[_Column], lacking: Sequence[str]) -> UsageError:
-    shown = ", ".join(f"{column.name} ({_short(column.example)})" for column in columns[:20])
+    shown = ", ".join(f"{column.name} ({cut_short(column.example, 30)!r})" for column in columns[:20])
     which = " and which ".join({"label_column": "the class", "text_column": "the text"}[name] for name in lacking)
     options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
     return UsageError(f"it is not clear which column is {which}: {shown}", hint=f"give {options}")
 
 
-def _short(value: str) -> str:
+def cut_short(value: str, most: int) -> str:
+    """Return a value on one line, cut if it has more characters than ``most``."""
     text = " ".join(value.split())
-    return repr(text if len(text) <= 30 else f"{text[:27]}...")
+    return text if len(text) <= most else f"{text[: most - 3]}..."

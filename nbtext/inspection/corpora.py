@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.corpus.columns import columns_in_words
+from nbtext.corpus.columns import columns_in_words, cut_short
 from nbtext.corpus.document import Notices
 from nbtext.corpus.encodings import likely_encoding
 from nbtext.corpus.reading import read_corpus, resolve_format, resolved
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from nbtext.corpus.encodings import LikelyEncoding
     from nbtext.settings import Reading
 
-NAMED = 10
-"""Classes and documents that are named; the others are counted."""
+NAMED, LONGEST = 10, 50
+"""Classes and documents that are named, the others are counted; characters of a class that are shown."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _classes(corpus: CorpusOverview) -> Iterator[Finding]:
     sizes = corpus.class_sizes
     if not sizes:
         return
-    detail = f"{quantity(len(sizes), 'class')}: {listed([f'{label} {size:,}' for label, size in sizes.items()], NAMED)}"
+    detail = f"{quantity(len(sizes), 'class')}: {listed([f'{cut_short(label, LONGEST)} {size:,}' for label, size in sizes.items()], NAMED)}"
     if is_class_each(len(sizes), corpus.documents):
         yield Finding("classes", WARNING, f"{detail}; nearly every document is a class of its own", "see --label-column and --text-column")
     elif len(sizes) == 1:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHOWN = 5
 """Most groups of similar labels in a warning."""
 
-FEW_CLASSES, FEW_DOCUMENTS = 20, 5
+FEW_CLASSES, FEW_DOCUMENTS = 20, 6
 """No warning of so many classes in more documents, or in as many documents."""
 
 REVEALING, REVEALING_DOCUMENTS = 0.99, 20

@@ -138,7 +138,7 @@ def all_utf8(texts: Iterable[Text], reading: Reading) -> Iterator[bytes]:
         raise UsageError("one text was given where several are wanted", hint="put it into a list")
     attributes, fields = Attributes.of(reading), reading.tag_fields.split(",") if reading.tag_fields else []
     has_keys = bool(fields or attributes.names)
-    for place, text in enumerate(_rows(texts, has_keys=has_keys)):
+    for place, text in enumerate(_rows(texts, fields, attributes.names)):
         try:
             document = _document(fields, attributes, text) if has_keys else _utf8(text)
         except (DocumentError, UsageError) as problem:
@@ -146,12 +146,15 @@ def all_utf8(texts: Iterable[Text], reading: Reading) -> Iterator[bytes]:
         yield document
 
 
-def _rows(texts: Iterable[Text], *, has_keys: bool) -> Iterable[object]:
+def _rows(texts: Iterable[Text], fields: Sequence[str], attributes: Sequence[str]) -> Iterable[object]:
     """Return the documents of a data frame or array of two dimensions: its only column, or where documents have keys its rows by the names of columns."""
     shape: tuple[int, ...] = getattr(texts, "shape", ())
     if len(shape) != 2:
         return texts
-    if has_keys and hasattr(texts, "to_dict"):
+    if (fields or attributes) and hasattr(texts, "to_dict"):
+        others = [str(name) for name in getattr(texts, "columns", ()) if name not in {*fields, *attributes}]
+        if fields and others and TEXT not in others:
+            raise UsageError(f"no column is called {TEXT!r}; there are also {', '.join(others)}", hint="rename that of the texts")
         return texts.to_dict("records")  # type: ignore[no-any-return]
     if shape[1] != 1:
         raise UsageError(

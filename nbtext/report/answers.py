@@ -52,11 +52,12 @@ class AnswerForm(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Heads of the columns: options add some to csv and table, and none to tsv but those that are kept."""
+        """Heads of the columns: options add some to csv, those of costs to the table, and none to tsv but those that are kept."""
         own = (*self.kept_names, *COLUMNS[1:]) if self.kept else COLUMNS
         if self.output == "tsv":
             return own
-        others = [f"{name}_{place}" for place in range(2, self.top_k + 1) for name in ("label", "probability")]
+        n_beside = self.top_k if self.output == "csv" else 0
+        others = [f"{name}_{place}" for place in range(2, n_beside + 1) for name in ("label", "probability")]
         return (*own, *others, *(["expected_cost"] if self.costs else []))
 
 
@@ -72,21 +73,34 @@ def answer_form(output: str, top_k: int | None, *, scores: bool, costs: bool, fl
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     """Print a line for each answer."""
     numeric = [place for place, name in enumerate(form.columns) if place >= len(form.kept) and not name.startswith(("id", "label"))]
-    to_rows, to_record = (lambda answer: [fields(answer, form)]), (lambda answer: answer_record(answer, form))
+    to_rows, to_record = (lambda answer: answer_rows(answer, form)), (lambda answer: answer_record(answer, form))
     write_records(stream, form.output, form.columns, to_rows, to_record, numeric=numeric, flush=form.flush, tsv_heads=bool(form.kept))
 
 
+def answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[str, ...]]:
+    """Return the row of an answer; in a table, which may be narrow, the further classes have rows of their own."""
+    first = fields(answer, form)
+    if form.output != "table":
+        return [first]
+    before, after = ("",) * (len(form.kept) or 1), ("",) * form.costs
+    further = answer.ranked[1 : form.top_k]
+    return [first, *((*before, ranked.label, six_digits(ranked.probability), *after) for ranked in further)]
+
+
 def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
-    """Return document, label and probability, or no label and the reason why; then the columns that the form adds, except in tsv."""
+    """Return document, label and probability, or no label and the reason why; then the columns that the form adds."""
     why_not = answer.problem.line if answer.problem else str(answer.abstained)
     safe = excel_safe if form.excel_safe else str
     kept = (answer.columns or ("",) * len(form.kept)) if form.kept else (answer.id,)
     first = (*map(safe, kept), safe(_label(answer, form)), why_not if answer.label is None else six_digits(answer.probability))
     if form.output == "tsv":
         return first
+    costs = [six_digits(answer.expected_cost)] if form.costs else []
+    if form.output == "table":
+        return (*first, *costs)
     others = [text for ranked in answer.ranked[1 : form.top_k] for text in (safe(ranked.label), six_digits(ranked.probability))]
     missing = [""] * (2 * max(form.top_k - 1, 0) - len(others))
-    return (*first, *others, *missing, *([six_digits(answer.expected_cost)] if form.costs else []))
+    return (*first, *others, *missing, *costs)
 
 
 def _label(answer: Answer, form: AnswerForm) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbtext import __version__
 from nbtext.errors import listed, quantity
-from nbtext.report.forms import grid, listing, show, visible_on_terminal, write_json, write_records
+from nbtext.report.forms import grid, listing, show, visible_on_terminal, write_json, write_records, write_result
 from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES
 
 if TYPE_CHECKING:
@@ -323,21 +323,22 @@ def print_checks(checks: Sequence[Check], output: str | None) -> None:
 
 
 def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None], status: int, output: str | None) -> None:
-    """Print the result of `nbtext.inspection.health.health`; with ``output`` ``json`` one object, with versions and the exit status."""
-    if output == "json":
-        write_json({"exit_status": status, "versions": versions, "checks": _checks(findings)})
-    else:
-        _show_findings(findings)
+    """Print the result of `nbtext.inspection.health.health` as `write_result` does; as an object with versions and the exit status."""
+    checks = _checks(findings)
+    write_result(
+        output,
+        lambda: {"exit_status": status, "versions": versions, "checks": checks},
+        lambda: checks,
+        lambda: _show_findings(findings),
+    )
 
 
 def print_corpus_overview(overview: CorpusOverview, findings: Sequence[Finding], output: str | None) -> None:
-    """Print what there is to say of a corpus; with ``output`` ``json`` one object, with the figures too."""
-    if output == "json":
-        unreadable = [{"id": identity, "error": why} for identity, why in overview.first_unreadable]
-        corpus: dict[str, object] = {**vars(overview), "first_unreadable": unreadable}
-        write_json({"corpus": corpus, "checks": _checks(findings)})
-    else:
-        _show_findings(findings)
+    """Print what there is to say of a corpus as `write_result` does; as an object with the figures too."""
+    checks = _checks(findings)
+    unreadable = [{"id": identity, "error": why} for identity, why in overview.first_unreadable]
+    corpus = {**vars(overview), "first_unreadable": unreadable}
+    write_result(output, lambda: {"corpus": corpus, "checks": checks}, lambda: checks, lambda: _show_findings(findings))
 
 
 def _checks(findings: Sequence[Finding]) -> list[dict[str, str | None]]:
