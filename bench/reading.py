@@ -1,4 +1,5 @@
-"""How fast each reader is, beside counting: `python bench/reading.py FOLDER` prints a Markdown table, with `--write` also into bench/README.md.
+"""How fast each reader is, beside counting, in seconds of a processor: `python bench/reading.py FOLDER` prints a Markdown table, with `--write` also
+into bench/README.md.
 
 FOLDER holds 20news-19997.
 """
@@ -59,9 +60,9 @@ def write_files(documents: list[Document], folder: Path) -> dict[str, tuple[Path
 def timed(work: Callable[[], object], runs: int) -> float:
     seconds = []
     for _ in range(runs):
-        begin = time.perf_counter()
+        begin = time.process_time()
         work()
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.process_time() - begin)
     return statistics.median(seconds)
 
 

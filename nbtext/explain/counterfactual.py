@@ -109,6 +109,7 @@ class WhyNotFinder:
             raise UsageError("the model has a single class: it is always the answer")
         self._model, self._wanted, self._number = model, wanted, class_number(model, wanted)
         self._walker = WordWalker.of_model(model)
+        self._words: dict[int, str | None] = {}
 
     def find(self, documents: Iterable[Document]) -> Iterator[WhyNot]:
         """Yield one for each document, in order."""
@@ -124,7 +125,7 @@ class WhyNotFinder:
             wanted_probability = float(probabilities[self._number])
         why = NO_PRIOR if self._model.prior[self._number] == 0 else ANSWERED_SO if answer == self._number else None
         if why is None:
-            changes = ChangedDocument(self._model, self._walker, document.text, self._number)
+            changes = ChangedDocument(self._model, self._walker, document.text, self._number, self._words)
             removed, added = removal(changes), addition(changes)
         return WhyNot(document.id, label, probability, self._wanted, wanted_probability, why, removed, added)
 
@@ -135,8 +136,9 @@ class ChangedDocument:
     A change is a sequence of items: numbers of surface words to remove, and words to add to the end of the text, or terms of fields beside it.
     """
 
-    def __init__(self, model: TextClassifier, walker: WordWalker, document: bytes, wanted: int) -> None:
-        self.model, self.wanted, self._walker = model, wanted, walker
+    def __init__(self, model: TextClassifier, walker: WordWalker, document: bytes, wanted: int, words: dict[int, str | None]) -> None:
+        """Look at a document; ``words`` remembers for those after it which terms are words."""
+        self.model, self.wanted, self._walker, self._words = model, wanted, walker, words
         self.text = walker.text(document)
         self._values = document[len(self.text) :]
         self.located = walker.locate(self.text)
@@ -187,8 +189,10 @@ class ChangedDocument:
 
     def as_word(self, term: int) -> str | None:
         """Return a term as a word that becomes this term again; None for others, such as character n-grams, and stems with another stem."""
-        word = displayed_term(self.model.statistics.vocabulary.term(term))
-        return word if self._walker.locate(self._written(word)).own == [[term]] else None
+        if term not in self._words:
+            word = displayed_term(self.model.statistics.vocabulary.term(term))
+            self._words[term] = word if self._walker.locate(self._written(word)).own == [[term]] else None
+        return self._words[term]
 
     def _written(self, word: str) -> bytes:
         if self.model.reading.is_counted:
