@@ -51,7 +51,7 @@ def command(topic: str | None) -> int:
     if topic is None:
         text = _listed()
     elif topic in TOPICS:
-        text = (files("nbtext.cli") / "topics" / f"{topic}.txt").read_text(encoding="utf-8")
+        text = topic_text(topic)
         if topic == "config":
             from nbtext.cli.config import what_holds
 
@@ -63,6 +63,11 @@ def command(topic: str | None) -> int:
         raise UsageError(f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}")
     sys.stdout.write(text.rstrip("\n") + "\n")
     return 0
+
+
+def topic_text(topic: str) -> str:
+    """Return the text on a topic, for the command and the manual page."""
+    return (files("nbtext.cli") / "topics" / f"{topic}.txt").read_text(encoding="utf-8")
 
 
 def _listed() -> str:
