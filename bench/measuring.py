@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def measure(command: list[str], *, keep: bool = True, most: int | None = None) -
         err.seek(0)
         if process.returncode:
             said = err.read().decode(errors="replace").strip().splitlines() or ["nothing"]
-            is_late = most is not None and usage.ru_utime + usage.ru_stime >= most - 1
+            is_late = most is not None and process.returncode == -signal.SIGKILL
             raise CommandError(f"{' '.join(command)} ended with {process.returncode}, saying: {said[-1]}", ended=is_late)
         peak = usage.ru_maxrss / (MEBIBYTE if sys.platform == "darwin" else 1024)
         return Measured(seconds, usage.ru_utime + usage.ru_stime, peak, out.read() if keep else b"")
