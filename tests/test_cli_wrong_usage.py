@@ -62,9 +62,17 @@ def test_a_name_that_is_nearly_one_is_asked_about(pets: Path, arguments: list[st
     assert f"did you mean '{near}'" in error_line(done, done.status)
 
 
+def test_short_options_are_read_as_everywhere(pets: Path) -> None:
+    for arguments in (["-q", "-mpets.joblib"], ["-qm", "pets.joblib"], ["-m=pets.joblib", "-q"], ["-qmpets.joblib"]):
+        assert nbtext("train", "pets", *arguments, cwd=pets).status == 0
+        (pets / "pets.joblib").unlink()
+    assert nbtext("train", "pets", "-m", "-q", cwd=pets).status == 0
+    assert (pets / "-q").exists()
+
+
 @pytest.mark.parametrize("option", ["-m", "--model"])
 def test_an_option_without_its_value_points_to_the_help_of_its_command(option: str) -> None:
-    assert error_line(nbtext("classify", option), 2) == f"nbtext: Option '{option}' requires an argument; see nbtext classify --help"
+    assert error_line(nbtext("classify", option), 2) == "nbtext: Option '--model' requires an argument; see nbtext classify --help"
 
 
 def test_an_option_of_nbtext_without_its_value_points_to_its_own_help() -> None:

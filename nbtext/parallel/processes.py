@@ -6,7 +6,6 @@ threads already, joblib's loky starts new interpreters. A worker leaves signals 
 
 from __future__ import annotations
 
-import mmap
 import os
 import pickle
 import signal
@@ -17,7 +16,6 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import accumulate
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeVar
 
 from nbtext.errors import WorkerError
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
+    from queue import SimpleQueue
 
     Serving = Callable[[Connection, Callable[[Never], object], int], None]
 
@@ -191,6 +190,7 @@ def receive(connection: Connection) -> Any:  # noqa: ANN401 - whatever was sent
     answer = connection.recv()
     if not isinstance(answer, SharedAnswer):
         return answer
+    import mmap
     from multiprocessing.reduction import recv_handle
 
     arrays = memoryview(mmap.mmap(-1, sum(answer.sizes)))
@@ -312,6 +312,8 @@ class Workers:
     """
 
     def __init__(self, n: int, function: Callable[[Never], object], serving: Serving = serve) -> None:
+        from queue import SimpleQueue
+
         self._n, self._function, self._serving = n, function, serving
         self._forked = forks()
         self._processes: list[BaseProcess] = []
