@@ -27,8 +27,18 @@ def test_a_word_against_a_class_is_a_word_for_all_others(tmp_path: Path) -> None
 )
 def test_other_lines_are_refused_with_their_number(text: str, tmp_path: Path) -> None:
     (tmp_path / "s").write_text(text)
-    with pytest.raises(PathError, match=r"line \d is not a class|at least two classes"):
+    with pytest.raises(PathError, match=r"line \d is not a class|at least 2 classes"):
         read_seeds(str(tmp_path / "s"))
+
+
+def test_one_class_is_enough_beside_labels(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    path.write_text("a\tant\n")
+    assert read_seeds(str(path), fewest=1) == [Seed("a", ("ant",), PSEUDO_COUNT)]
+    for text, fewest in (("", 1), ("a\t!ant\n", 2)):
+        path.write_text(text)
+        with pytest.raises(PathError, match=f"at least {fewest} class"):
+            read_seeds(str(path), fewest=1)
 
 
 def test_pseudo_counts_add_to_counts_which_stay_as_they_are() -> None:

@@ -45,8 +45,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
     begin = time.monotonic()
     say = option.messages(options)
     scheduler = option.scheduler_of(options)
-    seeds = read_seeds(options["seeds"]) if options["seeds"] is not None else []
-    from_seeds = bool(seeds and options["unlabelled"]) and not corpus and options["files_from"] is None and not options["folders"]
+    has_labels = bool(corpus or options["files_from"] is not None or options["folders"] or not options["unlabelled"])
+    seeds = read_seeds(options["seeds"], fewest=1 if has_labels else 2) if options["seeds"] is not None else []
+    from_seeds = bool(seeds) and not has_labels
     paths = options["unlabelled"] if from_seeds else corpus_paths(corpus, options)
     check_replaceable(model_path)
     require_distinct(model_path, paths)

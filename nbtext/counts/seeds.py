@@ -16,7 +16,7 @@ import numpy as np
 
 from nbtext.counts.statistics import LOG_UNITS, sum_cells
 from nbtext.counts.vocabulary import GrowingVocabulary
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.errors import PathError, UsageError, quantity, reason
 from nbtext.ragged import offsets
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import pair, unpair
@@ -43,11 +43,11 @@ class Seed(NamedTuple):
     pseudo_count: float
 
 
-def read_seeds(path: str) -> list[Seed]:
+def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
     """Return the seeds of a file with lines of a class, a tab and a word, or words of an n-gram, and if wanted a tab and a pseudo-count.
 
     ``!`` before a word makes it one against the class. The words are not terms yet. Raises `PathError` for a file that cannot be read, for a line
-    of another form, and if there are not two classes.
+    of another form, and if there are fewer than ``fewest`` classes; a word against a class needs two.
     """
     try:
         lines = Path(path).read_bytes().decode("utf-8-sig").splitlines()
@@ -66,8 +66,10 @@ def read_seeds(path: str) -> list[Seed]:
             raise PathError(f"line {place} is not a class, a tab and a word, perhaps with a tab and a pseudo-count above 0", where=path)
         found.append(Seed(label, (word,), amount))
     labels = sorted({seed.label for seed in found})
-    if len(labels) < 2:
-        raise PathError("seed words of at least two classes are needed", where=path)
+    if any(word.startswith("!") for _, (word,), _ in found):
+        fewest = max(fewest, 2)
+    if len(labels) < fewest:
+        raise PathError(f"seed words of at least {quantity(fewest, 'class')} are needed", where=path)
     seeds = []
     for label, (word,), amount in found:
         others = [other for other in labels if other != label] if word.startswith("!") else [label]
