@@ -116,12 +116,12 @@ def plural(n: float, noun: str) -> str:
 
 
 def did_you_mean(given: str, known: Sequence[str]) -> str:
-    """Return a question in brackets to put after an unknown name: the nearest known ones, or those that begin with it; empty if there are none.
+    """Return a question in brackets to put after an unknown name: at most three near known ones, or such as begin with it; empty if there are none.
 
     >>> did_you_mean("germna", ["german", "greek"])
     " (did you mean 'german'?)"
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(given, known, cutoff=0.75) or [name for name in known if given and name.startswith(given)]
+    near = get_close_matches(given, known, cutoff=0.75) or [name for name in known if given and name.startswith(given)][:3]
     return f" (did you mean {' or '.join(repr(name) for name in near)}?)" if near else ""

@@ -66,6 +66,13 @@ def test_an_empty_table(tmp_path: Path) -> None:
         documents(table(tmp_path, ""), label_column="topic")
 
 
+def test_long_names_of_columns_are_cut_in_a_message(tmp_path: Path) -> None:
+    header = ",".join(f"label{n}" + "label" * 100 for n in range(30))
+    with pytest.raises(PathError, match="no column is called 'label'") as raised:
+        documents(table(tmp_path, f"{header}\n{'1,' * 29}1\n"), label_column="label")
+    assert len(raised.value.line) < 1000 + len(str(tmp_path))
+
+
 def test_quoted_fields(tmp_path: Path) -> None:
     long = "word " * 60_000
     path = table(tmp_path, f'a,"two\nlines, and ""quotes"""\r\n\r\nb,"{long}"\nc,\u2028x\x85y\n')

@@ -351,7 +351,7 @@ def _place(name: str | None, columns: Sequence[_Column]) -> int | None:
 
 
 def _doubtful(columns: Sequence[_Column], lacking: Sequence[str]) -> UsageError:
-    shown = ", ".join(f"{column.name} ({cut_short(column.example, 30)!r})" for column in columns[:20])
+    shown = ", ".join(f"{cut_short(column.name, 30)} ({cut_short(column.example, 30)!r})" for column in columns[:12])
     which = " and which ".join({"label_column": "the class", "text_column": "the text"}[name] for name in lacking)
     options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
     return UsageError(f"it is not clear which column is {which}: {shown}", hint=f"give {options}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import NO_TEXT
-from nbtext.corpus.columns import column_name, names_a_column
+from nbtext.corpus.columns import column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from io import BufferedReader, TextIOWrapper
 
     from nbtext.corpus.document import Source
+
+LONGEST_NAME = 30
+"""Characters of a column's name in a message."""
 
 Row = tuple[int, list[bytes] | None]
 """The number of the row, and its fields as raw bytes, or None for a row beyond the limit."""
@@ -344,6 +347,7 @@ def _position(name: str, header: Sequence[str] | None, path: str) -> int:
         raise UsageError(f"no column is called {name!r}: the table has no header line", hint="give its number, or --header")
     if header.count(name) != 1:
         how_often = "no column is" if name not in header else "several columns are"
-        listed = f"the header has {', '.join(header[:20])}" if header else "the table is empty"
-        raise PathError(f"{how_often} called {name!r}{did_you_mean(name, sorted(set(header) - {name}))}", where=path, hint=listed)
+        shown = [cut_short(column, LONGEST_NAME) for column in header]
+        listed = f"the header has {', '.join(shown[:20])}" if header else "the table is empty"
+        raise PathError(f"{how_often} called {name!r}{did_you_mean(name, sorted(set(shown) - {name}))}", where=path, hint=listed)
     return header.index(name)
