@@ -26,10 +26,11 @@ from nbtext.model.scoring import EMPTY, IMPOSSIBLE, NO_KNOWN_TERMS, scored
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.corpus.document import Document
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.counts.statistics import ClassStatistics
     from nbtext.errors import DocumentError
     from nbtext.explain.word_walk import LocatedWords
     from nbtext.model.scoring import ScoredBlock
@@ -142,6 +143,7 @@ class Explainer:
         self._against = None if against is None else class_number(model, against)
         self._counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
         self._walker = WordWalker.of_model(model)
+        self._layers = _layers(model)
 
     def explain(self, documents: Iterable[Document]) -> Iterator[Explained]:
         """Yield one for each document, in order; if the class to compare with is the answer itself, its runner-up takes its place."""
@@ -164,7 +166,7 @@ class Explainer:
         if answer == NO_ANSWER:
             return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.text))
         nats, prior, exact = word_contributions(model, located, matrix, pair)
-        words, attributes = _words(located, nats, model), []
+        words, attributes = _words(located, nats, model, self._layers), []
         for name, value, added in attribute_scores(model, matrix, document.text):
             attributes.append(AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
         scores, posterior = block.scores[row], block.log_posterior[row]
@@ -197,32 +199,36 @@ def class_number(model: TextClassifier, label: str) -> int:
         raise UsageError(f"the model has no class {label!r}", hint=hint) from None
 
 
-def _words(located: LocatedWords, nats: Floats, model: TextClassifier) -> tuple[WordContribution, ...]:
+def _words(
+    located: LocatedWords, nats: Floats, model: TextClassifier, layers: Sequence[ClassStatistics] | None
+) -> tuple[WordContribution, ...]:
     """Return the surface words with all their occurrences, in the order of the first."""
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(located.names):
         groups.setdefault(name, []).append(place)
     spans, found = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True)), []
     for name, places in groups.items():
-        terms = tuple(displayed_term(model.statistics.vocabulary.term(number)) for number in located.own[places[0]] if number != UNKNOWN)
+        known = [number for number in located.own[places[0]] if number != UNKNOWN]
+        terms = tuple(displayed_term(model.statistics.vocabulary.term(number)) for number in known)
         total, occurrences, where = fsum(nats[places].tolist()), int(located.counts[places].sum()), tuple(spans[place] for place in places)
-        layers = _shares_of_layers(model, [number for number in located.own[places[0]] if number != UNKNOWN])
-        found.append(WordContribution(name, total, occurrences, where, terms, located.notes[places[0]], *layers))
+        shares = (None, None) if layers is None or not known else _shares_of_layers(model, layers, known)
+        found.append(WordContribution(name, total, occurrences, where, terms, located.notes[places[0]], *shares))
     return tuple(found)
 
 
-def _shares_of_layers(model: TextClassifier, terms: list[int]) -> tuple[float | None, float | None]:
-    """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
-    learnt = model.learnt
-    if not terms or (learnt.unlabelled is None and not learnt.seeds):
-        return None, None
+def _layers(model: TextClassifier) -> Sequence[ClassStatistics] | None:
+    """Return the statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
+    if model.learnt.unlabelled is None and not model.learnt.seeds:
+        return None
     natural = model.counts.statistics.natural
-    labelled, seeded, whole = (
-        each.counts_of(np.array(terms)).sum() for each in (natural, with_seeds(natural, learnt.seeds), model.statistics)
-    )
-    shares = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
-    unlabelled, seeds = shares
-    return None if learnt.unlabelled is None else unlabelled, seeds if learnt.seeds else None
+    return natural, with_seeds(natural, model.learnt.seeds), model.statistics
+
+
+def _shares_of_layers(model: TextClassifier, layers: Sequence[ClassStatistics], terms: Sequence[int]) -> tuple[float | None, float | None]:
+    """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
+    labelled, seeded, whole = (each.counts_of(np.array(terms)).sum() for each in layers)
+    unlabelled, seeds = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
+    return None if model.learnt.unlabelled is None else unlabelled, seeds if model.learnt.seeds else None
 
 
 def ruled_out(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, document: bytes) -> tuple[RuledOut, ...]:
