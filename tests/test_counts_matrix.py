@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.matrix import Postings, run_starts, stable_order
+from nbtext.counts.matrix import DocumentTermMatrix, Postings, run_starts, stable_order
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.analyzer import TermSequence
 from tests import oracle, strategies
 from tests.building import matrix_of, postings_of, statistics_of
-
-if TYPE_CHECKING:
-    from nbtext.counts.matrix import DocumentTermMatrix
 
 documents = st.lists(strategies.sequences, max_size=6)
 
@@ -53,6 +49,12 @@ def test_some_terms_of_a_matrix_are_the_counts_of_those(asked: list[list[str]], 
     vocabulary = Vocabulary.of(sorted(strategies.WORDS))
     matrix = matrix_of(asked, vocabulary).of_terms(np.array([term in chosen for term in vocabulary.single_terms()]))
     assert rows(matrix, vocabulary) == [Counter(term for term in row if term in chosen) for row in asked]
+
+
+def test_entries_with_several_features_are_chosen_with_all_of_them() -> None:
+    matrix = DocumentTermMatrix(offsets(np.array([2, 1])), np.array([0, 1, 1]), np.array([[1, 2], [3, 4], [5, 6]]), np.zeros(2, np.int64))
+    found = matrix.of_entries(np.array([True, False, True]))
+    assert (found.offsets.tolist(), found.counts.tolist()) == ([0, 1, 2], [[1, 2], [5, 6]])
 
 
 @given(documents, st.data())

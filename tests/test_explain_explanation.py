@@ -144,6 +144,22 @@ def test_against_another_class() -> None:
         Explainer(TextClassifier(smoothing=1).fit(["a text"], ["only"]))
 
 
+def test_a_term_of_weight_0_in_one_member_of_an_average() -> None:
+    texts = ["banana cat", "banana dog", "banana cat purr", "banana dog bark"]
+    of = TextClassifier(classifier="average", stop_words="none", stemmer="none").fit(texts, ["a", "b"] * 2)
+    found = explained(of, "banana cat")
+    assert math.fsum(parts(found)) == pytest.approx(found.log_odds, abs=1e-12)
+    assert found.log_odds == pytest.approx(scores(of, found, "banana cat"), abs=1e-9)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"classifier": "average"}, {"classifier": "bernoulli"}, GAUSSIAN], ids=str)
+def test_a_class_with_the_prior_0_is_ruled_out_whatever_the_words(parameters: dict[str, Any]) -> None:
+    found = explained(model(class_prior={"cats": 1, "dogs": 1, "fish": 0}, **parameters), "a fish and a cat", "fish")
+    assert (found.prior, found.log_odds, found.calibration.log_odds) == (math.inf, math.inf, math.inf)
+    assert all(map(math.isfinite, [word.nats for word in found.words]))
+    assert found.rest in (None, 0)
+
+
 def test_a_term_that_rules_a_class_out() -> None:
     found = explained(model(estimate="ml"), "cat purrs", "dogs")
     assert found.log_odds == math.inf

@@ -26,7 +26,7 @@ class DocumentTermMatrix(NamedTuple):
     terms: NDArray[Any]
     """Term ids, distinct within a document, shape (n_entries,); int32 or int64."""
     counts: NDArray[Any]
-    """Occurrences of the term in the document, at least 1, shape (n_entries,); as ``terms``."""
+    """Occurrences of the term in the document, at least 1, shape (n_entries,); as ``terms``. Features in place of counts may have several columns."""
     unknown: NDArray[np.int64]
     """Occurrences of terms that are not in the vocabulary, shape (n_docs,)."""
     values: NDArray[np.float64] | None = None
@@ -89,7 +89,8 @@ class DocumentTermMatrix(NamedTuple):
         if kept.all():
             return self
         places = np.flatnonzero(kept)
-        return self._replace(offsets=np.searchsorted(places, self.offsets), terms=self.terms.take(places), counts=self.counts.take(places))
+        counts = self.counts.take(places, axis=0)
+        return self._replace(offsets=np.searchsorted(places, self.offsets), terms=self.terms.take(places), counts=counts)
 
     def of_terms(self, chosen: NDArray[np.bool_]) -> DocumentTermMatrix:
         """Return the matrix with the entries of some terms; ``chosen`` is a mask of shape (n_terms,)."""

@@ -123,7 +123,8 @@ def left_out_contributions(model: TextClassifier, located: LocatedWords, matrix:
     gone = -np.ceil(located.shares[here]).astype(np.int64)
     copies = changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
     left = np.concatenate([np.empty(0), *(log_odds_of_pair(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
-    gained: Floats = log_odds_of_pair(classifier.joint_log_likelihood(matrix)[0], pair)[0] - left
+    gained = difference(log_odds_of_pair(classifier.joint_log_likelihood(matrix)[0], pair)[0], left)
+    gained[np.isnan(gained)] = 0.0  # both infinite: the prior rules a class out, whatever the words
     return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
 
 

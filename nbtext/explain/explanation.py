@@ -176,7 +176,8 @@ class Explainer:
         total = fsum(known) if exact else float(scores[answer] - scores[rival])
         of_answer = self._classes[answer], float(np.exp(posterior[answer]))
         of_rival = self._classes[rival], float(np.exp(posterior[rival]))
-        rest, steps = None if exact else total - fsum(known), self._calibration(block, row, pair)
+        rest = None if exact else 0.0 if isinf(total) else total - fsum(known)
+        steps = self._calibration(block, row, pair)
         found = Explanation(document.id, shown(text).decode(), *of_answer, *of_rival, total, prior, words, tuple(attributes), rest, steps)
         return Explained(document.id, found, notice=None if block.lengths[row] else NO_KNOWN_TERMS if document.text.strip() else EMPTY)
 
