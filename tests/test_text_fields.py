@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nbtext.counts.counting import Analysis, count_corpus, document_counter
@@ -69,6 +69,7 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
     analysis = Analysis(Settings(encoded_lines="keep", **SETTINGS[name]), STOP_WORDS)
 
     @examples(20)
+    @example([("東京\U0003134b".encode(), NO_FIELDS)], 1 << 20)
     @given(corpora, st.sampled_from([1, 5, 1 << 20]))
     def of_documents(parts: list[tuple[bytes, Fields]], size: int) -> None:
         documents = [with_fields(*part) for part in parts]

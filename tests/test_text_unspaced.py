@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MIXED = st.lists(
     st.sampled_from([
-        *"手机壳の々〆ー漢字カガ", "か\u3099", "ｶﾞ", "ｲ", "ｰ", "\U00020bb7", "\U0001b001", "葛\U000e0100", "あ\ufe00", "㍿", "㌔", "①", "豈",
+        *"手机壳の々〆ー漢字カガ", "か\u3099", "ｶﾞ", "ｲ", "ｰ", "\U00020bb7", "\U0001b001", "葛\U000e0100", "あ\ufe00", "㍿", "㌔", "①", "豈", "\ufa6e", "\U0003134b",
         *"ไฟถนนเแ", "น้ำ", "กี่", "\u0e31", "๓", "ສະ", "ຳ", "ភា", "្ស", "မြ", "န်", "၁", "\u200b", "\u200d", "。", "、", "・", "「",
         "a", "iPhone", "É", "é", "e\u0301", "Ａ", "２", "7", "'", "’", "-", " ", "\n", "한국어", "हिन्दी", "я", "😀", "⼀", "東" * 40,
     ]),
@@ -47,6 +47,12 @@ def test_terms_are_the_pairs_of_a_plain_walk_over_each_text(texts: list[str]) ->
     documents = [text.encode() for text in texts]
     assert terms(documents, dropped=("手机", "the")) == [oracle.terms(text, ("手机", "the"), split=oracle.pairs) for text in documents]
     assert terms(documents, "words") == [oracle.terms(text) for text in documents]
+
+
+@pytest.mark.parametrize("unassigned", ["\U0003134b", "\U0002a6e0", "\ufa6e", "\U0001aff4"])
+def test_a_code_point_that_unicode_has_not_assigned_ends_a_run(unassigned: str) -> None:
+    text = f"東京{unassigned}都市{unassigned}"
+    assert terms([text.encode()]) == [["東京", "都市"]] == [oracle.terms(text.encode(), split=oracle.pairs)]
 
 
 @pytest.mark.parametrize(

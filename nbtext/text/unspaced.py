@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Whole
 
 _LETTERS = (
-    (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),  # Han
+    (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFA6D), (0xFA70, 0xFAD9),  # Han
     (0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9D),  # Kana
 )  # fmt: skip
 """First and last code points of letters, those with numbers up to U+FFFF."""
@@ -34,7 +34,7 @@ _SARA_AM = (0x0E33, 0x0EB3)
 """Vowel signs of Thai and Lao that are letters to Unicode but belong to the character before (Unicode Standard Annex #29)."""
 
 _HIGH = ((0x1AFF0, 0x1B16F), (0x20000, 0x323AF))
-"""Kana and Han beyond U+FFFF."""
+"""Kana and Han beyond U+FFFF, with code points between them that the running version of Unicode has not assigned."""
 
 _SELECTORS = (0xE0100, 0xE01EF)
 """Variation selectors beyond U+FFFF."""
@@ -121,6 +121,8 @@ def _kinds_at(raw: NDArray[np.uint8], places: Whole) -> NDArray[np.uint8]:
         fourth = raw.take(places[high] + 3, mode="clip").astype(np.int32)
         codes = (first & 7) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
         is_letter = np.any([(codes >= first_code) & (codes <= last_code) for first_code, last_code in _HIGH], axis=0)
+        found, places_found = np.unique(codes[is_letter], return_inverse=True)
+        is_letter[is_letter] = np.array([category(chr(code)) != "Cn" for code in found.tolist()], np.bool_)[places_found]
         is_mark = (codes >= _SELECTORS[0]) & (codes <= _SELECTORS[1])
         kinds[high] = np.select((is_letter, is_mark), (_LETTER, _MARK), _OTHER)
     return kinds
