@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, stats
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from nbtext import TextClassifier
+from nbtext.classifiers.attribute_likelihoods import normal_fits, poisson_fits
 from nbtext.classifiers.attributed import AttributedClassifier
 from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
+from nbtext.counts.moments import Moments
 from nbtext.errors import ModelError, UsageError
 from tests.budget import examples
 from tests.textbook import DATING
@@ -287,3 +289,27 @@ def test_a_model_with_impossible_sums_is_refused(tmp_path: Path) -> None:
     for name in ("values", "sample_values", "fitted_attribute_smoothing"):
         with pytest.raises(ModelError, match="malformed"):
             from_plain(settings, {other: array for other, array in arrays.items() if other != name})
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])
+def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(alpha: float) -> None:
+    x, k = np.array([1.0, 0, 4, 2, 7, 3]), np.array([0, 0, 0, 1, 1, 1])
+    mean, variance, moments = x.mean(), x.var(), Moments.of(x[:, np.newaxis], k, 2)
+    rates, numbers = poisson_fits(moments, alpha), normal_fits(moments, alpha)
+    for label in range(2):
+        own = x[k == label]
+        factorials = sum(math.lgamma(value + 1) for value in own)
+
+        def of_rate(rate: float, own: NDArray[np.float64] = own) -> float:
+            return float(stats.gamma.pdf(rate, alpha * mean, scale=1 / alpha) * np.prod(stats.poisson.pmf(own, rate)))
+
+        assert rates[0][label, 0] - factorials == pytest.approx(math.log(integrate.quad(of_rate, 0, 60, limit=200)[0]), abs=1e-6)
+        assert rates[1][label, 0] - factorials == pytest.approx(stats.poisson.logpmf(own, own.mean()).sum())
+        mu, log_s2 = np.linspace(-60, 65, 2501), np.linspace(-4, 14, 451)[:, np.newaxis]
+        s2 = np.exp(log_s2)
+        density = stats.invgamma.pdf(s2, alpha / 2, scale=alpha * variance / 2) * s2 * stats.norm.pdf(mu, mean, np.sqrt(s2 / alpha))
+        for value in own:
+            density *= stats.norm.pdf(value, mu, np.sqrt(s2))
+        total = integrate.trapezoid(integrate.trapezoid(density, mu), log_s2[:, 0])
+        assert numbers[0][label, 0] == pytest.approx(math.log(total), abs=1e-3)
+        assert numbers[1][label, 0] == pytest.approx(stats.norm.logpdf(own, own.mean(), own.std()).sum())

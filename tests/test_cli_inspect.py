@@ -14,7 +14,7 @@ from scipy.stats import beta
 
 from nbtext import __version__
 from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
-from tests.textbook import CHINA
+from tests.textbook import CHINA, DATING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +83,29 @@ def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path)
     assert "not defined: there is no prior" in succeeded(nbtext("inspect", "--criteria", cwd=pets)).text
     succeeded(nbtext("train", "pets", "--classifier", "bernoulli", cwd=pets))
     assert "--classifier multinomial" in error_line(nbtext("inspect", "--criteria", cwd=pets), 2)
+
+
+def test_criteria_count_the_columns_beside_the_texts(tmp_path: Path) -> None:
+    corpus(tmp_path, {"people.csv": "\n".join(["height,hair,eye,likes", *map(",".join, DATING)])})
+    options = ("people.csv", "--label-column", "likes", "--categorical", "height,hair,eye")
+    succeeded(nbtext("train", *options, "--smoothing", "1", cwd=tmp_path))
+    said = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=tmp_path)).out)
+    found = said["criteria"]
+    assert found["parameters"] == 2 * (1 + 2 + 1) + 1
+    assert [found[name] for name in ("log_likelihood", "aic", "bic")] == pytest.approx([-19.207, 56.41, 57.13], abs=0.005)
+    assert [each["log_evidence"] for each in said["models"][:2]] == pytest.approx([-20.808, -21.887], abs=5e-4)
+    assert found["evidence"] == pytest.approx(sum(each["evidence"] for each in found["columns"].values()))
+    [trial] = json.loads(succeeded(nbtext("tune", *options, "--by", "evidence", "--smoothing", "1", "-o", "json", cwd=tmp_path)).out)[
+        "settings"
+    ]
+    assert trial["evidence"] == found["evidence"]
+    assert "hair" in succeeded(nbtext("inspect", "--criteria", cwd=tmp_path)).text
+
+
+def test_criteria_of_numbers_that_are_all_the_same_in_a_class_are_refused(tmp_path: Path) -> None:
+    corpus(tmp_path, {"t.csv": "label,age,size\na,1,1\na,1,2\nb,2,3\nb,3,4\n"})
+    succeeded(nbtext("train", "t.csv", "--label-column", "label", "--numeric", "age,size", cwd=tmp_path))
+    assert "not defined for age:" in error_line(nbtext("inspect", "--criteria", cwd=tmp_path), 2)
 
 
 def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> None:

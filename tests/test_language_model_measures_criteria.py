@@ -40,12 +40,12 @@ def alpha_of(counts: oracle.Counts, over: list[str], smoothing: float, shape: st
 
 def test_one_language_model_for_all_classes_has_the_evidence_of_one_class_with_all_documents() -> None:
     apart, together = (language_models(statistics_of(corpus), 0.5) for corpus in (LABELLED, [("all", terms) for _, terms in LABELLED]))
-    [pooled] = [each for each in compared_models(apart) if each.language_models == FOR_ALL_CLASSES]
+    [pooled] = [each for each in compared_models(apart, Settings()) if each.language_models == FOR_ALL_CLASSES]
     of_one = log_evidence_of_classes(together)
     assert of_one is not None
     assert pooled.log_evidence == pytest.approx(of_one.sum())
-    assert [each.smoothing for each in compared_models(together) if each.language_models != FOR_ALL_CLASSES].count(0.5) == 1
-    assert compared_models(language_models(statistics_of(LABELLED), 0, "symmetric", "ml")) == []
+    assert [each.smoothing for each in compared_models(together, Settings()) if each.language_models != FOR_ALL_CLASSES].count(0.5) == 1
+    assert compared_models(language_models(statistics_of(LABELLED), 0, "symmetric", "ml"), Settings()) == []
 
 
 @SHAPES

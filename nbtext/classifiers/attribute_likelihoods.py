@@ -17,16 +17,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from nbtext.attributes import FARTHEST, declared_values
 from nbtext.counts.matrix import add_weighted_sums
 from nbtext.counts.vocabulary import is_category_of
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, listed
 from nbtext.language_model.dirichlet import LanguageModels
+from nbtext.language_model.measures import Fit, fit_of_terms, log_evidence_of_classes
 from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
 
 if TYPE_CHECKING:
@@ -235,6 +236,78 @@ class AttributeLikelihoods:
             yield self.counts, matrix.values[:, :n_counts]
             if self.numbers is not None:
                 yield self.numbers, matrix.values[:, n_counts:]
+
+
+class ColumnFit(NamedTuple):
+    """How well the distributions of one attribute fit its values."""
+
+    evidence: Floats | None
+    """Of each class, in nats, shape (n_classes,); None without a prior."""
+    fit: Fit
+
+
+def column_fits(
+    attributes: AttributeLikelihoods, statistics: ClassStatistics, settings: Settings, smoothing: float | None = None
+) -> dict[str, ColumnFit]:
+    """Return the fit of each attribute by name, with its own pseudo-count, or ``smoothing`` for each value.
+
+    Raises `UsageError` for numbers that are all the same in a class: their likelihood is infinite.
+    """
+    found = {}
+    for each in attributes.categorical:
+        scale = each.values.n_selected if each.values.prior_shape == "background" else 1
+        values = replace(each.values, statistics=statistics, smoothing=each.values.smoothing if smoothing is None else scale * smoothing)
+        found[each.name] = ColumnFit(log_evidence_of_classes(values), fit_of_terms(values))
+    if statistics.moments is None:
+        return found
+    names = statistics.attributes
+    given = given_smoothing(settings) if smoothing is None else smoothing
+    pseudo_documents = PSEUDO_DOCUMENTS if given is None else given
+    kinds = ((names.counts, poisson_fits), (names.numeric, normal_fits))
+    for (columns, fits), moments in zip(kinds, statistics.moments.parted(len(names.counts)), strict=True):
+        evidence, log_likelihood = fits(moments, pseudo_documents)
+        if impossible := [name for name, finite in zip(columns, np.isfinite(log_likelihood).all(axis=0), strict=True) if not finite]:
+            raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")
+        per_value = 1 if fits is poisson_fits else 2
+        for place, name in enumerate(columns):
+            fit = Fit(float(log_likelihood[:, place].sum()), per_value * len(evidence), int(moments.documents[:, place].sum()))
+            found[name] = ColumnFit(evidence[:, place] if pseudo_documents else None, fit)
+    return found
+
+
+def poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
+    """Return log p(x | C_k) under λ_k ~ Gamma(α x̄, α) and at maximum likelihood, both (n_classes, n_columns), without Σ log x!."""
+    from scipy.special import gammaln, xlogy
+
+    n, sums = moments.documents, moments.sums.astype(np.float64)
+    total = moments.total()
+    shape = smoothing * total.sums.astype(np.float64) / np.maximum(total.documents, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        evidence = gammaln(shape + sums) - gammaln(shape) + shape * np.log(smoothing) - (shape + sums) * np.log(smoothing + n)
+    return np.where(shape > 0, evidence, 0.0), xlogy(sums, sums / np.maximum(n, 1)) - sums
+
+
+def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
+    """Return log p(x | C_k) under the normal-inverse-χ² prior with κ = ν = α, mean and variance of the corpus, and at maximum likelihood.
+
+    Both of shape (n_classes, n_columns). Source: Gelman et al. (2013), section 3.3.
+    """
+    from scipy.special import gammaln
+
+    n, variance = moments.documents, mean_and_variance(moments)[1]
+    classes = [""] * len(n)
+    corpus_variance = mean_and_variance(moments.total())[1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        posterior = NormalAttributes.estimate(moments, smoothing, classes, classes).variances if smoothing else variance
+        evidence = (
+            gammaln((smoothing + n) / 2)
+            - gammaln(smoothing / 2)
+            + np.log(smoothing / (smoothing + n)) / 2
+            - n * np.log(np.pi) / 2
+            + smoothing / 2 * np.log(smoothing * corpus_variance)
+            - (smoothing + n) / 2 * np.log((smoothing + n) * posterior)
+        )
+        return evidence, np.where(n > 0, -n / 2 * (np.log(2 * np.pi * variance) + 1), 0.0)
 
 
 def given_smoothing(settings: Settings) -> float | None:

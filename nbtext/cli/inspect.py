@@ -101,7 +101,12 @@ def command(model_path: str, limit: int, output: str | None, **options: Unpack[o
         raise UsageError("--by-class goes with --thresholds")
     sections: list[tuple[str, object, Callable[[], Any], Callable[[Any], None]]] = [
         ("criteria", options["criteria"], lambda: overview.criteria(model.language_models, model.settings), models.print_criteria),
-        ("models", options["criteria"], lambda: overview.compared_models(model.language_models), models.print_compared_models),
+        (
+            "models",
+            options["criteria"],
+            lambda: overview.compared_models(model.language_models, model.settings),
+            models.print_compared_models,
+        ),
         ("words", words, lambda: terms.term_details(model, words), rankings.print_terms),
         ("class_terms", labels, lambda: terms.class_details(model, labels, limit), rankings.print_class_details),
         ("similarity", options["similarity"], lambda: overview.similarity(model, labels), models.print_similarity),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, column_fits
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import relabelled_statistics
 from nbtext.counts.counting import document_counter
@@ -18,6 +19,8 @@ from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.language_model.measures import (
     HeldOutText,
+    fit_of_labels,
+    fit_of_terms,
     held_out,
     jensen_shannon,
     log_evidence_of_classes,
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from nbtext.model.choosing import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
-    from nbtext.type_names import Parsed
+    from nbtext.type_names import Floats, Parsed
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,20 @@ class Criteria:
     tokens: float
     aic: float
     bic: float
+    columns: dict[str, ColumnCriteria] | None = field(default=None, metadata=IF_KNOWN)
+    """The parts of the columns beside the texts; None without any."""
+
+
+class ColumnCriteria(NamedTuple):
+    """The part of one column."""
+
+    evidence: float | None
+    log_likelihood: float
+    parameters: int
+    documents: float
+    """That have a value: n of the BIC."""
+    aic: float
+    bic: float
 
 
 def require_criteria(settings: Settings) -> None:
@@ -65,17 +82,46 @@ def require_criteria(settings: Settings) -> None:
 
 
 def criteria(models: LanguageModels, settings: Settings) -> Criteria:
-    """Return the criteria of a model; raise `UsageError` as `require_criteria`."""
+    """Return the criteria of a model; raise `UsageError` as `require_criteria` and `column_fits`.
+
+    With columns each part has its own n in the BIC, and the class prior is a part whose n is the number of documents.
+    """
     require_criteria(settings)
-    statistics, kind = models.statistics, settings.class_prior
+    statistics, kind, attributes = models.statistics, settings.class_prior, _attributes(models, settings)
     prior = class_prior(kind, statistics)
-    of_classes = log_evidence_of_classes(models)
+    of_classes = _evidence(models, settings, attributes)
     of_labels = log_evidence_of_labels(kind, prior, statistics.class_documents)
     fit = maximum_likelihood_fit(models, kind, prior)
     evidence, by_class = None, None
     if of_classes is not None:
         evidence, by_class = float(of_classes.sum()) + (of_labels or 0.0), dict(zip(statistics.classes, of_classes.tolist(), strict=True))
-    return Criteria(evidence, of_labels, by_class, *fit, fit.aic, fit.bic)
+    if attributes is None:
+        return Criteria(evidence, of_labels, by_class, *fit, fit.aic, fit.bic)
+    columns = column_fits(attributes, statistics, settings)
+    parts = [fit_of_terms(models), fit_of_labels(kind, prior, statistics.class_documents), *(each.fit for each in columns.values())]
+    log_likelihood, parameters, aic, bic = (
+        sum(getattr(part, name) for part in parts) for name in ("log_likelihood", "parameters", "aic", "bic")
+    )
+    of_columns = {
+        name: ColumnCriteria(None if found is None else float(found.sum()), *fit, fit.aic, fit.bic)
+        for name, (found, fit) in columns.items()
+    }
+    return Criteria(evidence, of_labels, by_class, log_likelihood, parameters, fit.tokens, aic, bic, of_columns)
+
+
+def _attributes(models: LanguageModels, settings: Settings) -> AttributeLikelihoods | None:
+    statistics = models.statistics
+    return AttributeLikelihoods.estimate(statistics, settings, None, with_numbers=True) if statistics.attributes.names else None
+
+
+def _evidence(
+    models: LanguageModels, settings: Settings, attributes: AttributeLikelihoods | None, smoothing: float | None = None
+) -> Floats | None:
+    """Return the log evidence of each class, of its counts and columns, shape (n_classes,); None if a part has no prior."""
+    columns = {} if attributes is None else column_fits(attributes, models.statistics, settings, smoothing)
+    parts = [log_evidence_of_classes(models), *(column.evidence for column in columns.values())]
+    known = [part for part in parts if part is not None]
+    return np.sum(known, axis=0) if len(known) == len(parts) else None
 
 
 COMPARED = (0.01, 0.1, 1.0)
@@ -99,18 +145,18 @@ class ComparedModel:
     """As the two before, those of `nbtext.language_model.measures.ModelPosterior`."""
 
 
-def compared_models(models: LanguageModels) -> list[ComparedModel]:
+def compared_models(models: LanguageModels, settings: Settings) -> list[ComparedModel]:
     """Return the models and others of the same counts, most probable first; none if they have no evidence.
 
     The others have the pseudo-counts of `COMPARED`, or the same language model for all classes, as if labels said nothing of words.
     """
-    scale = models.n_selected if models.prior_shape == "background" else 1
+    scale, attributes = models.n_selected if models.prior_shape == "background" else 1, _attributes(models, settings)
     pooled = relabelled_statistics(models.statistics, [""] * models.statistics.n_classes).statistics
-    others = [(FOR_EACH_CLASS, replace(models, smoothing=scale * each)) for each in COMPARED if scale * each != models.smoothing]
-    tried = [(FOR_EACH_CLASS, models), (FOR_ALL_CLASSES, replace(models, statistics=pooled)), *others]
-    evidences = [(name, each.smoothing, log_evidence_of_classes(each)) for name, each in tried]
+    others = [(FOR_EACH_CLASS, replace(models, smoothing=scale * each), each) for each in COMPARED if scale * each != models.smoothing]
+    tried = [(FOR_EACH_CLASS, models, None), (FOR_ALL_CLASSES, replace(models, statistics=pooled), None), *others]
+    evidences = [(name, each.smoothing, _evidence(each, settings, attributes, smoothing)) for name, each, smoothing in tried]
     found = [(name, smoothing, float(evidence.sum())) for name, smoothing, evidence in evidences if evidence is not None]
-    if log_evidence_of_classes(models) is None or not any(isfinite(evidence) for *_, evidence in found):
+    if evidences[0][-1] is None or not any(isfinite(evidence) for *_, evidence in found):
         return []
     posteriors = model_posteriors([evidence for *_, evidence in found])
     return sorted(

@@ -217,19 +217,26 @@ def model_posteriors(log_evidences: Sequence[float]) -> list[ModelPosterior]:
     return [ModelPosterior(float(np.exp(-factor)) / total, factor, word) for factor, word in zip(factors, words, strict=True)]
 
 
-def maximum_likelihood_fit(models: LanguageModels, kind: object, prior: Floats) -> Fit:
-    """Return log L = Σ_k Σ_j m_jk log(m_jk / N_k) + Σ_k D_k log π_k and |θ| = K (V − 1) + K − 1, over the selected terms.
-
-    Smoothing has no part in it. A class prior that is ``uniform`` or given is fixed, and |θ| is K − 1 less.
-    """
+def fit_of_terms(models: LanguageModels) -> Fit:
+    """Return log L = Σ_k Σ_j m_jk log(m_jk / N_k) and |θ| = K (V − 1), over the selected terms; smoothing has no part in it."""
     statistics = models.statistics
     cells = models.selected[statistics.cell_terms]
     counts = statistics.cell_counts[cells].astype(np.float64)
-    of_terms = _log_likelihood(counts, counts / models.class_tokens[statistics.cell_classes[cells]])
-    documents, free = statistics.class_documents.astype(np.float64), isinstance(kind, str) and kind != "uniform"
-    of_labels = _log_likelihood(documents, documents / documents.sum() if free else prior)
-    parameters = statistics.n_classes * max(models.n_selected - 1, 0) + (statistics.n_classes - 1) * free
-    return Fit(of_terms + of_labels, parameters, whole_or_float(counts.sum()))
+    log_likelihood = _log_likelihood(counts, counts / models.class_tokens[statistics.cell_classes[cells]])
+    return Fit(log_likelihood, statistics.n_classes * max(models.n_selected - 1, 0), whole_or_float(counts.sum()))
+
+
+def fit_of_labels(kind: object, prior: Floats, class_documents: Whole) -> Fit:
+    """Return log L = Σ_k D_k log π_k and |θ| = K − 1, or 0 for a class prior that is ``uniform`` or given and thereby fixed."""
+    documents, free = class_documents.astype(np.float64), isinstance(kind, str) and kind != "uniform"
+    log_likelihood = _log_likelihood(documents, documents / documents.sum() if free else prior)
+    return Fit(log_likelihood, (documents.size - 1) * free, whole_or_float(documents.sum()))
+
+
+def maximum_likelihood_fit(models: LanguageModels, kind: object, prior: Floats) -> Fit:
+    """Return the sum of `fit_of_terms` and `fit_of_labels`, n the tokens."""
+    terms, labels = fit_of_terms(models), fit_of_labels(kind, prior, models.statistics.class_documents)
+    return Fit(terms.log_likelihood + labels.log_likelihood, terms.parameters + labels.parameters, terms.tokens)
 
 
 def _log_likelihood(counts: Floats, probabilities: Floats) -> float:

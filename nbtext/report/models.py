@@ -41,7 +41,9 @@ def print_criteria(criteria: Criteria) -> None:
     labels, classes, evidence = criteria.evidence_of_labels, criteria.evidence_of_classes, criteria.evidence
     of_model = "not defined: there is no prior" if evidence is None else _nats(evidence)
     lines = {
-        "log evidence": of_model if labels is not None or evidence is None or not isfinite(evidence) else f"{of_model}, of the terms",
+        "log evidence": of_model
+        if labels is not None or evidence is None or not isfinite(evidence)
+        else f"{of_model}, of the {'terms and columns' if criteria.columns else 'terms'}",
         "of the labels": "not defined: the class prior is of maximum likelihood"
         if labels is None or not isfinite(labels)
         else _nats(labels),
@@ -52,7 +54,23 @@ def print_criteria(criteria: Criteria) -> None:
         "BIC": _figure(criteria.bic),
     }
     rows = [(label, _figure(value)) for label, value in (classes or {}).items()]
-    show(listing(lines), grid(None, ("class", "log evidence of its counts (nats)"), rows, numeric=(1,)) if classes is not None else "")
+    columns = [
+        (
+            name,
+            "" if each.evidence is None else _figure(each.evidence),
+            _figure(each.log_likelihood),
+            f"{each.parameters:,}",
+            _figure(each.aic),
+            _figure(each.bic),
+        )
+        for name, each in (criteria.columns or {}).items()
+    ]
+    heads = ("column", "log evidence", "log likelihood", "parameters", "AIC", "BIC")
+    show(
+        listing(lines),
+        grid(None, ("class", "log evidence of its counts (nats)"), rows, numeric=(1,)) if classes is not None else "",
+        grid(None, heads, columns, numeric=range(1, 6)) if columns else "",
+    )
 
 
 def _figure(value: float, digits: int = 2) -> str:
