@@ -251,6 +251,22 @@ def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Pat
     assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(texts), model.predict_log_proba(texts))
 
 
+def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(tmp_path: Path) -> None:
+    against = [Seed("cats", ("purr",), -10.0)]
+    model, again = (TextClassifier(stop_words="none", stemmer="none").begin_with(against) for _ in range(2))
+    texts, labels = documents(60, 1, MORE_TOPICS)
+    early = [place for place, label in enumerate(labels) if label != "fish"]
+    model.fit([texts[place] for place in early], [labels[place] for place in early])
+    saved(model, tmp_path)
+    model = TextClassifier.load(str(tmp_path / "saved"))
+    late = [place for place, label in enumerate(labels) if label == "fish"]
+    model.partial_fit([texts[place] for place in late], ["fish"] * len(late))
+    again.fit(texts, labels)
+    assert np.array_equal(model.statistics.cell_counts, again.statistics.cell_counts)
+    [purr] = model.statistics.vocabulary.find(["purr"])
+    assert (model.statistics.counts_of(np.array([purr])) - model.counts.statistics.counts_of(np.array([purr]))).tolist() == [[0, 10, 10]]
+
+
 @pytest.mark.parametrize(
     ("seed", "named"),
     [(Seed("birds", ("wing",), 1.0), "birds"), (Seed("cats", ("--",), 1.0), "no term"), (Seed("cats", ("big cat",), 1.0), "2 terms")],

@@ -45,7 +45,7 @@ unlabelled_option = panels.option(
 
 seeds_option = panels.option(
     "--seeds", group="documents", metavar="FILE", shell_complete=suggest_files,
-    help="Give classes words: FILE has lines of a class, a tab and a word, or with ! before it a word against the class, and if wanted a tab and how often "
+    help="Give classes words: FILE has lines of a class, a tab and a word, or with ! before it a word against the class (for all others), and if wanted a tab and how often "
     "the class is taken to have held it (10). With --unlabelled, CORPUS may be left out.",
 )  # fmt: skip
 

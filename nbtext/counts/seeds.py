@@ -35,25 +35,26 @@ MOST = 1e6
 
 
 class Seed(NamedTuple):
-    """A term that speaks for a class."""
+    """A term that speaks for a class, or against it."""
 
     label: str
     term: tuple[str, ...]
     """A single term, or those of an n-gram."""
     pseudo_count: float
+    """In the class; of a term against it, as a negative number, in every other class."""
 
 
 def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
     """Return the seeds of a file with lines of a class, a tab and a word, or words of an n-gram, and if wanted a tab and a pseudo-count.
 
     ``!`` before a word makes it one against the class. The words are not terms yet. Raises `PathError` for a file that cannot be read, for a line
-    of another form, and if there are fewer than ``fewest`` classes; a word against a class needs two.
+    of another form, and if there are fewer than ``fewest`` classes.
     """
     try:
         lines = Path(path).read_bytes().decode("utf-8-sig").splitlines()
     except (OSError, ValueError) as problem:
         raise PathError(f"cannot read: {reason(problem) if isinstance(problem, OSError) else 'not UTF-8'}", where=path) from None
-    found = []
+    seeds = []
     for place, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -64,17 +65,19 @@ def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
             amount = 0.0
         if not (label and word.strip("! ") and 0 < amount <= MOST):
             raise PathError(f"line {place} is not a class, a tab and a word, perhaps with a tab and a pseudo-count above 0", where=path)
-        found.append(Seed(label, (word,), amount))
-    labels = sorted({seed.label for seed in found})
-    if any(word.startswith("!") for _, (word,), _ in found):
-        fewest = max(fewest, 2)
-    if len(labels) < fewest:
+        seeds.append(Seed(label, (word.removeprefix("!"),), -amount if word.startswith("!") else amount))
+    if len({seed.label for seed in seeds}) < fewest:
         raise PathError(f"seed words of at least {quantity(fewest, 'class')} are needed", where=path)
-    seeds = []
-    for label, (word,), amount in found:
-        others = [other for other in labels if other != label] if word.startswith("!") else [label]
-        seeds += [Seed(other, (word.removeprefix("!"),), amount) for other in others]
-    return sorted(set(seeds))
+    return sorted(seeds)
+
+
+def by_class(seeds: Sequence[Seed], classes: Sequence[str]) -> list[Seed]:
+    """Return the seeds of some classes: a term against a class becomes one for each of the others."""
+    known, found = set(classes), []
+    for seed in seeds:
+        labels = [seed.label] if seed.pseudo_count >= 0 else [label for label in classes if label != seed.label]
+        found += [Seed(label, seed.term, abs(seed.pseudo_count)) for label in labels if label in known]
+    return sorted(found)
 
 
 def require_seeded_classes(seeds: Sequence[Seed], classes: Sequence[str]) -> None:
@@ -109,7 +112,7 @@ def seed_statistics(seeds: Sequence[Seed], labelled: ClassStatistics) -> ClassSt
 
     A class without documents has one pseudo-document, so that a prior is possible.
     """
-    seeds = [seed for seed in seeds if seed.label in labelled.classes]
+    seeds = by_class(seeds, labelled.classes)
     number = {label: place for place, label in enumerate(labelled.classes)}
     terms = labelled.vocabulary.find_terms([seed.term for seed in seeds])
     classes = np.array([number[seed.label] for seed in seeds], np.int64)

@@ -13,6 +13,7 @@ from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, colum
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import relabelled_statistics
 from nbtext.counts.counting import document_counter
+from nbtext.counts.seeds import by_class
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
@@ -459,7 +460,7 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
 
 def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
     found: dict[str, dict[str, float]] = {}
-    for seed in model.learnt.seeds:
+    for seed in by_class(model.learnt.seeds, model.classes):
         of_class, term = found.setdefault(seed.label, {}), " ".join(seed.term)
         of_class[term] = of_class.get(term, 0.0) + seed.pseudo_count
     return found or None

@@ -13,6 +13,7 @@ import numpy as np
 
 from nbtext.calibration import by_length
 from nbtext.corpus.document import Document
+from nbtext.counts.seeds import by_class
 from nbtext.decision import log_posterior
 from nbtext.document_parts import fields_as_pairs, fields_of_pairs, split_fields, split_values, with_fields, without_separators
 from nbtext.errors import UsageError, quantity
@@ -82,6 +83,7 @@ class Session:
         self.n_asked = len(pool) if n_asked is None else n_asked
         self.classes: list[str] = list(dict.fromkeys(seed.label for seed in seeds))
         """In the order in which they came, by number."""
+        seeds = by_class(seeds, self.classes)
         self.seeds = [self._class_seed(number, seeds) for number in range(len(self.classes))]
         self.model, self.coverage = RunningModel(pool, self.seeds), Coverage(pool)
         _ = pool.lengths, pool.documents_by_term  # made now, and not at the first key

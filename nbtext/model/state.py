@@ -410,7 +410,7 @@ def _seeds(plain: object) -> tuple[Seed, ...]:
         raise malformed(wrong)
     for label, term, _ in plain:
         require(isinstance(label, str) and isinstance(term, list) and term and all(isinstance(part, str) for part in term), wrong)
-    return tuple(Seed(str(label), tuple(term), _number(amount, 0, MOST_OF_SEEDS, wrong)) for label, term, amount in plain)
+    return tuple(Seed(str(label), tuple(term), _number(amount, -MOST_OF_SEEDS, MOST_OF_SEEDS, wrong)) for label, term, amount in plain)
 
 
 def _choices(plain: object) -> Choices:

@@ -123,7 +123,7 @@ def _field_of(word: str, reading: Reading) -> bytes:
 def seed_terms(seeds: Sequence[Seed], analysis: Analysis) -> list[Seed]:
     """Return seeds with terms in place of words; raise `UsageError` for a word that no document could hold."""
     terms = terms_of_words([seed.term[0] for seed in seeds], analysis, "--seeds")
-    return sorted({seed._replace(term=term) for seed, term in zip(seeds, terms, strict=True)})
+    return sorted(seed._replace(term=term) for seed, term in zip(seeds, terms, strict=True))
 
 
 def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
