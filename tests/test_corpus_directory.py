@@ -143,6 +143,18 @@ def test_without_labels_files_and_directories_are_taken_as_given(tmp_path: Path)
     assert [document.problem.line for document in found if document.problem] == ["cannot read: no such file or directory"]
 
 
+def test_links_to_folders_of_classes_are_followed_with_labels_and_without(tmp_path: Path) -> None:
+    corpus(tmp_path, {"elsewhere/1": "x", "in/b/1": "y"})
+    (tmp_path / "in/a").symlink_to("../elsewhere")
+    (tmp_path / "in/back").symlink_to(".")
+    (tmp_path / "in/b/deeper").symlink_to("../../elsewhere")
+    names = ["a/1", "b/1", "b/deeper", "back/a", "back/b/1", "back/b/deeper", "back/back"]
+    for labelled in (True, False):
+        found = documents(tmp_path / "in", labelled=labelled)
+        assert [document.id.removeprefix(f"{tmp_path}/in/") for document in found] == names
+        assert [document.problem is None for document in found] == [True, True, False, False, True, False, False]
+
+
 def test_files_that_say_they_are_empty_are_read(tmp_path: Path) -> None:
     assert documents("/proc/self/status", labelled=False)[0].text.startswith(b"Name:\t")
     assert documents("/dev/null", labelled=False)[0].text == b""

@@ -64,6 +64,12 @@ def test_files_that_are_no_patch_are_refused(content: bytes, tmp_path: Path) -> 
         LabelPatch(str(tmp_path / "patch"))
 
 
+def test_line_ends_of_windows_belong_to_no_label(tmp_path: Path) -> None:
+    (tmp_path / "patch").write_bytes(b"a\told\tnew\r\nb\told\tnew\\r\r\n")
+    patch = LabelPatch(str(tmp_path / "patch"))
+    assert [patch(Document(name, "old")).label for name in "ab"] == ["new", "new\r"]
+
+
 def test_a_label_that_is_new_already_stays(tmp_path: Path) -> None:
     (tmp_path / "patch").write_text("a\\tb\told\tnew\n")
     patch = LabelPatch(str(tmp_path / "patch"))

@@ -76,32 +76,37 @@ def labelled_files(folders: Iterable[str], label: str, notices: Notices, warning
 def unlabelled_files(path: str) -> Iterator[ListedFile]:
     """Yield a file given, every file below a directory given, or ``-`` for standard input."""
     if path != "-" and os.path.isdir(path):  # noqa: PTH112 - does not raise if a folder on the way may not be searched
-        for file, problem in files_below(path):
+        for file, problem in files_below(path, linked=True):
             yield file, None, problem
     else:
         yield path, None, None
 
 
-def files_below(folder: str) -> Iterator[tuple[str, DocumentError | None]]:
+def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, DocumentError | None]]:
     """Yield the paths of the files at any depth, in the order of their names' bytes, without names that begin with a dot.
 
     A problem comes with what is neither file nor directory, and with a symbolic link to a directory: it is not followed, since it may lead
-    back.
+    back. With ``linked`` links in the folder itself are, as those of classes are in a corpus.
     """
     pending: list[tuple[str, bool | None]] = [(folder, True)]  # no recursion: directories may be nested more deeply than Python's calls
+    followed = {folder}
     while pending:
         path, is_folder = pending.pop()
         if is_folder is None and _is_irregular(path):
             yield path, DocumentError("not a regular file")
         elif not is_folder:
             yield path, None
-        elif path != folder and os.path.islink(path):  # noqa: PTH114 - faster
+        elif path not in followed and os.path.islink(path):  # noqa: PTH114 - faster
             yield path, DocumentError("a symbolic link to a directory, not followed", hint="give it as a path of its own")
         else:
             try:
-                pending.extend(reversed(_visible(path)))
+                inside = _visible(path)
             except OSError as problem:
                 yield path, DocumentError(f"cannot read the directory: {reason(problem)}")
+                continue
+            pending.extend(reversed(inside))
+            if linked and path == folder:
+                followed.update(each for each, is_folder in inside if is_folder)
 
 
 def _visible(folder: str) -> list[tuple[str, bool | None]]:

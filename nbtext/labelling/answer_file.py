@@ -182,7 +182,7 @@ def read_answers(
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(keepends=True), 1):
         end += len(line)
         try:
-            answer = of_line(line.decode(*_ENCODING).removesuffix("\n"))
+            answer = of_line(line.decode(*_ENCODING).removesuffix("\n").removesuffix("\r"))
         except ValueError:
             raise PathError("is no answer of nbtext label", where=f"{path}:{number}", hint=hint) from None
         if (before := first.setdefault(answer.id, number)) != number:
