@@ -145,9 +145,14 @@ def test_through_a_link_the_ledger_is_beside_the_file(days: Path) -> None:
     assert (days / "link").is_symlink()
 
 
+SEVERAL = "1 text under several labels, the last of which holds: first c/cats/2 (cats) and c/zebras/copy (zebras)"
+
+
 def test_equal_documents_of_one_class_count_once_in_training(tmp_path: Path) -> None:
     corpus(tmp_path, {**{f"c/{name}": text for name, text in PETS.items()}, "c/cats/copy": PETS["cats/1"], "c/zebras/copy": PETS["cats/2"]})
     succeeded(nbtext("train", "c", "--once", cwd=tmp_path))
+    assert f"nbtext: {SEVERAL}" in nbtext("train", "c", "--once", "-v", cwd=tmp_path).notes
+    assert f"nbtext: {SEVERAL}" in nbtext("update", "c", "--once", "-v", cwd=tmp_path).notes
     classes = json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["classes"]
     assert {label: of["documents"] for label, of in classes.items()} == {"cats": 1, "dogs": 2, "zebras": 1}
 

@@ -33,6 +33,30 @@ def test_updates_make_the_file_that_training_makes_and_forgetting_unmakes_it(set
     assert (tmp_path / "daily").read_bytes() == (tmp_path / "some").read_bytes()
 
 
+def test_documents_that_were_learnt_before_are_counted_in_a_notice(tmp_path: Path) -> None:
+    """All of them where the sample is the whole corpus; else those whose hashes it reaches."""
+    texts = [f"word{number} and word{number * 7 % 50}" for number in range(60)]
+    write_table(tmp_path / "a.tsv", texts)
+    write_table(tmp_path / "b.tsv", [*texts[:30], *(f"new {text}" for text in texts[:10])])
+    write_table(tmp_path / "c.tsv", [f"other {text}" for text in texts])
+    again = "learnt before, and counted twice now: "
+    for sample, found in (
+        ("4096", "30 of 40 documents;"),
+        ("20", "10 of 15 documents that the model's sample can tell about;"),
+        ("0", None),
+    ):
+        succeeded(nbtext("train", "a.tsv", "--sample", sample, cwd=tmp_path))
+        assert not any(again in note for note in nbtext("update", "c.tsv", "-v", cwd=tmp_path).notes)
+        succeeded(nbtext("train", "a.tsv", "--sample", sample, cwd=tmp_path))
+        notes = [note for note in nbtext("update", "b.tsv", "-v", cwd=tmp_path).notes if again in note]
+        assert len(notes) == (found is not None)
+        assert all(str(found) in note and note.endswith("use --once, here and in training, to skip them") for note in notes)
+
+
+def write_table(path: Path, texts: list[str]) -> None:
+    path.write_text("".join(f"{'xy'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
+
+
 def test_new_classes_and_terms_are_welcome(desk: Path) -> None:
     done = nbtext("update", "more", "-v", cwd=desk)
     assert (done.status, done.out) == (0, b"")

@@ -70,6 +70,22 @@ def test_documents_learnt_once_in_parts_make_the_model_of_their_last_labels(
     assert (again.new, again.moved, again.known) == (0, 0, len(expected))
 
 
+@given(corpora)
+def test_texts_under_several_labels_are_counted_and_the_first_is_shown(corpus: Corpus) -> None:
+    labels: dict[str, set[str]] = {}
+    for label, text in corpus:
+        labels.setdefault(text, set()).add(label)
+    several = [text for text, of_text in labels.items() if len(of_text) > 1]
+    names = [f"{number} {text}" for number, (_, text) in enumerate(corpus)]
+    said = batch_of(corpus, TextClassifier())._replace(names=names).overruled()
+    assert (said is None) == (not several)
+    if said is not None:
+        assert said.startswith(f"{len(several)} text{'s' * (len(several) > 1)} under several labels")
+        last = {text: (name, label) for name, (label, text) in zip(names, corpus, strict=True)}
+        first = next((name, text, label) for name, (label, text) in zip(names, corpus, strict=True) if label != last[text][1])
+        assert said.endswith(f": first {first[0]} ({first[2]}) and {last[first[1]][0]} ({last[first[1]][1]})")
+
+
 @FEW
 @given(corpus=corpora, gone=corpora)
 def test_what_the_ledger_knows_is_forgotten_once(corpus: Corpus, gone: Corpus, tmp_path: Path) -> None:

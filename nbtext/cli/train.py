@@ -7,8 +7,8 @@ from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.writing import read_pool, say_model, seeds_option, unlabelled_option, write_new_model, writing_options
-from nbtext.errors import quantity
+from nbtext.cli.writing import read_pool, say_model, say_overruled, seeds_option, unlabelled_option, write_new_model, writing_options
+from nbtext.errors import NoDocumentsError, quantity
 
 
 @panels.command("train")
@@ -39,7 +39,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
     from nbtext.counts.seeds import read_seeds, require_seeded_classes
-    from nbtext.model.changing import train_once
+    from nbtext.model.changing import count_batch, trained_once
     from nbtext.store import check_replaceable
 
     begin = time.monotonic()
@@ -60,7 +60,10 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
     documents = None if from_seeds else CommandCorpus(paths, model.reading, say, options, labelled=True)
     ledger = None
     if documents is not None and options["once"]:
-        ledger = train_once(model, documents, options["jobs"])
+        if (batch := count_batch(model, documents, options["jobs"])) is None:
+            raise NoDocumentsError
+        say_overruled(batch, say)
+        ledger = trained_once(model, batch)
     elif documents is not None:
         model.learn_corpus(documents, options["jobs"], scheduler)
     if documents is not None:

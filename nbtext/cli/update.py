@@ -6,11 +6,21 @@ from typing import TYPE_CHECKING, Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.writing import corpus_to_change, lock_settings, relearning_options, say_model, what_becomes_of_unlabelled, writing_options
+from nbtext.cli.writing import (
+    corpus_to_change,
+    lock_settings,
+    relearning_options,
+    say_model,
+    say_overruled,
+    what_becomes_of_unlabelled,
+    writing_options,
+)
 from nbtext.errors import quantity
 
 if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
+    from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.model import TextClassifier
     from nbtext.model.locked_model import Updated
 
 
@@ -45,6 +55,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
       nbtext update corpora/service-desk/test --once --backup
     """
     from nbtext.cli.corpus import corpus_paths
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model import TextClassifier
     from nbtext.model.changing import count_batch
     from nbtext.model.corpus_flow import count_in_total
@@ -67,9 +78,28 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
     else:
         updated = update(model_path, model, more, unlabelled, **lock_settings(options))
         _say_learnt(updated, quantity(more.statistics.n_documents, "document"), say)
+        if isinstance(more, CorpusCounts):
+            _say_learnt_before(more, model, say)
+        else:
+            say_overruled(more, say)
         say_model(updated.model, model_path, say, model)
     source.say_notices()
     return say.finish()
+
+
+def _say_learnt_before(more: CorpusCounts, model: TextClassifier, say: Messages) -> None:
+    """Say how many documents the model seems to have learnt before, by its sample; values without a text come again anyway."""
+    from nbtext.attributes import NO_TEXT
+    from nbtext.evaluation.leakage import sampled_leaks
+
+    if model.reading.text_column == NO_TEXT or not say.shows_notices:
+        return
+    sample = model.counts.sample
+    found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
+    if not found.is_accidental:
+        say.notice(
+            f"learnt before, and counted twice now: {found.of(more.statistics.natural.n_documents)}; use --once, here and in training, to skip them"
+        )
 
 
 def _say_learnt(updated: Updated, added: str, say: Messages) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nbtext.cli.messages import Messages
     from nbtext.cli.options import LockSettings, Options
     from nbtext.model import TextClassifier
+    from nbtext.model.changing import Batch
     from nbtext.model.locked_model import LockedModelFile, Unlabelled
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.store.ledger import Ledger
@@ -140,6 +141,12 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     if changed := stemmer_difference(model):
         say.warn(changed)
     return CommandCorpus(paths, reading, say, options, labelled=True)
+
+
+def say_overruled(batch: Batch, say: Messages) -> None:
+    """Say which documents of ``--once`` have the text of others under another label."""
+    if (found := batch.overruled()) is not None:
+        say.notice(found)
 
 
 def say_model(model: TextClassifier, path: str, say: Messages, before: TextClassifier | None = None, more: str = "") -> None:

@@ -90,10 +90,18 @@ class SampledLeakResult(NamedTuple):
 
     def warning(self, n: int) -> str | None:
         """Return what to warn of after ``n`` test documents, if they are more than come again by accident."""
-        if self.found <= self.checked * ACCIDENTAL:
-            return None
-        checked = quantity(self.checked, "document") + ("" if self.checked == n else " that the model's sample can tell about")
-        return f"in the training corpus too: {self.found:,} of {checked}; --training CORPUS gives the figures without them"
+        return None if self.is_accidental else f"in the training corpus too: {self.of(n)}; --training CORPUS gives the figures without them"
+
+    @property
+    def is_accidental(self) -> bool:
+        """True if there are no more of them than come again by accident."""
+        return self.found <= self.checked * ACCIDENTAL
+
+    def of(self, n: float) -> str:
+        """Return in words how many they are, of ``n`` documents or of those that could be checked."""
+        return f"{self.found:,} of {quantity(self.checked, 'document')}" + (
+            "" if self.checked == n else " that the model's sample can tell about"
+        )
 
 
 class LeakedDocuments(NamedTuple):

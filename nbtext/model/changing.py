@@ -26,7 +26,7 @@ from nbtext.counts.corpus_counts import (
 from nbtext.counts.counting import check_label
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.errors import NoDocumentsError, UsageError, quantity
+from nbtext.errors import UsageError, quantity
 from nbtext.model.corpus_flow import count_each
 from nbtext.model.state import versions
 from nbtext.model.training import require_additive
@@ -213,6 +213,20 @@ class Batch(NamedTuple):
         _, from_the_end = np.unique(self.fingerprints[::-1], return_index=True)
         return np.sort(len(self.documents) - 1 - from_the_end)
 
+    def overruled(self) -> str | None:
+        """Return in words how many texts are there under several labels, with an example; None if there are none."""
+        distinct, group = np.unique(self.fingerprints, return_inverse=True)
+        last = np.empty(distinct.size, np.int64)
+        last[group] = np.arange(group.size)  # of several values the last is kept
+        others = np.flatnonzero(self.documents.classes != self.documents.classes[last[group]])
+        if not others.size:
+            return None
+        pair = np.array([others[0], last[group[others[0]]]])
+        first, second = (f"{self.names[row]} ({label})" for row, label in zip(pair, self.labels(pair), strict=True))
+        return (
+            f"{quantity(np.unique(group[others]).size, 'text')} under several labels, the last of which holds: first {first} and {second}"
+        )
+
     def known_alike(self, ledger: Ledger) -> Mask:
         """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""
         number = {label: place for place, label in enumerate(ledger.labels)}
@@ -226,17 +240,6 @@ def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> Batch | Non
     """Return the documents of a labelled corpus as the model counts them, with fingerprints and names; None if there are none."""
     found = count_each(model.analysis, corpus, jobs, lambda document: fingerprint(document.text))
     return found and Batch.of((found.statistics, found.documents), found.notes, found.names)
-
-
-def train_once(model: TextClassifier, corpus: Corpus, jobs: int = 1) -> Ledger:
-    """Train a model on the different documents of a corpus, and return the ledger of them; all documents are kept as counts until it is done.
-
-    Raises `UsageError` if there is not one document.
-    """
-    batch = count_batch(model, corpus, jobs)
-    if batch is None:
-        raise NoDocumentsError
-    return trained_once(model, batch)
 
 
 def trained_once(model: TextClassifier, batch: Batch) -> Ledger:
