@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.version import __version__
+
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document, Notices
     from nbtext.corpus.reading import read_corpus
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from nbtext.model import TextClassifier
     from nbtext.settings import Reading, Settings
 
-__version__ = "1.0.0rc1"
 __all__ = [
     "DecisionRule",
     "Document",

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from nbtext import __version__
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
 from nbtext.cli.panels import color_option, log_format_option, painter
 from nbtext.errors import NbtextError, PathError, did_you_mean, reason
+from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from types import FrameType

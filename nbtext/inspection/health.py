@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext import __version__
 from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import LockedError, ModelError, NbtextError, PathError, reason
 from nbtext.inspection.verification import verify
 from nbtext.store import check_replaceable, read_model_file
 from nbtext.store.lock import LOCK_SUFFIX, locked
+from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from nbtext import __version__, typicality
+from nbtext import typicality
 from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, Attributes
 from nbtext.calibration import Calibration
 from nbtext.classifiers.base import class_prior
@@ -45,6 +45,7 @@ from nbtext.ragged import offsets
 from nbtext.settings import NLTK_STEMMERS, Declared, Reading, Settings
 from nbtext.text.hashing import unpair
 from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
+from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,8 +6,8 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nbtext import __version__
 from nbtext.errors import UsageError, WorkerError
+from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -79,6 +79,6 @@ class Cluster:
 
 
 def _version() -> str:
-    from nbtext import __version__ as version
+    from nbtext.version import __version__ as version
 
     return version

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext import __version__
 from nbtext.errors import listed, quantity
 from nbtext.report.forms import escaped_json, visible
 from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES, bounds, figure
 from nbtext.settings import LANGUAGE_CODES, Settings
+from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,10 +8,10 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtext import __version__
 from nbtext.errors import listed, quantity
 from nbtext.report.forms import grid, listing, show, visible_on_terminal, write_json, write_records, write_result
 from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES
+from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
