@@ -26,6 +26,9 @@ ALL_OTHERS = "*"
 LEAST_PSEUDO_COUNT, MOST_PSEUDO_COUNT = 1e-12, 1e12
 """Range of a pseudo-count that is not 0: adding a smaller one to a count would change nothing."""
 
+GONE = {"max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each different term"}
+"""Parameters of earlier versions that model files may still have, and what to use."""
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
@@ -449,6 +452,7 @@ class Declared:
     @classmethod
     def of_file(cls, values: Mapping[str, object]) -> Self:
         """Return the settings in a model file, which may be older than a parameter; raise as `of` does."""
+        values = {name: value for name, value in values.items() if name not in GONE}
         return cls.of({**{parameter.name: parameter.before for parameter in cls.table() if parameter.before is not None}, **values})
 
     def __post_init__(self) -> None:
@@ -653,12 +657,6 @@ class Settings(Declared):
     min_df: int = declared(1, "N", whole(1, "a whole number from 1"), "Ignore terms that occur in fewer than N documents.", group="words")
     max_df: float = declared(
         1.0, "SHARE", number(float, 0, 1, "a share from 0 to 1"), "Ignore terms that occur in a larger share of documents.", group="words"
-    )
-    max_terms: int | None = declared(
-        None, "N", whole(1, "a whole number from 1"),
-        "Keep at most N terms while counting, to limit memory. Kept are those in most documents, n-grams included. A term that was dropped and comes "
-        "again starts from 0, so its count may be too low; -v reports by how much at most.",
-        group="words", decides="counts",
     )
     top: int | None = declared(None, "N", whole(1, "a whole number from 1"), "Use only the N most informative terms.", common=True)
     by: str = declared("mutual-information", "CRITERION", one_of(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")

@@ -125,16 +125,16 @@ class LabelledBlock:
         return LabelledBlock(self.texts[begin:end], [self.labels[number] for number in present.tolist()], classes)
 
 
-def recut(blocks: Iterable[LabelledBlock], n_bytes: int, n_texts: int, *, exact: bool = True) -> Iterator[LabelledBlock]:
+def recut(blocks: Iterable[LabelledBlock], n_bytes: int, n_texts: int) -> Iterator[LabelledBlock]:
     """Yield the same texts in blocks of other sizes: each ends when its texts reach so many bytes, or so many texts. None is empty.
 
-    If not ``exact``, blocks of half to twice so many bytes stay as they are, which takes no copy.
+    Blocks of half to twice so many bytes stay as they are, which takes no copy.
     """
     pending: list[LabelledBlock] = []
     size = number = 0
     for block in blocks:
         own = int(block.texts.sizes.sum())
-        if not exact and n_bytes <= 2 * own <= 4 * n_bytes and len(block) <= n_texts:
+        if n_bytes <= 2 * own <= 4 * n_bytes and len(block) <= n_texts:
             if number:
                 yield LabelledBlock.chained(pending)
             yield block

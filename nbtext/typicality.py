@@ -109,13 +109,6 @@ class Spread(NamedTuple):
         squares = math.fsum(part.documents * (part.deviation**2 + (part.mean - mean) ** 2) for part in parts)
         return cls(documents, mean, math.sqrt(squares / documents))
 
-    def standardised(self, training: Spread) -> Spread:
-        """Return the spread in standard deviations of training from its mean, no farther than `FARTHEST`."""
-        if not training.deviation:
-            return Spread(self.documents, math.copysign(FARTHEST, self.mean - training.mean) if self.mean != training.mean else 0.0, 0.0)
-        place = (self.mean - training.mean) / training.deviation
-        return Spread(self.documents, max(-FARTHEST, min(place, FARTHEST)), min(self.deviation / training.deviation, FARTHEST))
-
     def distance(self, training: Spread) -> float | None:
         """Return the distance of the means in standard deviations of training; None if one has no documents."""
         if not self.documents or not training.documents:

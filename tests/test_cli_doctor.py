@@ -1,6 +1,6 @@
 """`nbtext doctor`: what it finds when all is well, and one thing at a time that is not.
 
-Also tests `inspection/health.py`, `inspection/health.py` and `report/models.py`.
+Also tests `inspection/health.py` and `report/models.py`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ import pytest
 
 from nbtext import __version__
 from nbtext.inspection import health
-from nbtext.inspection.health import megabytes_per_second
-from tests.process import Result, cold, error_line, nbtext, succeeded
+from tests.process import Result, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LOOKED_AT = ["python", "packages", "optional", "locale", "model", "folder", "lock", "speed"]
+LOOKED_AT = ["python", "packages", "optional", "model", "folder", "lock"]
 
 
 def found(result: Result) -> dict[str, dict[str, Any]]:
@@ -46,7 +45,6 @@ def test_all_is_well(pets: Path) -> None:
     assert {path.name for path in pets.iterdir()} == before
     table = succeeded(nbtext("doctor", cwd=pets)).text
     assert "verified (file, contents" in table
-    assert "MB/s" in table
     assert "→" not in table
 
 
@@ -109,7 +107,7 @@ def test_a_folder_that_cannot_be_written(pets: Path, monkeypatch: pytest.MonkeyP
 def test_a_model_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
     done = nbtext("doctor", "-m", tmp_path / "none" / "m", "-o", "json")
     assert done.status == 3
-    assert (found(done)["folder"]["result"], found(done)["speed"]["result"]) == ("failed", "ok")
+    assert found(done)["folder"]["result"] == "failed"
     assert "make it first" in found(done)["folder"]["fix"]
 
 
@@ -130,31 +128,6 @@ def test_a_disk_that_is_nearly_full(pets: Path, monkeypatch: pytest.MonkeyPatch)
     assert findings["lock"].result == "ok"
 
 
-@pytest.mark.parametrize(
-    ("env", "result"),
-    [
-        ({"LC_ALL": "C"}, "ok"),
-        pytest.param({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, "warning", marks=pytest.mark.cold("the locale")),
-        ({"LC_ALL": "C.UTF-8"}, "ok"),
-        ({"LC_ALL": "none_such"}, "ok"),
-    ],
-)
-def test_the_locale(pets: Path, env: dict[str, str], result: str) -> None:
-    done = succeeded(nbtext("doctor", "-o", "json", cwd=pets, env=env))
-    assert found(done)["locale"]["result"] == result
-    assert found(done)["locale"]["detail"].startswith(f"LC_ALL={env['LC_ALL']}; ")
-    assert ("C.UTF-8" in (found(done)["locale"]["fix"] or "")) == (result == "warning")
-
-
-def test_under_such_a_locale_words_outside_ascii_are_not_understood_as_arguments(pets: Path) -> None:
-    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    with cold():
-        words = json.loads(succeeded(nbtext("inspect", "--term", "Häuser", "-o", "json", cwd=pets, env=env)).out)["words"]
-    assert [of["term"] for of in words[0]["terms"]] != ["häuser"]
-    words = json.loads(succeeded(nbtext("inspect", "--term", "Häuser", "-o", "json", cwd=pets, env={"LC_ALL": "C"})).out)["words"]
-    assert [of["term"] for of in words[0]["terms"]] == ["häuser"]
-
-
 @pytest.mark.parametrize(("bound", "most"), [("MOST_VERIFIED", 100), ("MOST_PROBABILITIES", 1)])
 def test_a_large_model_is_loaded_and_not_verified(pets: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int) -> None:
     monkeypatch.setattr(health, bound, most)
@@ -169,15 +142,3 @@ def test_a_package_without_which_nothing_goes(pets: Path, name: str) -> None:
     (pets / f"{name}.py").write_text(f"raise ModuleNotFoundError('gone', name={name!r})")
     message = error_line(nbtext("doctor", cwd=pets), 70)
     assert message == f"nbtext: the package {name} cannot be imported; pip install nbtext brings what it needs"
-
-
-@pytest.mark.cold("what is imported")
-def test_a_stemmer_that_cannot_be_imported(pets: Path) -> None:
-    (pets / "Stemmer.py").write_text("raise ModuleNotFoundError('gone', name='Stemmer')")
-    findings = found(succeeded(nbtext("doctor", "-o", "json", cwd=pets)))
-    assert findings["speed"]["result"] == "warning"
-    assert findings["model"]["result"] == "ok"
-
-
-def test_a_speed_is_a_speed() -> None:
-    assert megabytes_per_second() > 0

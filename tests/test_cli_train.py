@@ -162,7 +162,7 @@ WRONG = {
     "delimiter": ["", "ab", "\n", '"'], "encoding": ["klingon", ""], "classifier": ["svm"], "language": ["klingon"],
     "encoded_lines": ["perhaps", ""], "unspaced": ["triples", ""], "members": ["", "svm", "logistic"], "class_weight": ["heavy", ""], "weight_column": ["0", ""],
     "stop_words": [""], "stemmer": ["klingon"], "ngrams": ["0", "-1", "1.5", "x", ""], "char_ngrams": ["0", "5-3", "3-", "x", ""], "min_df": ["0", "x"], "max_df": ["-0.1", "1.1", "nan", "x"],
-    "max_terms": ["0", "x"], "top": ["0", "x"], "by": ["luck"], "smoothing": ["-1", "nan", "inf", "x", ""], "prior_shape": ["round"], "estimate": ["median"],
+    "top": ["0", "x"], "by": ["luck"], "smoothing": ["-1", "nan", "inf", "x", ""], "prior_shape": ["round"], "estimate": ["median"],
     "class_prior": ["smoothed:-1", "smoothed:x"], "max_document_size": ["0", "-1", "x", ""], "max_unpacked_size": ["0", "-1", "x", ""],
     "calibration": ["platt", ""], "weighting": ["heavy", ""], "l2": ["0", "-1", "nan", "x", ""], "sample": ["-1", "1.5", "x", "9999999"],
     "categorical": ["", "a,,b", "a,a", "0"], "tag_fields": ["", "a,,b"], "count": [",", "a,a"], "numeric": [",", "a,a"],

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
@@ -51,34 +49,6 @@ def test_runs_of_a_model_together_are_the_run_over_all_their_documents(days: lis
         pooled = Spread.together([run.figures["length"][0] for run in runs])
         assert pooled.mean == pytest.approx(math.fsum(values) / len(values), abs=1e-9)
         assert pooled.deviation == pytest.approx(np.std(values), abs=1e-6)
-
-
-@given(DAYS, st.data())
-def test_runs_of_a_model_that_changed_are_pooled_in_standard_deviations_of_their_own_training(days: list[Any], data: st.DataObject) -> None:
-    trainings = [data.draw(st.lists(st.floats(-9, 9).map(lambda x: round(x, 2)), min_size=2, max_size=6, unique=True)) for _ in days]
-    trainings[0] = [*trainings[-1], 20.0]  # not all alike
-    runs = [day(values, answers, training, OF_TRAINING) for (values, answers), training in zip(days, trainings, strict=True)]
-    runs.append(day([1.0], [0], [0.0, 1.0], [1]))
-    documents = [
-        (value - np.mean(training)) / np.std(training) for (values, _), training in zip(days, trainings, strict=True) for value in values
-    ]
-    documents.append(1.0)
-    found = pool_runs(runs).figures["length"]
-    assert found.distance == pytest.approx(abs(np.mean(documents)), abs=1e-6)
-    if len({run.figures["length"][1] for run in runs if run.figures["length"][0].documents}) > 1:
-        least = min(run.figures["length"][1].documents for run in runs if run.figures["length"][0].documents)
-        variance = max(float(np.std(documents)), 1.0) ** 2 / len(documents) + 1 / least
-        assert found.chance == pytest.approx(2 * stats.norm.sf(abs(np.mean(documents)) / math.sqrt(variance)), abs=1e-6)
-
-
-def test_answers_are_compared_with_those_of_each_model_in_its_measure() -> None:
-    first, second = day([], [0, 0, 1], [], [0, 1]), day([], [2], [], [2, 2, 1, 0])
-    run, training = np.array([2, 1, 1]) / 4, (3 * np.array([0.5, 0.5, 0]) + np.array([0.25, 0.25, 0.5])) / 4
-    found = pool_runs([first, second]).figures[ANSWERS]
-    assert found.distance == pytest.approx(np.abs(run - training).sum() / 2)
-    assert found.chance == pytest.approx(stats.chi2_contingency([run * 4, training * 2], correction=False).pvalue)
-    new_class = LoggedRun("t", "m", 1, first.figures, {"c": (5, 5)})
-    assert pool_runs([new_class, day([], [0], [], [0])]).figures[ANSWERS].distance == pytest.approx(0, abs=1e-12)
 
 
 @given(st.lists(st.sampled_from(["m", "n", None]), min_size=1, max_size=9), st.integers(1, 9))

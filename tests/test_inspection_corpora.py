@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from nbtext.corpus.encodings import LikelyEncoding
 from nbtext.inspection.corpora import corpus_findings, look_at_corpus
 from nbtext.settings import Reading
-from tests.languages import OTHERS
 from tests.process import PETS, corpus, error_line, nbtext, succeeded
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
     assert warnings == []
     assert figures == {
         "format": "dir", "kind": "text", "columns": None, "class_sizes": {"a": 2, "b": 1}, "documents": 3, "empty": 0, "median_bytes": 20, "most_bytes": 40,
-        "unreadable": 0, "first_unreadable": (), "not_utf8": 0, "likely_encoding": None,
+        "unreadable": 0, "first_unreadable": (), "not_utf8": 0,
     }  # fmt: skip
 
 
@@ -56,14 +54,14 @@ def test_texts_without_classes(tmp_path: Path) -> None:
     assert (figures["documents"], figures["class_sizes"], warnings) == (2, {}, [])
 
 
-def test_an_encoding_that_is_likely_wrong(tmp_path: Path) -> None:
-    corpus(
-        tmp_path, {"c.jsonl": b"".join(b'{"label": "%d", "text": "%b"}\n' % (n % 2, OTHERS["polish"].encode("cp1250")) for n in range(4))}
-    )
+def test_documents_that_are_not_utf8(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c.jsonl": b"".join(b'{"label": "%d", "text": "caf\xe9"}\n' % (n % 2) for n in range(4))})
     figures, warnings = look(tmp_path / "c.jsonl")
-    assert figures["likely_encoding"] == LikelyEncoding("windows-1250", "Polish")
-    assert warnings == [("encoding", "not valid UTF-8 and read as Windows-1252: 4 documents; they look like windows-1250 (Polish)")]
+    assert figures["not_utf8"] == 4
+    assert warnings == [("encoding", "not valid UTF-8 and read as Windows-1252: 4 documents")]
     assert look(tmp_path / "c.jsonl", encoding="windows-1250")[1] == []
+    done = nbtext("train", "c.jsonl", "-v", cwd=tmp_path)
+    assert "nbtext: not valid UTF-8 and read as Windows-1252: 4 documents; see --encoding" in done.notes
 
 
 def test_the_command(pets: Path) -> None:

@@ -17,7 +17,7 @@ from nbtext import TextClassifier
 from nbtext.inspection.terms import most_frequent_forms, surface_forms
 from nbtext.text.stemming import stemmer
 from tests.budget import examples
-from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, nbtext, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,13 +79,6 @@ def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
     assert sum(term["forms"].values()) == sum(of["count"] for of in term["classes"].values())
     assert "occurs as" in succeeded(nbtext("inspect", "--term", "lamps", "-m", "forms", cwd=tmp_path)).text
     assert succeeded(nbtext("inspect", "--verify", "-m", "forms", cwd=tmp_path)).status == 0
-
-
-def test_a_bounded_vocabulary_keeps_none(tmp_path: Path) -> None:
-    options = ("--surface-forms", "--max-terms", "9")
-    assert "--max-terms and --surface-forms exclude each other" in error_line(
-        nbtext("train", SERVICE_DESK / "train", *options, cwd=tmp_path), 2
-    )
 
 
 @pytest.mark.parametrize("options", [("--jobs", "2"), ("--classifier", "logistic"), ("--classifier", "gaussian", "--latent", "5")])

@@ -115,8 +115,6 @@ def test_a_model_that_cannot_be_trained_stays_as_it_was(folder: Path) -> None:
         with pytest.raises(error):
             model.fit_corpus(path)
         assert saved(model, folder) == before
-    with pytest.raises(UsageError, match="goes with one job"):
-        TextClassifier(max_terms=5).fit_corpus("pets", jobs=2)
 
 
 def test_what_ends_the_reading_is_raised_after_the_answers_before(folder: Path) -> None:

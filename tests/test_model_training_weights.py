@@ -174,7 +174,6 @@ def test_wrong_weights_are_refused(weights: list[Any]) -> None:
         {"classifier": "gaussian"},
         {"classifier": "dirichlet-multinomial"},
         {"classifier": "complement", "weighting": "tfidf"},
-        {"max_terms": 5},
         {"categorical": "colour"},
     ],
 )

@@ -73,10 +73,3 @@ def test_a_profile_of_documents() -> None:
     assert profile.figures["log_likelihood"] == Spread(2, -3.0, 1.0)
     assert profile.figures["length"].documents == 3
     assert profile.answers.tolist() == [1, 0, 1]
-
-
-def test_training_documents_that_do_not_differ() -> None:
-    constant = Spread(5, 2.0, 0.0)
-    assert Spread(3, 1.0, 1.0).standardised(constant) == Spread(3, -FARTHEST, 0.0)
-    assert Spread(3, 2.0, 1.0).standardised(constant) == Spread(3, 0.0, 0.0)
-    assert Spread(3, 1.0, 1.0).standardised(Spread(5, 2.0, 1e-300)) == Spread(3, -FARTHEST, FARTHEST)

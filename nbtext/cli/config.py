@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
-from nbtext.settings import INPUT, READING, TRAINING
+from nbtext.settings import GONE, INPUT, READING, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,7 +155,9 @@ def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
     given = name.replace("_", "-")
     near = did_you_mean(given, sorted({each.replace("_", "-") for each in known})).strip(" ()")
     return UsageError(
-        f"there is no option or command {given!r}", where=source, hint=near or "names are those of options, without the two hyphens"
+        f"there is no option or command {given!r}",
+        where=source,
+        hint=GONE.get(name) or near or "names are those of options, without the two hyphens",
     )
 
 

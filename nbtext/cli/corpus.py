@@ -70,11 +70,7 @@ class CommandCorpus(Corpus):
         for warning in [*self.notices.warnings, *(self._patch.warnings if self._patch else [])]:
             self._say.warn(warning)
         if self.notices.transcoded and self._say.shows_notices:
-            from nbtext.corpus.encodings import likely_encoding
-
-            likely = likely_encoding(self.notices.sample)
-            advice = "" if likely is None else f"; they look like {likely.encoding} ({likely.language}): try --encoding {likely.encoding}"
-            self._say.notice(f"not valid UTF-8 and read as Windows-1252: {quantity(self.notices.transcoded, 'document')}{advice}")
+            self._say.notice(f"not valid UTF-8 and read as Windows-1252: {quantity(self.notices.transcoded, 'document')}; see --encoding")
         if files := self.notices.unlabelled:
             self._say.notice(f"{listed(files, 1)}: in no class directory, left out")
         self._say.failed += self.notices.unnamed

@@ -22,8 +22,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
 
     A corpus is read as training would read it: its format, documents, classes and encoding.
 
-    Otherwise the command checks versions, locale and encodings, optional parts, the model file, its folder and its lock, and how fast words are
-    counted. Nothing is changed.
+    Otherwise the command checks versions, optional parts, the model file, its folder and its lock. Nothing is changed.
 
     The exit status is that of the first problem that commands would meet: 3 for the model, 4 for its folder, 5 for its lock. It is 0 if there are
     only warnings. A model that does not exist yet is a warning, unless --model or $NBTEXT_MODEL names one.

@@ -39,9 +39,9 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
     of documents. A star marks a distance that is more than chance, as a small one is too if there are many documents. Gates look at distances.
 
     A run of a few documents may be far away by chance alone. With --last N the last N runs count as one, as if their documents had been
-    classified together, and with --since those since a date; jsonl is then one line. Each run is compared with the training documents of the
-    model that classified it, so the model may have been updated in between. Runs without documents are ignored. A line that cannot be
-    read is reported and skipped, and the exit status is 1.
+    classified together, and with --since those since a date; jsonl is then one line. Only runs of the newest model count then: a model that was
+    updated in between is another one. Runs without documents are ignored. A line that cannot be read is reported and skipped, and the exit
+    status is 1.
 
     \b
     Examples:

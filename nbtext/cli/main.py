@@ -19,6 +19,7 @@ import click
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
 from nbtext.cli.panels import color_option, log_format_option, painter
 from nbtext.errors import NbtextError, PathError, did_you_mean, reason
+from nbtext.settings import GONE
 from nbtext.version import __version__
 
 if TYPE_CHECKING:
@@ -244,7 +245,11 @@ def _say_wrong_usage(problem: click.ClickException) -> None:
     context = getattr(problem, "ctx", None)
     command = context.command_path if context else "nbtext"
     if isinstance(problem, click.NoSuchOption):
-        message = f"No such option {problem.option_name!r}{did_you_mean(problem.option_name, problem.possibilities or ())}"
+        name = problem.option_name
+        if instead := GONE.get(name.lstrip("-").replace("-", "_")):
+            say(f"there is no option {name} any more", hint=instead)
+            return
+        message = f"No such option {name!r}{did_you_mean(name, problem.possibilities or ())}"
     elif isinstance(problem, click.exceptions.NoArgsIsHelpError):
         message, command = "no command is given", "nbtext"
     else:

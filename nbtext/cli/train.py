@@ -8,7 +8,7 @@ from typing import Unpack
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.writing import read_pool, say_model, say_overruled, seeds_option, unlabelled_option, write_new_model, writing_options
-from nbtext.errors import NoDocumentsError, quantity
+from nbtext.errors import NoDocumentsError
 
 
 @panels.command("train")
@@ -73,7 +73,5 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
     write_new_model(model, model_path, options, say, ledger)
     if documents is not None:
         documents.say_notices()
-    if missed := model.counts.missed:
-        say.notice(f"terms were left out to keep to --max-terms; counts of the others may be too low by {quantity(missed, 'document')}")
     say_model(model, model_path, say, more=f", {time.monotonic() - begin:.1f} s")
     return say.finish()

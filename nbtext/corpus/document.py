@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,11 +16,6 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
 
 _LONGEST_MESSAGE = 300
-
-_SAMPLE, _SAMPLED = 1 << 14, 1 << 9
-"""Bytes of the sample of documents that are not valid UTF-8, and of each document in it."""
-
-_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 class Document(NamedTuple):
@@ -42,29 +36,15 @@ class Notices:
 
     transcoded: int = 0
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
-    sample: bytes = b""
-    """Lines of such documents, those with bytes beyond ASCII; see `nbtext.corpus.encodings`."""
     unlabelled: list[str] = field(default_factory=list)
     """Files that are in no class directory and were left out of training."""
     warnings: list[str] = field(default_factory=list)
     unnamed: int = 0
     """Documents that could not be read and are not named, because many of the same shard are."""
 
-    def add_transcoded(self, body: bytes) -> None:
-        """Count a document that was not valid UTF-8, and take lines of it for the sample."""
-        self.transcoded += 1
-        if len(self.sample) < _SAMPLE and (first := _BEYOND_ASCII.search(body)):
-            begin = max(body.rfind(b"\n", 0, first.start()) + 1, first.start() - _SAMPLED)
-            lines = [line for line in body[begin : begin + 4 * _SAMPLED].splitlines() if not line.isascii()]
-            self._add_sample(b"\n".join(lines)[:_SAMPLED] + b"\n")
-
-    def _add_sample(self, sample: bytes) -> None:
-        self.sample = (self.sample + sample)[:_SAMPLE]
-
     def add(self, other: Notices) -> None:
         """Add the notices of a later shard."""
         self.transcoded += other.transcoded
-        self._add_sample(other.sample)
         self.unlabelled += other.unlabelled
         self.warnings += other.warnings
         self.unnamed += other.unnamed

@@ -174,7 +174,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
             return None
         record, transcoded = parsed_record(line, reading.encoding)
         if transcoded:
-            source.notices.add_transcoded(line)
+            source.notices.transcoded += 1
         if reading.id_column is not None:
             name = _scalar(record, reading.id_column) or name
         try:

@@ -346,7 +346,7 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
                     units = weight_in_units(weight_column, columns[n_beside])
                     text = with_weight(text, units)
                 if transcoded:
-                    source.notices.add_transcoded(body)
+                    source.notices.transcoded += 1
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, text = problem_of(raised), b""
         if units:

@@ -2,10 +2,6 @@
 
 Two corpora add and subtract; terms are left out, classes renamed or merged, documents forgotten; and any part of a corpus that was counted
 once is the sum of its documents, or the whole less the others.
-
-A corpus can be counted in bounded memory: in stretches, after each of which only the terms in most documents stay. A term that was left out and
-comes again starts from zero, so counts may be too low, by at most `CorpusCounts.missed` documents. Source: G. Manku, R. Motwani, Approximate
-frequency counts over data streams (2002), whose lossy counting prunes by a rate rather than to a number of terms.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from nbtext.ragged import flat_indices, offsets
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -45,8 +41,6 @@ class CorpusCounts:
     sample: DocumentSample
     is_closed: bool = False
     """True if there can be no new terms: what is added is counted over these terms only."""
-    missed: int = 0
-    """Documents by which counts of a term may be too low, since terms were left out while counting."""
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         """Return both corpora together, over the terms of those that are closed."""
@@ -54,7 +48,7 @@ class CorpusCounts:
         theirs = other.over(self.statistics.vocabulary) if self.is_closed else other
         statistics, first, second = mine.statistics.combined(theirs.statistics, 1)
         sample = mine.sample.renumbered(first) + theirs.sample.renumbered(second)
-        return CorpusCounts(statistics, sample, self.is_closed or other.is_closed, self.missed + other.missed)
+        return CorpusCounts(statistics, sample, self.is_closed or other.is_closed)
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the corpus without the documents of another; raises `UsageError` if that counts anything that this one does not."""
@@ -306,36 +300,6 @@ def _by_class(classes: NDArray[np.int64], n_classes: int) -> list[NDArray[np.int
     bounds = offsets(np.bincount(classes, minlength=n_classes)).tolist()
     order = np.argsort(classes, kind="stable")
     return [order[begin:end] for begin, end in pairwise(bounds)]
-
-
-def bounded_sum(stretches: Iterable[CorpusCounts], most: int) -> CorpusCounts | None:
-    """Return the sum of the stretches over at most ``most`` terms, n-grams included; None if there are no stretches."""
-    total: CorpusCounts | None = None
-    for stretch in stretches:
-        total = most_frequent(stretch if total is None else total + stretch, most)
-    return total
-
-
-def limit_vocabulary(counts: CorpusCounts, most: int | None) -> CorpusCounts:
-    """Return the counts of at most ``most`` terms. If any were left out, close them, so that later counts of the others are exact."""
-    counts = counts if most is None else most_frequent(counts, most)
-    return replace(counts, is_closed=True) if counts.missed else counts
-
-
-def most_frequent(counts: CorpusCounts, most: int) -> CorpusCounts:
-    """Return the counts of the ``most`` terms that most documents hold, the first of equals, and of all categories.
-
-    The parts of an n-gram are in at least as many documents, and stand before it, so they are kept with it.
-    """
-    statistics = counts.statistics
-    terms = np.flatnonzero(~is_category(statistics.vocabulary))
-    if terms.size <= most:
-        return counts
-    documents = statistics.term_documents[terms]
-    order = np.argsort(-documents, kind="stable")
-    kept = np.zeros(statistics.n_terms, np.bool_)
-    kept[terms[order[:most]]] = True
-    return replace(counts.restricted(kept), missed=counts.missed + int(documents[order[most]]))
 
 
 class NeverLearntError(UsageError):

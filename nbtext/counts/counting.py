@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from nbtext.attributes import Attributes
-from nbtext.counts.corpus_counts import CorpusCounts, bounded_sum
+from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
 
 _SPACE = re.compile(rb"[ \t-\r]")
 """Where `bytes.split` splits."""
-
-EXACT_BLOCK_BYTES = 1 << 20
-"""Size of a block with --max-terms: which terms are left out depends on it."""
 
 OF_WORDS = (*ANALYSIS, "surface_forms")
 """Parameters without effect on features that are counted already."""
@@ -340,19 +337,15 @@ def count_corpus(labelled: Iterable[Labelled], analysis: Analysis, *, in_thread:
 
     Raises `UsageError` if there is not one document.
     """
-    stretches, most = _stretches(labelled, analysis, in_thread=in_thread), analysis.settings.max_terms
-    counts = next(stretches, None) if most is None else bounded_sum(stretches, most)
-    if counts is None:
-        raise NoDocumentsError
-    return counts
+    collector = DocumentCollector(analysis.settings.sample)
+    counted = _count(labelled, analysis, collector, in_thread=in_thread)
+    return CorpusCounts(counted.statistics, collector.sample(counted.numbers))
 
 
 def count_documents(labelled: Iterable[Labelled], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:
     """Count as `count_corpus` does; return all documents, in their order, in place of a sample."""
     collector = DocumentCollector(None)
-    counted = _count(labelled_blocks(labelled), analysis, collector, None)
-    if counted is None:
-        raise NoDocumentsError
+    counted = _count(labelled, analysis, collector)
     return counted.statistics, collector.documents(counted.numbers)
 
 
@@ -361,9 +354,9 @@ def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
 
 
-def labelled_blocks(labelled: Iterable[Labelled], *, exact: bool = False) -> Iterator[LabelledBlock]:
-    """Yield all documents in order, in blocks for the kernel; if ``exact``, their bounds do not depend on what was a block before."""
-    return recut(_packed(labelled), EXACT_BLOCK_BYTES if exact else BLOCK_BYTES, BLOCK_DOCUMENTS, exact=exact)
+def labelled_blocks(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
+    """Yield all documents in order, in blocks for the kernel."""
+    return recut(_packed(labelled), BLOCK_BYTES, BLOCK_DOCUMENTS)
 
 
 def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
@@ -385,25 +378,8 @@ def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
     yield LabelledBlock.of(labels, texts)
 
 
-def _stretches(labelled: Iterable[Labelled], analysis: Analysis, *, in_thread: bool) -> Iterator[CorpusCounts]:
-    """Yield the counts of the corpus, or of one stretch after the other: a stretch ends with the block that brings it above --max-terms."""
-    most = analysis.settings.max_terms
-    remaining = labelled_blocks(labelled, exact=most is not None)
-    while True:
-        collector = DocumentCollector(analysis.settings.sample)
-        counted = _count(remaining, analysis, collector, most, in_thread=in_thread)
-        if counted is None:
-            return
-        yield CorpusCounts(counted.statistics, collector.sample(counted.numbers))
-
-
-def _count(
-    remaining: Iterator[LabelledBlock], analysis: Analysis, collector: DocumentCollector, most: int | None, *, in_thread: bool = False
-) -> CountedStatistics | None:
-    """Count the blocks that remain, or as many as bring more than ``most`` terms; return None if none remains.
-
-    With ``in_thread``, terms are counted and summed by a thread while those of the next block are found.
-    """
+def _count(labelled: Iterable[Labelled], analysis: Analysis, collector: DocumentCollector, *, in_thread: bool = False) -> CountedStatistics:
+    """Count all documents; with ``in_thread``, terms are counted and summed by a thread while those of the next block are found."""
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
     counter = document_counter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
@@ -422,13 +398,11 @@ def _count(
 
         adding = behind(add)
     with adding as add_in_turn:
-        for block in remaining:
+        for block in labelled_blocks(labelled):
             empty = False
             add_in_turn(_found(block, analysis, counter, inflected, builder))  # a name would keep it until the next one is found
-            if most is not None and len(builder.vocabulary) > most:
-                break
     if empty:
-        return None
+        raise NoDocumentsError
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
     return builder.freeze()
 

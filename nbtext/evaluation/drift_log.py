@@ -1,14 +1,14 @@
 """The log of `nbtext classify --drift`: a line for each run, with its documents beside those of training, written and read again.
 
 A line holds numbers of documents, means and standard deviations, and these add up: several runs by one model are exactly what one run over all
-their documents would have been. A model that was updated between two runs has other training documents to compare with; then each run is first
-measured in standard deviations of its own training documents, and these add up.
+their documents would have been. A model that was updated has other training documents, and is another model here.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -101,6 +101,14 @@ class LoggedRun(NamedTuple):
     answers: Mapping[str, tuple[int, int]]
     """In the run and in training, by class."""
 
+    def is_of_model(self, other: LoggedRun) -> bool:
+        """Return True if the same model classified both: the same file, with the same training documents."""
+        return self._trained() == other._trained()
+
+    def _trained(self) -> tuple[object, ...]:
+        counts = {label: training for label, (_, training) in self.answers.items() if training}
+        return self.model, {name: training for name, (_, training) in self.figures.items()}, counts
+
 
 def read_history(path: str) -> tuple[list[LoggedRun], list[PathError]]:
     """Return the runs of a log that had documents, oldest first, and a problem for each line that is damaged.
@@ -158,13 +166,13 @@ def runs_since(runs: Sequence[LoggedRun], begin: datetime, path: str) -> list[Lo
 
 
 def newest_of_model(runs: Sequence[LoggedRun], most: int) -> tuple[list[LoggedRun], int]:
-    """Return at most ``most`` of the last runs of the newest run's model, oldest first, and the number of other models' runs passed over."""
+    """Return at most ``most`` of the last runs of the newest run's model, oldest first, and how many runs of other models were skipped."""
     newest: list[LoggedRun] = []
     others = 0
     for run in reversed(runs):
         if len(newest) == most:
             break
-        if run.model == runs[-1].model:
+        if run.is_of_model(runs[-1]):
             newest.append(run)
         else:
             others += 1
@@ -212,36 +220,23 @@ def beyond_prior_shift(run: DriftRun) -> list[str]:
 
 def pool_runs(runs: Sequence[LoggedRun]) -> DriftRun:
     """Compare runs of one model with its training, taken together as if they had been one."""
-    figures = {name: _figure_drift([run.figures[name] for run in runs]) for name in FIGURES}
-    figures[ANSWERS] = _answers_drift([run.answers for run in runs])
+    figures = {name: _figure_drift(Spread.together([run.figures[name][0] for run in runs]), runs[0].figures[name][1]) for name in FIGURES}
+    figures[ANSWERS] = _answers_drift(runs)
     return DriftRun(runs[-1].time, runs[0].time, len(runs), runs[-1].model, sum(run.documents for run in runs), figures)
 
 
-def _figure_drift(parts: Sequence[tuple[Spread, Spread]]) -> FigureDrift:
-    """Compare a figure of runs, each with that of its own training documents."""
-    parts = [(run, training) for run, training in parts if run.documents and training.documents]
-    if not parts:
+def _figure_drift(run: Spread, training: Spread) -> FigureDrift:
+    if not (run.documents and training.documents):
         return NOT_KNOWN
-    run = Spread.together([run for run, _ in parts])
-    training = parts[0][1]
-    if all(other == training for _, other in parts):
-        return FigureDrift(run.mean, training.mean, run.distance(training), run.chance(training))
-    apart = Spread.together([run.standardised(training) for run, training in parts])
-    norm = Spread(min(training.documents for _, training in parts), 0.0, 1.0)  # models that follow each other share their documents: no sum
-    before = Spread.together([training._replace(documents=run.documents) for run, training in parts])
-    return FigureDrift(run.mean, before.mean, apart.distance(norm), apart.chance(norm))
+    return FigureDrift(run.mean, training.mean, run.distance(training), run.chance(training))
 
 
-def _answers_drift(parts: Sequence[Mapping[str, tuple[int, int]]]) -> FigureDrift:
-    """Compare answers of runs with those of training: of several models weighted by the answers of their runs."""
-    labels = sorted({label for part in parts for label in part})
-    table = np.array([[part.get(label, (0, 0)) for label in labels] for part in parts], np.int64).reshape(len(parts), len(labels), 2)
-    table = table[(table.sum(axis=1) > 0).all(axis=1)]
-    if not len(table):
+def _answers_drift(runs: Sequence[LoggedRun]) -> FigureDrift:
+    answered, training = Counter[str](), Counter[str]()
+    for run in runs:
+        answered.update({label: here for label, (here, _) in run.answers.items()})
+        training.update({label: before for label, (_, before) in run.answers.items() if label not in training})
+    if not answered.total() or not training.total():
         return NOT_KNOWN
-    runs, trainings = table[:, :, 0], table[:, :, 1]
-    counts, training = runs.sum(axis=0), trainings[0].astype(np.float64)
-    if (trainings != training).any():
-        shares = trainings / trainings.sum(axis=1, keepdims=True)
-        training = trainings.sum(axis=1).min() * (runs.sum(axis=1) @ shares / counts.sum())
-    return FigureDrift(None, None, shares_apart(counts, training), chance_of_shares(counts, training))
+    counts, before = (np.array([found[label] for label in sorted(answered)], np.int64) for found in (answered, training))
+    return FigureDrift(None, None, shares_apart(counts, before), chance_of_shares(counts, before))

@@ -11,7 +11,6 @@ import numpy as np
 
 from nbtext.corpus.columns import columns_in_words, cut_short
 from nbtext.corpus.document import Notices
-from nbtext.corpus.encodings import likely_encoding
 from nbtext.corpus.reading import read_corpus, resolve_format, resolved
 from nbtext.errors import listed, quantity
 from nbtext.inspection.health import PASSED, WARNING, Finding
@@ -21,7 +20,6 @@ from nbtext.settings import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.corpus.encodings import LikelyEncoding
     from nbtext.settings import Reading
 
 NAMED, LONGEST = 10, 50
@@ -51,8 +49,6 @@ class CorpusOverview:
     """Name of a document, and why it could not be read."""
     not_utf8: int
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
-    likely_encoding: LikelyEncoding | None
-    """Their probable encoding, if it is not Windows-1252."""
 
 
 def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
@@ -85,7 +81,6 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
         unreadable=unreadable,
         first_unreadable=tuple(named),
         not_utf8=notices.transcoded,
-        likely_encoding=likely_encoding(notices.sample) if notices.transcoded else None,
     )
 
 
@@ -108,13 +103,7 @@ def corpus_findings(corpus: CorpusOverview) -> Iterator[Finding]:
         yield Finding("encoding", PASSED, "all valid in their encoding")
     else:
         detail = f"not valid UTF-8 and read as Windows-1252: {quantity(corpus.not_utf8, 'document')}"
-        likely = corpus.likely_encoding
-        if likely is None:
-            yield Finding("encoding", PASSED, detail)
-        else:
-            yield Finding(
-                "encoding", WARNING, f"{detail}; they look like {likely.encoding} ({likely.language})", f"try --encoding {likely.encoding}"
-            )
+        yield Finding("encoding", WARNING, detail, "look at such a document; if letters are wrong, see --encoding")
 
 
 def _classes(corpus: CorpusOverview) -> Iterator[Finding]:

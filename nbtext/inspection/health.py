@@ -1,8 +1,7 @@
-"""Check an installation: packages, locale, the model file and its folder, and how fast words are counted. Nothing is changed."""
+"""Check an installation: packages, the model file and its folder. Nothing is changed."""
 
 from __future__ import annotations
 
-import locale
 import math
 import os
 import re
@@ -12,13 +11,8 @@ import tempfile
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from nbtext.counts.counting import Analysis, document_counter
-from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import LockedError, ModelError, NbtextError, PathError, reason
 from nbtext.inspection.verification import verify
 from nbtext.store import check_replaceable, read_model_file
@@ -71,10 +65,8 @@ def health(path: str, *, named: bool) -> Iterator[Finding]:
     yield _python()
     yield from _packages()
     yield from _optional()
-    yield _locale()
     yield from _model(path, named=named)
     yield from _folder(path)
-    yield _speed()
 
 
 def installed_versions() -> dict[str, str | None]:
@@ -129,25 +121,6 @@ def _optional() -> Iterator[Finding]:
     for name, (purpose, get) in OPTIONAL.items():
         number = _version(name)
         yield Finding("optional", PASSED, f"{name} {number}" if number else f"{name} is not installed; only {purpose} needs it ({get})")
-
-
-_UTF_8 = ("utf-8", "utf8")
-
-_ASCII = ("ansi_x3.4-1968", "us-ascii", "646")
-"""The encodings of the locale C, which does not know the terminal."""
-
-
-def _locale() -> Finding:
-    """Check how names of files, arguments and the terminal are encoded. Documents and output do not depend on it."""
-    variable = next((f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "no locale is set")
-    names, terminal = sys.getfilesystemencoding(), locale.getencoding()
-    detail = f"{variable}; names and arguments {names}; documents as the model reads them; output utf-8 always"
-    if names.lower() not in _UTF_8:
-        detail += "; words and labels outside ASCII are not understood as arguments"
-        return Finding("locale", WARNING, detail, "export LC_ALL=C.UTF-8, and unset PYTHONUTF8")
-    if terminal.lower() not in (*_UTF_8, *_ASCII) and sys.stdout is not None and sys.stdout.isatty():
-        return Finding("locale", WARNING, f"{detail}; the terminal may expect {terminal}", "use a UTF-8 locale, or pipe through iconv")
-    return Finding("locale", PASSED, detail)
 
 
 def _model(path: str, *, named: bool) -> Iterator[Finding]:
@@ -212,30 +185,3 @@ def _folder(path: str) -> Iterator[Finding]:
     except (LockedError, PathError) as failure:
         todo = "wait for it to end" if isinstance(failure, LockedError) else failure.hint
         yield Finding("lock", FAILED, f"{target}{LOCK_SUFFIX}: {failure.message}", todo, failure)
-
-
-PASSES = 3
-
-
-def _speed() -> Finding:
-    try:
-        return Finding("speed", PASSED, f"counting words: {megabytes_per_second():,.0f} MB/s on one processor")
-    except ImportError as problem:
-        return Finding("speed", WARNING, f"could not be tried: {problem}", "install what is missing")
-
-
-def megabytes_per_second() -> float:
-    """Return the millions of bytes a second from text to counts, with the default parameters of training, all words having been seen before.
-
-    512 documents of 256 words, always the same; the word of rank r among 8,192 is drawn about as often as 1/r (Zipf's law). The best of several
-    passes, because others may use the machine. Takes about a tenth of a second.
-    """
-    ranks = (8192 ** np.random.default_rng(0).random((512, 256))).astype(np.int64)
-    texts = [" ".join(f"wo{rank:x}" for rank in row).encode() for row in ranks.tolist()]
-    counter = document_counter(Analysis(), GrowingVocabulary())
-    seconds = []
-    for _ in range(1 + PASSES):
-        begin = perf_counter()
-        counter.count(texts)
-        seconds.append(perf_counter() - begin)
-    return sum(map(len, texts)) / min(seconds[1:]) / 1e6

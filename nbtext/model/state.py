@@ -42,7 +42,7 @@ from nbtext.model.training import (
     weighed_statistics,
 )
 from nbtext.ragged import offsets
-from nbtext.settings import NLTK_STEMMERS, Declared, Reading, Settings
+from nbtext.settings import GONE, NLTK_STEMMERS, Declared, Reading, Settings
 from nbtext.text.hashing import unpair
 from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 from nbtext.version import __version__
@@ -158,7 +158,7 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Numbers]]:
     """Return settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it."""
     learnt, arrays = learnt_to_plain(state.learnt)
     settings = {
-        "training": _plain(state.settings),
+        "training": {**_plain(state.settings), **dict.fromkeys(GONE)},
         "reading": _plain(state.settings.reading),
         "written_by": state.written_by,
         "sample_bound": state.counts.sample.bound,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.classifiers.base import class_prior
-from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, limit_vocabulary, with_log_sums
+from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, with_log_sums
 from nbtext.counts.counting import Analysis, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
@@ -88,8 +88,6 @@ class TextClassifier:
         Ignore terms in fewer documents.
     max_df : float
         Ignore terms in a larger share of documents, from 0 to 1.
-    max_terms : int or None
-        Keep at most this many terms while counting; counts may then be too low.
     top : int or None
         Keep this many terms, the most informative ones.
     by : {"mutual-information", "presence", "chi2", "log-odds"}
@@ -159,7 +157,6 @@ class TextClassifier:
         char_ngrams: int | str | None = None,
         min_df: int = 1,
         max_df: float = 1.0,
-        max_terms: int | None = None,
         top: int | None = None,
         by: str = "mutual-information",
         weighting: str = "counts",
@@ -287,8 +284,6 @@ class TextClassifier:
         """Learn from a labelled corpus, read as `reading` says; forgets what was learnt before. Raises as `fit_corpus` does."""
         from nbtext.model.corpus_flow import count_each, count_in_total
 
-        if self.settings.max_terms is not None and (jobs != 1 or scheduler is not None):
-            raise UsageError("--max-terms goes with one job", hint="which terms are left out depends on the order of all documents")
         if scheduler is None and self._needs_documents:
             if (counted := count_each(self.analysis, corpus, jobs)) is not None:
                 return self.fit_counted(counted.statistics, counted.documents)
@@ -610,7 +605,7 @@ class TextClassifier:
 
     def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave the model as it was."""
-        counts = over_seeds(limit_vocabulary(counts, settings.max_terms), self.seeds)
+        counts = over_seeds(counts, self.seeds)
         class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
         self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents, seeds=self.seeds))
         self.written_by = versions(settings)

@@ -307,13 +307,9 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
 
 
 def require_supported(settings: Settings) -> None:
-    """Raise `UsageError` if the classifier does not take the weighting, the shape of the prior, a class prior or a bound of its terms."""
+    """Raise `UsageError` if the classifier does not take the weighting, the shape of the prior or a class prior."""
     for each in (settings, *settings.models):
         _require_taken(each)
-    if settings.max_terms is not None and settings.surface_forms:
-        raise UsageError("--max-terms and --surface-forms exclude each other", hint="inflected words are without bound")
-    if settings.max_terms is not None and classifier_class(settings.classifier).needs_documents(settings):
-        raise UsageError("--max-terms is for models of counts alone", hint=f"use --top or --min-df with --classifier {settings.classifier}")
     if settings.class_weight is not None or settings.reading.weight_column not in (None, NO_TEXT):
         require_weights_taken(settings)
 
@@ -340,8 +336,6 @@ def require_weights_taken(settings: Settings) -> None:
         )
     if Attributes.of(settings.reading).names:
         raise UsageError("documents with attributes cannot have weights", hint="leave out the attributes, or the weights")
-    if settings.max_terms is not None:
-        raise UsageError("--max-terms and weights of documents or classes exclude each other", hint="use --min-df")
 
 
 def require_seeds_taken(settings: Settings) -> None:
@@ -351,7 +345,6 @@ def require_seeds_taken(settings: Settings) -> None:
         f"--weighting {settings.weighting}": settings.weighting in NEEDS_DOCUMENTS,
         f"--estimate {settings.estimate}": settings.estimate == "ml",
         f"--top {settings.top}": settings.top is not None,
-        f"--max-terms {settings.max_terms}": settings.max_terms is not None,
     }
     for setting, is_set in others.items():
         if is_set:

@@ -98,7 +98,6 @@ def require_unlabelled(settings: Settings) -> None:
         f"--estimate {settings.estimate}": settings.estimate == "ml",
         f"--class-weight {settings.class_weight}": settings.class_weight is not None,
         f"--top {settings.top}": settings.top is not None,
-        f"--max-terms {settings.max_terms}": settings.max_terms is not None,
         "--smoothing leave-one-out": settings.smoothing == "leave-one-out",
         "--smoothing 0": settings.smoothing == 0,
         "--sample 0": not settings.sample,

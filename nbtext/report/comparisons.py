@@ -232,7 +232,7 @@ def print_history(runs: Sequence[DriftRun], together: DriftRun | None = None, ot
         "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
     }
     if others:
-        lines["left out"] = f"{quantity(others, 'run')} of another model, or noted by an older nbtext"
+        lines["left out"] = f"{quantity(others, 'run')} of another model, of this one before an update, or of an older nbtext"
     show(grid(None, ("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
 
 

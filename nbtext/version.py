@@ -1,0 +1,3 @@
+"""The version of nbtext."""
+
+__version__ = "1.0.0rc1"
