@@ -11,9 +11,12 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.calibration import by_length
+from nbtext.corpus.document import Document
+from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.explain.word_walk import WordWalker
 from nbtext.inspection.terms import ranking, term_name
 from nbtext.model.choosing import ALTERNATIVES, APART, LEAST_DOCUMENTS, NO_CHOICES, PairedTest
+from nbtext.model.scoring import scored
 from tests.process import nbtext
 
 if TYPE_CHECKING:
@@ -222,6 +225,25 @@ def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> No
     assert re.search(f"stop words kept: {figures}", os.fsdecode(trained.err))
     assert re.search(f"stop words +265, kept: {figures}", nbtext("inspect", cwd=tmp_path).text)
     assert '"choices": {"stop_words_kept": true' in nbtext("inspect", "--output", "json", cwd=tmp_path).text
+
+
+@pytest.mark.parametrize("settings", [{"classifier": "logistic"}, {"classifier": "average"}, {"classifier": "complement", "weighting": "tfidf"}])
+def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words(settings: dict[str, str]) -> None:
+    model, without = (TextClassifier(stop_words=name, **settings).fit(*topics(150)) for name in ("auto", "default"))
+    assert model.learnt.choices.stop_words is not None
+    assert not model.learnt.choices.stop_words_kept
+    profile, wanted = model.learnt.profile, without.learnt.profile
+    assert profile is not None
+    assert wanted is not None
+    assert profile.figures == wanted.figures
+    assert profile.figures["unknown"].mean == 0
+    watch = DriftWatch(model)
+    documents = [Document(str(number), None, text.encode()) for number, text in enumerate(topics(100, seed=1)[0])]
+    for _ in watch.watched(scored(model, documents)):
+        pass
+    drift = watch.drift()
+    assert drift is not None
+    assert not any(figure.beyond_chance for figure in drift.figures.values())
 
 
 def test_stop_words_that_stay_are_shown_as_words() -> None:

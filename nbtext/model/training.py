@@ -209,7 +209,8 @@ def learn(
     learnt = terms_and_smoothing(counts, settings, documents, choices, seeds)
     counts = replace(counts, statistics=with_seeds(counts.statistics, seeds))
     select = _selector(counts.statistics, learnt, settings)
-    sample, own = without_dropped(counts, learnt, settings), learnt.own
+    sample, own = without_dropped(counts.sample.documents, counts.statistics, learnt, settings), learnt.own
+    documents = None if documents is None else without_dropped(documents, counts.statistics, learnt, settings)
     training = Training(
         counts.statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select, loss_after_calibration
     )
@@ -241,7 +242,7 @@ def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings
         )
     counts = weighed(counts, settings)
     counts = replace(counts, statistics=with_seeds(counts.statistics, learnt.seeds))
-    sample = scored_sample(without_dropped(counts, learnt, settings), counts.statistics)
+    sample = scored_sample(without_dropped(counts.sample.documents, counts.statistics, learnt, settings), counts.statistics)
     if not len(sample):
         raise UsageError("the model keeps no documents to leave out", hint="train with a --sample above 0")
     select = _selector(counts.statistics, learnt, settings)
@@ -454,13 +455,12 @@ def after_choice(statistics: ClassStatistics, selected: Mask, choices: Choices, 
     return selected if choices.stop_words_kept else selected & ~stop_terms(statistics, settings)
 
 
-def without_dropped(counts: CorpusCounts, learnt: Learnt, settings: Settings) -> CountedDocuments:
-    """Return the sample as its documents are counted to be answered: without dropped stop words."""
-    sample = counts.sample.documents
-    dropped = stop_terms(counts.statistics, settings) & ~learnt.selected
+def without_dropped(documents: CountedDocuments, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> CountedDocuments:
+    """Return documents as they are counted to be answered: without dropped stop words."""
+    dropped = stop_terms(statistics, settings) & ~learnt.selected
     if learnt.choices.stop_words_kept or not dropped.any():
-        return sample
-    return replace(sample, matrix=sample.matrix.of_terms(~dropped))
+        return documents
+    return replace(documents, matrix=documents.matrix.of_terms(~dropped))
 
 
 def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Mask:

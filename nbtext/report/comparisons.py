@@ -227,8 +227,10 @@ def print_history(runs: Sequence[DriftRun], together: DriftRun | None = None, ot
     rows = ((name, f"{run.documents:,}", *(_distance(run.figures[key]) for key in DRIFT_FIGURES)) for name, run in named)
     figures = named[-1][1].figures
     changed = [f"{title} ({_change(figures[name])})" for name, title in DRIFT_FIGURES.items() if figures[name].beyond_chance]
+    starred = any(run.figures[key].beyond_chance for _, run in named for key in DRIFT_FIGURES)
     lines = {
-        "distance": "between the means, in standard deviations of training documents; of answers the share that differs; * more than chance",
+        "distance": "between the means, in standard deviations of training documents; of answers the share that differs"
+        + ("; * more than chance" if starred else ""),
         "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
     }
     if others:
