@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import struct
 import sys
 from typing import IO, TYPE_CHECKING, Any
@@ -111,6 +112,15 @@ def test_equal_contents_give_equal_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     write_model_file(str(tmp_path / "again"), *read_model_file(str(tmp_path / "a")))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_arrays_of_another_process_give_the_same_bytes(tmp_path: Path) -> None:
+    """Pickle writes a type again that is equal to one before but is not the same object."""
+    arrays = {name: np.arange(3, dtype=np.uint8) for name in "abc"}
+    arrived = {"a": arrays["a"], "b": pickle.loads(pickle.dumps(arrays["b"])), "c": arrays["c"]}
+    for name, those in (("here", arrays), ("there", arrived)):
+        write_model_file(str(tmp_path / name), SETTINGS, those)
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
 
 
 def test_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
