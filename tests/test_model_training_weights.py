@@ -118,6 +118,21 @@ def test_weighted_documents_are_learnt_forgotten_and_merged_as_at_once(
         assert content(updated.forget(*columns(more))) == content(begun)
 
 
+@pytest.mark.parametrize("options", [{}, {"weighting": "log"}, {"sample": 20}, {"sample": 0}, {"class_weight": "balanced"}], ids=str)
+def test_nothing_is_left_of_weighted_documents_that_are_forgotten(options: dict[str, Any]) -> None:
+    options = {**PLAIN, **({"calibration": "auto"} if options.get("sample") else {}), **options}
+    texts, labels, _ = drawn(8)
+    late = ["ant ant", "a text with new words", "fox eel dog"], ["x", "new", "z"], [2.5, 0.001, 2]
+    model, before = (TextClassifier(**options).fit(texts, labels) for _ in range(2))
+    model.partial_fit(*late)
+    assert model.counts.statistics.unit != 1
+    kept = model.forget(*late).counts.sample.documents
+    assert content(model)[0]["sample_bound"] == model.counts.sample.bound
+    assert (model.counts.statistics, kept.weights) == (before.counts.statistics, None)
+    if options.get("sample") != 20:  # one that left for a weighted document does not come back
+        assert content(model) == content(before)
+
+
 def test_a_document_is_forgotten_with_the_weight_that_it_was_learnt_with() -> None:
     model = TextClassifier(**PLAIN).fit(["ant", "bee", "ant cat"], ["x", "y", "x"], [2, 1, 0.5])
     with pytest.raises(UsageError, match="was never learnt as 'x'"):

@@ -88,6 +88,20 @@ class CorpusCounts:
         sample = self.sample.renumbered(Renumbering(mine, np.arange(statistics.n_classes)))
         return replace(self, statistics=replace(statistics, vocabulary=union, term_offsets=offsets(sizes)), sample=sample), mine, theirs
 
+    def in_least_unit(self) -> CorpusCounts:
+        """Return the counts in whole documents if all numbers are whole and no document of the sample has a weight; else as they are.
+
+        So nothing is left of weighted documents that were forgotten, and updates that sum to the same counts give the same numbers.
+        """
+        statistics, documents = self.statistics, self.sample.documents
+        unit = statistics.unit
+        if unit == 1 or (documents.weights is not None and np.any(documents.weights != unit)):
+            return self
+        found = replace(self, sample=replace(self.sample, documents=replace(documents, weights=None)))
+        if any(np.any(array % unit) for array in statistics.numbers.values()):
+            return found
+        return replace(found, statistics=replace(statistics, **{name: array // unit for name, array in statistics.numbers.items()}, unit=1))
+
     def without_logs(self) -> CorpusCounts:
         """Return the counts without the sums of log weights."""
         return replace(self, statistics=replace(self.statistics, cell_logs=None))

@@ -82,6 +82,11 @@ class ClassStatistics:
         return columns if self.cell_logs is None else (*columns, self.cell_logs)
 
     @property
+    def numbers(self) -> dict[str, Any]:
+        """All that is counted, in units of 1 / `unit`, by the name of the field."""
+        return {"class_documents": self.class_documents, **dict(zip(_COLUMNS, self.columns, strict=False))}
+
+    @property
     def n_classes(self) -> int:
         """K."""
         return len(self.classes)
@@ -101,8 +106,7 @@ class ClassStatistics:
         """The counts in documents and tokens: itself, or float64 quotients where documents have weights."""
         if self.unit == 1:
             return self
-        counted = ("class_documents", "cell_counts", "cell_documents", *(() if self.cell_logs is None else ("cell_logs",)))
-        return replace(self, **{name: getattr(self, name) / self.unit for name in counted}, unit=1, exact=self)
+        return replace(self, **{name: array / self.unit for name, array in self.numbers.items()}, unit=1, exact=self)
 
     @property
     def weight_unit(self) -> int:
@@ -294,7 +298,9 @@ class Combined(NamedTuple):
     of_second: Renumbering
 
 
-_ARRAYS = ("class_documents", "term_offsets", "cell_classes", "cell_counts", "cell_documents", "cell_logs")
+_COLUMNS = ("cell_counts", "cell_documents", "cell_logs")
+
+_ARRAYS = ("class_documents", "term_offsets", "cell_classes", *_COLUMNS)
 
 WORD_BITS = 64
 

@@ -605,7 +605,7 @@ class TextClassifier:
 
     def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave the model as it was."""
-        counts = over_seeds(counts, self.seeds)
+        counts = over_seeds(counts.in_least_unit() if documents is None else counts, self.seeds)
         class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
         self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents, seeds=self.seeds))
         self.written_by = versions(settings)

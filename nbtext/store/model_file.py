@@ -80,7 +80,9 @@ def write_model_file(
         if array.ndim != 1 or array.dtype.str not in DTYPES:
             raise ValueError(f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go into a model file")
     arrays = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items()) if array.size}
-    arrays = {name: array.view(np.dtype(array.dtype.str)) for name, array in arrays.items()}  # pickle knows a type again by its identity only
+    arrays = {
+        name: array.view(np.dtype(array.dtype.str)) for name, array in arrays.items()
+    }  # pickle knows a type again by its identity only
     digest = bytes(_DIGEST_BYTES)
 
     def write(file: IO[bytes]) -> None:
