@@ -22,6 +22,7 @@ import pytest
 from nbtext.cli.label_drawing import class_lines, text_lines
 from tests.labelling import labelled_texts
 from tests.process import HOUSE, TIME_LIMIT, corpus, error_line, nbtext, start, succeeded, until
+from tests.work import DOUBLE, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +177,7 @@ def test_a_session_goes_on_where_the_last_one_was_killed(pool: Path) -> None:
         assert shown.end() == 0
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGQUIT, -3)])
 def test_signals_give_the_terminal_back(pool: Path, number: int, status: int) -> None:
     with screen(pool) as shown:
         shown.wait("0 labels")
@@ -199,6 +200,19 @@ def test_a_failure_gives_the_terminal_back(pool: Path) -> None:
             assert b"labels.jsonl: another session has this file open; end it, or give another file" in second.raw
         shown.type("q", "")
         assert shown.end() == 0
+
+
+def test_a_file_that_is_replaced_meanwhile_ends_the_session_in_one_line(pool: Path) -> None:
+    with screen(pool) as shown:
+        shown.wait("0 labels")
+        shown.label("cats", 1)
+        (pool / "labels.jsonl").rename(pool / "old")
+        os.write(shown.ours, b"ndogs\r")
+        assert shown.end() == 4
+    after = shown.raw.rpartition(b"\x1b[?1049l")[2].splitlines()
+    assert after == [b"nbtext: labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file; begin again"]
+    assert len((pool / "old").read_bytes().splitlines()) == 1
+    assert not (pool / "labels.jsonl").exists()
 
 
 def test_stopping_gives_the_terminal_back_and_going_on_draws_again(pool: Path) -> None:
@@ -307,6 +321,13 @@ def test_words_are_wrapped_whole_and_marked() -> None:
     assert text_lines([("a" * 25, 0.0)], 10) == ["a" * 10, "a" * 10, "a" * 5]
     assert text_lines([("fo", 0.0), ("ur", 1.0), ("t five", 0.0)], 8) == ["fo*ur*t", "five"]
     assert text_lines([], 10) == []
+
+
+@pytest.mark.parametrize("character", ["a", "\u00e9", "\u4e2d"])
+def test_a_text_without_blanks_takes_steps_in_proportion_to_its_length(character: str) -> None:
+    short, long = (steps(lambda n=n: text_lines([(character * n, 1.0)], 79)) for n in (1_000, 2_000))  # type: ignore[misc]
+    assert long < DOUBLE * short
+    assert "".join(text_lines([(character * 1_000, 0.0)], 79)) == character * 1_000
 
 
 def test_classes_stand_in_columns_and_of_too_many_the_most_probable() -> None:

@@ -41,12 +41,13 @@ def test_wherever_a_line_breaks_off_the_lines_before_it_stay(tmp_path: Path) -> 
     path = tmp_path / "labels.jsonl"
     lines = [f"{answer.line}\n".encode() for answer in ANSWERS]
     whole = b"".join(lines)
+    ends = (len(lines[0]) - 1, len(whole) - 1)  # a line is whole before its end is there
     for end in range(len(whole) + 1):
         path.write_bytes(whole[:end])
-        kept = 2 if end == len(whole) else 1 if end >= len(lines[0]) else 0
+        kept = sum(end >= each for each in ends)
         with opened(path) as file:
             assert file.answers == ANSWERS[:kept]
-            assert file.repaired == (end not in (0, len(lines[0]), len(whole)))
+            assert file.repaired == (end not in (0, *ends, len(lines[0]), len(whole)))
             file.append(Labelled("c", "cats", ""))
         with opened(path) as file:
             assert len(file.answers) == kept + 1
@@ -57,6 +58,57 @@ def test_a_second_session_is_refused(tmp_path: Path) -> None:
     with opened(path), pytest.raises(LockedError, match="another session has this file open"):
         opened(path)
     opened(path).__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("content", [b'{"precious": 1}', b"milk", b"a\tb\tc", b'{"id": "x"}', b"\x00", b'[{"id": "x"', b"{" * 10_000])
+@pytest.mark.parametrize("kind", [Labelled, Reviewed])
+def test_a_file_of_something_else_without_a_line_end_stays(tmp_path: Path, content: bytes, kind: type[Answer]) -> None:
+    path = tmp_path / "precious"
+    path.write_bytes(content)
+    with pytest.raises(PathError, match="give another file with to"):
+        AnswerFile(str(path), kind.of_line)
+    assert path.read_bytes() == content
+
+
+def test_a_torn_line_of_a_review_is_cut_off_behind_whole_ones(tmp_path: Path) -> None:
+    path = tmp_path / "review.tsv"
+    path.write_bytes(b"a\tx\ty\nb\tx\tyel")
+    with AnswerFile(str(path), Reviewed.of_line) as file:
+        assert file.repaired
+        assert file.answers == [Reviewed("a", "x", "y")]
+    assert path.read_bytes() == b"a\tx\ty\n"
+
+
+def test_what_another_program_appended_is_neither_cut_off_nor_mixed_with_answers(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    with opened(path) as file:
+        file.append(ANSWERS[0])
+        with path.open("a") as other:
+            other.write('{"note": 1}\n')
+        content = path.read_bytes()
+        for change in (file.take_back, lambda: file.append(ANSWERS[1])):
+            with pytest.raises(PathError, match=r"labels.jsonl: another program wrote to this file meanwhile; begin again"):
+                change()
+            assert path.read_bytes() == content
+        assert file.answers == [ANSWERS[0]]
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_no_answer_goes_to_a_file_that_is_no_longer_there(tmp_path: Path, is_replaced: bool) -> None:
+    path = tmp_path / "labels.jsonl"
+    with opened(path) as file:
+        file.append(ANSWERS[0])
+        path.rename(tmp_path / "old")
+        if is_replaced:
+            path.write_bytes((tmp_path / "old").read_bytes())
+        for change in (file.take_back, lambda: file.append(ANSWERS[1])):
+            with pytest.raises(PathError, match=r"labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file"):
+                change()
+        assert path.exists() == is_replaced
+        (tmp_path / "old").replace(path)
+        file.append(ANSWERS[1])
+    with opened(path) as file:
+        assert file.answers == ANSWERS
 
 
 @pytest.mark.parametrize(

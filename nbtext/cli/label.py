@@ -193,10 +193,10 @@ def _review(paths: tuple[str, ...], options: LabelOptions, say: Messages) -> int
 
 def _read_answers(path: str) -> list[Answer]:
     """Return the answers of a file that another session may be writing to; none if there is no such file."""
-    from nbtext.labelling.answer_file import Labelled, read_answers
+    from nbtext.labelling.answer_file import Labelled, read_session
 
     try:
-        return read_answers(path, Path(path).read_bytes(), Labelled.of_line)[1]
+        return read_session(path, Path(path).read_bytes(), Labelled.of_line)[1]
     except FileNotFoundError:
         return []
     except OSError as problem:

@@ -70,9 +70,12 @@ def _width(character: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """Return as much of a text as fits."""
-    while text and screen_width(text) > width:
-        text = text[:-1]
+    """Return as much of a text as fits, in steps of the width."""
+    used = 0
+    for place, character in enumerate(text):
+        used += _width(character)
+        if used > width:
+            return text[:place]
     return text
 
 
@@ -108,20 +111,20 @@ class _Wrapping:
 
     def add(self, word: str, how: Mark) -> None:
         """Add a word or the blanks between two, on a new line if it does not fit; cut a word that is longer than a line."""
-        around = 2 * how.is_text
+        around, is_blank = 2 * how.is_text, word.isspace()
         size = screen_width(word) + around
-        if self._used and self._used + size > self._width and not word.isspace():
+        if self._used and self._used + size > self._width and not is_blank:
             carried = self._together_with_next()
             self.end_line()
             for piece in carried:
                 self._put(*piece)
-        while self._used + screen_width(word) + around > self._width and word:
+        while self._used + size > self._width and word:
             part = cut(word, self._width - self._used - around)
             if part or not self._used:
                 part = part or word[0]
                 self._put(part, how)
             self.end_line()
-            word = "" if word.isspace() else word[len(part) :]
+            word, size = "" if is_blank else word[len(part) :], size - screen_width(part)
         if word:
             self._put(word, how)
 

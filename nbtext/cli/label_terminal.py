@@ -32,7 +32,7 @@ _AFTER_ESCAPE = 0.05
 _OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 """To the other screen, without the cursor, and back."""
 
-_SIGNALS = (signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
+_SIGNALS = (signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT, signal.SIGQUIT)
 
 
 class Terminal:
@@ -120,11 +120,11 @@ class Terminal:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         del frame
-        if number == signal.SIGTSTP:
+        if number in (signal.SIGTSTP, signal.SIGQUIT):
             self._give_back()
-            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGTSTP)
-            signal.signal(signal.SIGTSTP, self._on_signal)  # the process goes on here
+            signal.signal(number, self._handlers[number])
+            os.kill(os.getpid(), number)
+            signal.signal(number, self._on_signal)  # a stopped process goes on here
             self._take()
         self._resized = True
 

@@ -1,7 +1,8 @@
 """Files of answers: lines under a lock, each on the disk before the next document is shown.
 
 A file is only appended to; taking an answer back cuts off the last line. A line that a crash left half-written has no line end: it is cut off when the
-file is opened again. So every prefix of what was written is a whole file, and what was answered is never lost.
+file is opened again. So every prefix of what was written is a whole file, and what was answered is never lost. Nothing is cut off from a file that holds
+anything else, or that another program wrote to or replaced meanwhile.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _ENCODING = "utf-8", "surrogateescape"
+
+_BEGINNING = b'{"id": "'
+"""Of each line of `Labelled`."""
 
 
 class Labelled(NamedTuple):
@@ -125,6 +129,7 @@ class AnswerFile:
 
     def append(self, answer: Answer) -> None:
         """Write an answer; when this returns it is on the disk. Raise `PathError` if that fails, and then the file is as before."""
+        self._require_unchanged()
         line = f"{answer.line}\n".encode(*_ENCODING)
         begin = self._ends[-1] if self._ends else 0
         left = line
@@ -143,7 +148,8 @@ class AnswerFile:
         self.answers.append(answer)
 
     def take_back(self) -> None:
-        """Cut off the last answer."""
+        """Cut off the last answer; raise `PathError` as `append` does."""
+        self._require_unchanged()
         self._ends.pop()
         self.answers.pop()
         try:
@@ -158,17 +164,53 @@ class AnswerFile:
         except BlockingIOError:
             raise LockedError("another session has this file open", where=self.path, hint="end it, or give another file") from None
 
+    def _require_unchanged(self) -> None:
+        """Raise `PathError` if the path leads to another file by now, or another program wrote to this one."""
+        ours, end = os.fstat(self._descriptor), self._ends[-1] if self._ends else 0
+        try:
+            there = os.stat(self.path)  # noqa: PTH116 - a str as given
+        except OSError:
+            there = None
+        if there is None or not os.path.samestat(ours, there):
+            raise PathError(
+                "was removed or replaced meanwhile", where=self.path, hint="the answers before are in the old file; begin again"
+            )
+        if ours.st_size != end:
+            raise PathError(
+                "another program wrote to this file meanwhile", where=self.path, hint="begin again, to go on from what it holds"
+            )
+
     def _read(self, of_line: Callable[[str], Answer]) -> tuple[list[int], list[Answer]]:
-        """Return where each line ends, and the answers; cut off the last line if it is not whole."""
-        content = b""
-        while block := os.pread(self._descriptor, 1 << 20, len(content)):
-            content += block
-        whole = content.rfind(b"\n") + 1
-        ends, answers = read_answers(self.path, content[:whole], of_line)
-        if whole < len(content):
-            os.ftruncate(self._descriptor, whole)
+        """Return where each line ends, and the answers; end a last line that is whole, cut it off if it is not."""
+        with open(self._descriptor, "rb", closefd=False) as file:
+            content = file.read()
+        ends, answers = read_session(self.path, content, of_line)
+        end = ends[-1] if ends else 0
+        if end > len(content):
+            os.write(self._descriptor, b"\n")
+        elif end < len(content):
+            os.ftruncate(self._descriptor, end)
             self.repaired = True
         return ends, answers
+
+
+def read_session(path: str, content: bytes, of_line: Callable[[str], Answer]) -> tuple[list[int], list[Answer]]:
+    """Return what `read_answers` does; the last line may lack its end, or be half-written if a session can have begun it."""
+    rest = content[content.rfind(b"\n") + 1 :]
+    if _is_object(rest):
+        return read_answers(path, content + b"\n", of_line)
+    ends, answers = read_answers(path, content, of_line)
+    if rest and not answers and not _BEGINNING.startswith(rest[: len(_BEGINNING)]):
+        raise PathError("is no file of answers of nbtext label", where=path, hint="give another file with --to")
+    return ends, answers
+
+
+def _is_object(line: bytes) -> bool:
+    """Return whether a line is a JSON object. No beginning of one is; a line of TSV may have lost the end of its class."""
+    try:
+        return line.startswith(b"{") and isinstance(json.loads(line.decode(*_ENCODING)), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def read_answers(
