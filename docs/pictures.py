@@ -62,7 +62,7 @@ PICTURES = {
         before=(),
         columns=80,
     ),
-    "explain": Terminal((f"nbtext explain {LETTER} --limit 5", f"nbtext why-not taxes-and-fees {LETTER}")),
+    "explain": Terminal((f"nbtext explain {LETTER} --limit 5", f"nbtext explain {LETTER} --why-not taxes-and-fees")),
     "evaluate": Terminal((f"nbtext evaluate {TEST}",)),
     "report": Page(f"nbtext report {TEST} --to page.html"),
     "explained": Page(f"nbtext explain {LETTER} --html page.html", height=900),

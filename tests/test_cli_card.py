@@ -137,3 +137,14 @@ def test_a_model_without_a_sample_says_nothing_of_suspects_and_calibration(desk:
     assert "Probabilities are not calibrated." in text
     assert "Suspects" not in text
     assert "| `stemmer` | none |" in text
+
+
+def test_the_old_name_writes_what_report_writes(desk: Path) -> None:
+    for arguments in ((TEST, "--license", "mit"), ("--name", "Desk")):
+        old = succeeded(nbtext("card", *arguments, cwd=desk)).text
+        succeeded(nbtext("report", *arguments, "--to", "card.md", cwd=desk))
+        assert (desk / "card.md").read_text(encoding="utf-8") == old
+    assert "--title and --to card.md exclude each other" in error_line(nbtext("report", "--to", "card.md", "--title", "x", cwd=desk), 2)
+    assert "--license and --to page.html exclude each other" in error_line(
+        nbtext("report", TEST, "--to", "page.html", "--license", "mit", cwd=desk), 2
+    )

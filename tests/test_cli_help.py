@@ -86,7 +86,7 @@ def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path
         done = nbtext(*old, cwd=pets)
         assert (done.status, done.out, done.err) == ((now := nbtext(*new, cwd=pets)).status, now.out, now.err)
         named -= {argument.partition("=")[0] for argument in old}
-    assert named == {"--output"}  # the long form of -o
+    assert named == {"--output"}  # the long form of -o, of report
     _, screen = on_terminal("select-features", "--top", "3", cwd=pets)
     assert screen.startswith("nbtext: --top is now called --limit\n")
     assert "is now called" not in on_terminal("inspect", "--top", "3", "-q", cwd=pets)[1]

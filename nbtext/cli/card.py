@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from nbtext.type_names import Parsed
 
 
-@panels.command("card")
+card_options = option.several(
+    panels.option(
+        "--evaluation", group="documents", metavar="FILE", shell_complete=option.suggest_files,
+        help="Take the figures of a model card from FILE, which nbtext evaluate --output json printed, instead of from CORPUS.",
+    ),
+    panels.option("--name", group="output", metavar="TEXT", shown_default="the name of the model file", help="Name of the model in a model card."),
+    panels.option("--dataset", group="output", metavar="TEXT", shown_default="CORPUS", help="Name of the test documents in a model card."),
+    panels.option("--license", group="output", metavar="NAME", help="License in a model card, such as mit. Left out unless it is given."),
+)  # fmt: skip
+"""For `write_card`."""
+
+
+@panels.command("card", hidden=True)
 @option.corpus_argument
 @option.model_option
 @option.to_option("Write the card to FILE, not to standard output.", "-o", "--output")
-@panels.option(
-    "--evaluation", group="documents", common=True, metavar="FILE", shell_complete=option.suggest_files,
-    help="Take the figures from FILE, which nbtext evaluate --output json printed, instead of from CORPUS.",
-)  # fmt: skip
-@panels.option("--name", group="output", common=True, metavar="TEXT", shown_default="the name of the model file", help="Name of the model.")
-@panels.option("--dataset", group="output", metavar="TEXT", shown_default="CORPUS", help="Name of the test documents.")
-@panels.option("--license", group="output", metavar="NAME", help="License of the model, such as mit. Left out unless it is given.")
+@card_options
 @option.jobs_option
 @option.document_options
 def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Unpack[option.Options]) -> int:
-    """Describe a model in Markdown: what it was trained on, how good it is, and where it is not.
+    """Write a model card: the old name of nbtext report --to card.md."""
+    return write_card(corpus, model_path, to, options)
 
-    The card begins with the fields of YAML that model cards usually have: license, language, library_name, pipeline_tag, tags, model-index. Its
-    figures are of the test documents of CORPUS, or of a saved evaluation; without both it has none. It holds only what the model and the evaluation
-    know.
 
-    \b
-    Examples:
-      nbtext card corpora/service-desk/test
-      nbtext card corpora/service-desk/test --to README.md --license mit
-      nbtext card --name "Service desk"
-    """
+def write_card(corpus: tuple[str, ...], model_path: str, to: str | None, options: option.Options) -> int:
+    """Write a model card to a file, or without one to standard output; return the exit status."""
     from nbtext.cli.corpus import check_output_file
     from nbtext.model import TextClassifier
     from nbtext.report.model_card import model_card
@@ -85,7 +85,7 @@ def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Opti
     from nbtext.model.corpus_flow import score_corpus
 
     documents = documents_for(model, corpus_paths(corpus, options), options, say, labelled=True)
-    result = judge_scored(score_corpus(model, documents, options["jobs"]), model, DecisionRule()).result()
+    result = judge_scored(score_corpus(model, documents, options.get("jobs", 1)), model, DecisionRule()).result()
     documents.say_notices()
     say.warn_of_unknown("the model", result.unknown_labels)
     found: dict[str, Parsed] = json_values(result)

@@ -17,6 +17,10 @@ from nbtext.errors import UsageError
     "--against", group="answer", common=True, metavar="LABEL", shell_complete=option.suggest_classes, shown_default="the runner-up",
     help="Compare the answer with this class.",
 )  # fmt: skip
+@panels.option(
+    "--why-not", group="answer", common=True, metavar="LABEL", shell_complete=option.suggest_classes,
+    help="Print which words to remove, or to add, to make LABEL the answer, instead of contributions.",
+)  # fmt: skip
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
 @option.limit_option("List N words in table and page.", 20, old_name="--top")
 @option.to_option("Write a page of HTML to FILE instead.", "--html")
@@ -24,7 +28,7 @@ from nbtext.errors import UsageError
 def command(
     corpus: tuple[str, ...], model_path: str, output: str | None, limit: int, to: str | None, **options: Unpack[option.Options]
 ) -> int:
-    """Print the answer to each document and what each of its words contributed to it.
+    """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
     Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.
 
@@ -40,13 +44,28 @@ def command(
     count, places, note. Places are bytes of the text in UTF-8, after reading; jsonl has that text too. On a terminal words for the answer are
     bold on blue, words for the other class underlined on orange.
 
+    With --why-not the words to remove are the fewest that suffice, and so are the terms to add. A word is removed with all its occurrences; terms
+    are appended to the text, as the model knows them. Both results are checked by scoring the changed document.
+
+    Where scores are sums over words (multinomial and complement on counts, and without n-grams mostly bernoulli and dirichlet-multinomial) the
+    fewest words are found by branch and bound; elsewhere sets of words are tried. The output says if a smaller set cannot be ruled out, and if
+    no set would do. A tie does not make LABEL the answer. Costs and thresholds are ignored: the answer is the most probable class. Attributes
+    besides the text stay as they are. TSV has a line for each word: document, answer, LABEL, remove, add or none, word, how often it is added,
+    the probability of LABEL then, and smallest, perhaps-not-smallest, none, none-found or why nothing was searched (answered-so, no-prior,
+    impossible).
+
     \b
     Examples:
       nbtext explain letter.txt
       nbtext explain --text "my bin is full"
       nbtext explain letter.txt --against taxes-and-fees --output jsonl
+      nbtext explain letter.txt --why-not taxes-and-fees
       nbtext explain inbox/ --to explained.html
     """
+    if (label := options.get("why_not")) is not None:
+        if to is not None or options["against"] is not None:
+            raise UsageError(f"--why-not and {'--against' if to is None else '--to'} exclude each other")
+        return print_why_not(label, corpus, model_path, output, options)
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for
     from nbtext.explain.explanation import Explainer
     from nbtext.model import TextClassifier
@@ -74,5 +93,22 @@ def command(
         from nbtext.report.explanations import write_explanations
 
         write_explanations(explained, output or "tsv")
+    documents.say_notices()
+    return say.finish()
+
+
+def print_why_not(label: str, corpus: tuple[str, ...], model_path: str, output: str | None, options: option.Options) -> int:
+    """Print which words to remove from documents, or to add, to make a class their answer; return the exit status."""
+    from nbtext.cli.corpus import corpus_paths, documents_for
+    from nbtext.explain.counterfactual import WhyNotFinder
+    from nbtext.model import TextClassifier
+    from nbtext.report.explanations import write_why_not
+
+    say = option.messages(options)
+    paths = corpus_paths(corpus, options)
+    model = TextClassifier.load(model_path)
+    finder = WhyNotFinder(model, label)
+    documents = documents_for(model, paths, options, say, labelled=False, progress=False)
+    write_why_not(say.reported(finder.find(documents)), option.row_form(output))
     documents.say_notices()
     return say.finish()

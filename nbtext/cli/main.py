@@ -41,12 +41,10 @@ GROUPS_OF_COMMANDS = {
         "learning-curve": "Show accuracy against training size, with a forecast.",
         "compare": "Compare two models, with or without documents.",
         "suspects": "Find documents of a corpus whose label may be wrong.",
-        "report": "Write an evaluation as a page of HTML.",
-        "card": "Write a model card: facts and figures in Markdown.",
+        "report": "Write an evaluation as a page of HTML, or a model card.",
     },
     "Understand": {
         "explain": "Show what each word contributed to an answer.",
-        "why-not": "Find the words that keep a document from another answer.",
         "select-features": "Rank terms by what they say about the class.",
         "inspect": "Show what a model contains.",
         "tokens": "Show how a document becomes terms.",
@@ -69,6 +67,9 @@ GROUPS_OF_COMMANDS = {
 }
 """The line of each command, in the groups and the order of the help."""
 
+OLD_COMMANDS = ("card", "why-not")
+"""Commands that go on working unseen: report --to card.md and explain --why-not do the same."""
+
 COMMANDS = {name: line for commands in GROUPS_OF_COMMANDS.values() for name, line in commands.items()}
 INTERNAL_ERROR = NbtextError.exit_status
 THREADS_OF_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -88,7 +89,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of this name, or None."""
         del ctx
-        if cmd_name not in COMMANDS:
+        if cmd_name not in (*COMMANDS, *OLD_COMMANDS):
             return None
         command: click.Command = import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command
         return command
@@ -103,7 +104,7 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve as click does, and suggest names that are near a mistyped one."""
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args[0] not in (*COMMANDS, *OLD_COMMANDS) and not args[0].startswith("-"):
             raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(args[0], list(COMMANDS))}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -112,7 +113,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as problem:
-            if problem.ctx is None and ctx.invoked_subcommand in COMMANDS:
+            if problem.ctx is None and ctx.invoked_subcommand in (*COMMANDS, *OLD_COMMANDS):
                 problem.ctx = click.Context(click.Command(ctx.invoked_subcommand), ctx, ctx.invoked_subcommand)
             raise
 

@@ -111,6 +111,7 @@ if TYPE_CHECKING:
         verify: bool
         weighting: str | None
         within: str | None
+        why_not: str | None
         words: tuple[str, ...]
 
 

@@ -160,9 +160,9 @@ _HELP, _HELP_ALL = (
 )
 
 
-def command(name: str, cls: type[Command] = Command) -> Callable[[Callable[..., int]], click.Command]:
-    """Return the decorator that makes a command of a function."""
-    return click.command(name, cls=cls, add_help_option=False)
+def command(name: str, cls: type[Command] = Command, *, hidden: bool = False) -> Callable[[Callable[..., int]], click.Command]:
+    """Return the decorator that makes a command of a function; a ``hidden`` one is the old name of another."""
+    return click.command(name, cls=cls, add_help_option=False, hidden=hidden)
 
 
 def option(*names: str, group: str, common: bool = False, **attributes: Any) -> Callable[[Function], Function]:

@@ -1,4 +1,4 @@
-"""`nbtext report`: write an evaluation as a page of HTML."""
+"""`nbtext report`: write an evaluation as a page of HTML, or a model card."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.card import card_facts, card_options, write_card
 from nbtext.errors import UsageError
 
 
 @panels.command("report")
 @option.corpus_argument
 @option.model_option
-@option.to_option("Write the page to FILE.", "-o", "--output", default="report.html", show_default=True)
+@option.to_option(
+    "Write the page to FILE, or a model card if its name ends in .md.", "-o", "--output", default="report.html", show_default=True
+)
 @panels.option("--title", group="output", common=True, metavar="TEXT", shown_default="Report on MODEL", help="Heading of the page.")
 @panels.option(
     "--training", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
     help="Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
     "read as it was in training. The option can be given several times.",
 )  # fmt: skip
-@panels.option("--card", group="output", is_flag=True, help="Add the model card, as nbtext card writes it, to be copied.")
+@panels.option("--card", group="output", is_flag=True, help="Add the model card to the page, to be copied.")
+@card_options
 @option.document_options
 def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Unpack[option.Options]) -> int:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
@@ -30,13 +34,26 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents
     with the surest mistakes.
 
+    A file whose name ends in .md becomes a model card in Markdown: what the model was trained on, how good it is, and where it is not. It begins with
+    the fields of YAML that model cards usually have: license, language, library_name, pipeline_tag, tags, model-index. Its figures are of the
+    documents of CORPUS, or of a saved evaluation; without both it has none. It holds only what the model and the evaluation know.
+
     \b
     Examples:
       nbtext report corpora/service-desk/test
       nbtext report corpora/service-desk/test --training corpora/service-desk/train
       nbtext report test.csv --model topics.joblib --to topics.html --title "Topics of messages"
+      nbtext report corpora/service-desk/test --to README.md --license mit
+      nbtext report --to card.md --name "Service desk"
     """
-    from nbtext.cli.card import card_facts
+    is_card = to.endswith(".md")
+    for name in ("title", "training", "card") if is_card else ("evaluation", "name", "dataset", "license"):
+        if {**options, "title": title}[name]:
+            raise UsageError(
+                f"--{name} and --to {to} exclude each other", hint=f"it is for a {'page' if is_card else 'model card, --to card.md'}"
+            )
+    if is_card:
+        return write_card(corpus, model_path, to, options)
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.corpus.collection import Corpus
     from nbtext.evaluation.gathering import gather
