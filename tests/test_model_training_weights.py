@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.counting import count_documents
+from nbtext.counts.seeds import Seed
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
 from nbtext.model.given_texts import labelled_texts
@@ -165,6 +166,19 @@ def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> N
         slow = TextClassifier(**settings).fit([texts[n] for n in others], [labels[n] for n in others], [weights[n] for n in others])
         wanted = slow.predict_log_proba([texts[number]])[0, slow.classes.index(labels[number])]
         assert -log_loss[number] == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("word", ["ant", "a word that no document holds"])
+def test_documents_left_out_by_folds_are_scored_with_the_seeds(word: str) -> None:
+    """Folds of one document each, and classes of one size: the same as leaving each out of counts without weights."""
+    texts = drawn(9, 10)[0]
+    options = {**PLAIN, "calibration": "auto", "weighting": "log", "smoothing": 0.5, "ngrams": 6}
+    found = []
+    for class_weight in (None, "balanced"):
+        model = TextClassifier(**options, class_weight=class_weight).begin_with([Seed("x", (word,), 30.0), Seed("y", ("bee",), 20.0)])
+        model.fit(texts, ["x", "y"] * 5)
+        found.append(model.left_out_posteriors().log_posterior)
+    np.testing.assert_allclose(*found, rtol=1e-6)
 
 
 def test_calibration_weighs_the_documents_that_it_learns_from() -> None:

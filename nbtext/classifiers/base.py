@@ -17,6 +17,7 @@ import numpy as np
 from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
+from nbtext.counts.seeds import with_seeds
 from nbtext.errors import UsageError, require
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
 from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.polya import PolyaModels
     from nbtext.language_model.smoothing import CountHistogram
@@ -148,6 +150,8 @@ class Training:
     """Selects terms from fewer documents; None if the selection does not depend on labels."""
     judge: Callable[[Unseen], float] | None = None
     """Returns the log loss of documents that were held out, in nats, after calibration, to choose a setting by; None for that of the scores."""
+    seeds: Sequence[Seed] = ()
+    """Terms whose pseudo-counts are in the statistics, for parts of the documents too."""
 
     def selected_in(self, statistics: ClassStatistics) -> Mask:
         """Return the terms that count if only these documents are known, shape (n_terms,)."""
@@ -388,7 +392,8 @@ class Classifier(ABC):
             rest = None
             if documents is not None and places is not None:
                 rest = documents.rows(np.delete(np.arange(len(documents)), places[rows]))
-            parts.append(self.left_out(training, sample.rows(rows), subsets.without(rows).natural, rest))
+            statistics = with_seeds(subsets.without(rows).natural, training.seeds)
+            parts.append(self.left_out(training, sample.rows(rows), statistics, rest))
         return Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def left_out(

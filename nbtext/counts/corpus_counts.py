@@ -218,7 +218,7 @@ class Subsets:
     def __init__(self, statistics: ClassStatistics, documents: CountedDocuments) -> None:
         self.statistics = statistics.exact or statistics
         self.documents = documents
-        self._cells = cells_of_entries(statistics, documents)
+        self._cells = cells_of_entries(self.statistics, documents)
 
     def __len__(self) -> int:
         return len(self.documents)

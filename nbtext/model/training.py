@@ -212,7 +212,7 @@ def learn(
     sample, own = without_dropped(counts.sample.documents, counts.statistics, learnt, settings), learnt.own
     documents = None if documents is None else without_dropped(documents, counts.statistics, learnt, settings)
     training = Training(
-        counts.statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select, loss_after_calibration
+        counts.statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select, loss_after_calibration, seeds
     )
     fitted = class_for(counts.statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays())
@@ -246,7 +246,9 @@ def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings
     if not len(sample):
         raise UsageError("the model keeps no documents to leave out", hint="train with a --sample above 0")
     select = _selector(counts.statistics, learnt, settings)
-    training = Training(counts.statistics, learnt.selected, learnt.smoothing, settings, sample=sample, own=learnt.own, choose=select)
+    training = Training(
+        counts.statistics, learnt.selected, learnt.smoothing, settings, None, sample, learnt.own, select, seeds=learnt.seeds
+    )
     fitted = class_for(counts.statistics, settings).restored(training, learnt.fitted)
     return posteriors(fitted, learnt.calibration, fitted.unseen(training, sample))
 
