@@ -14,13 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.counts.corpus_counts import Subsets, balancing_factors
 from nbtext.counts.counting import count_documents
+from nbtext.counts.documents import CountedDocuments
+from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import Seed
+from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, log_units
+from nbtext.counts.vocabulary import Vocabulary
+from nbtext.counts.weighting import weighted_cells
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
 from nbtext.model.given_texts import labelled_texts
 from nbtext.model.state import State, from_plain, to_plain
-from nbtext.model.training import looked_up
+from nbtext.model.training import looked_up, weighed_documents, weighed_statistics
+from nbtext.settings import Settings
 from tests.budget import examples
 from tests.process import error_line, nbtext, succeeded
 
@@ -178,7 +185,35 @@ def test_documents_left_out_by_folds_are_scored_with_the_seeds(word: str) -> Non
         model = TextClassifier(**options, class_weight=class_weight).begin_with([Seed("x", (word,), 30.0), Seed("y", ("bee",), 20.0)])
         model.fit(texts, ["x", "y"] * 5)
         found.append(model.left_out_posteriors().log_posterior)
-    np.testing.assert_allclose(*found, rtol=1e-6)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+
+
+def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> None:
+    """10⁶ documents of weight 2.5 that hold the only term 7 times, and 50 others of weight 1 with it once."""
+    n, logs = np.array([2_500 * 10**6, 1_000 * 50]), log_units(np.array([7, 1]))
+    statistics = ClassStatistics(
+        Vocabulary.of(["ant"]), ("x", "y"), n, np.array([0, 2]), np.array([0, 1]), n * np.array([7, 1]), n, logs * n, unit=1000
+    )
+    found = weighed_statistics(statistics, Settings(class_weight="balanced", weighting="log"))
+    factors = balancing_factors(statistics).tolist()
+    exact = [int(log) * int(size) * factor / (10**6 * LOG_UNITS) for log, size, factor in zip(logs, n, factors, strict=True)]
+    assert max(int(log) * int(size) * factor for log, size, factor in zip(logs, n, factors, strict=True)) > 2**63
+    assert weighted_cells("log", found, np.ones(1, np.bool_), None).tolist() == pytest.approx(exact, rel=1e-15)
+    matrix = DocumentTermMatrix(np.array([0, 1, 2]), np.array([0, 0]), np.array([7, 1]), np.zeros(2, np.int64))
+    documents = CountedDocuments(matrix, np.array([0, 1]), np.zeros(2, np.uint64), np.array([2_500, 1_000]))
+    fold = Subsets(found, weighed_documents(documents, statistics, Settings(class_weight="balanced"))).without(np.array([0, 1])).natural
+    rest = [exact[0] * (1 - 1e-6), exact[1] * (1 - 1 / 50)]
+    assert weighted_cells("log", fold, np.ones(1, np.bool_), None).tolist() == pytest.approx(rest, rel=1e-12)
+
+
+def test_sums_of_logs_are_kept_as_far_as_each_fits_into_64_bits(tmp_path: Path) -> None:
+    texts = " ".join(f"word{number}" for number in range(40))
+    model = TextClassifier(weighting="log", **PLAIN).fit([texts, "bee"], ["x", "y"], [1e6, 1])
+    model.save(str(tmp_path / "m"))  # 40 sums of 693,000 nats in thousandths
+    loaded = TextClassifier.load(str(tmp_path / "m"))
+    assert np.array_equal(loaded.predict_proba(ASKED), model.predict_proba(ASKED))
+    with pytest.raises(UsageError, match="sums of log weights are too large"):
+        TextClassifier(weighting="log", **PLAIN).fit(["ant"] * 13 + ["bee"], ["x"] * 13 + ["y"], [1e6] * 13 + [1])
 
 
 def test_calibration_weighs_the_documents_that_it_learns_from() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.documents import MOST_TERMS, CountedDocuments, DocumentSample
-from nbtext.counts.statistics import Renumbering, from_cells, log_units, sum_cells
+from nbtext.counts.statistics import Renumbering, from_cells, log_units, require_exact_logs, sum_cells
 from nbtext.counts.vocabulary import is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
@@ -142,6 +142,8 @@ def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) ->
     """Return the statistics with a new label for each class; classes with the same label are merged."""
     classes, numbers = _numbered(labels)
     keys, (counts, documents, *logs) = sum_cells(pair(statistics.cell_terms, numbers[statistics.cell_classes]), *statistics.columns)
+    if logs:
+        require_exact_logs(counts, documents)
     terms, cell_classes = unpair(keys)
     class_documents = np.zeros(len(classes), np.int64)
     np.add.at(class_documents, numbers, statistics.class_documents)
@@ -251,8 +253,8 @@ class Subsets:
         counts, holding = part(whole.cell_counts, cells, counts), part(whole.cell_documents, cells, held)
         kept, logs = holding > 0, whole.cell_logs
         if logs is not None:
-            of_rows = np.zeros(logs.size, np.int64)
-            np.add.at(of_rows, cells, log_units(documents.matrix.counts[entries]) * (1 if held is None else held))
+            of_rows = np.zeros(logs.size, logs.dtype)
+            np.add.at(of_rows, cells, log_units(documents.matrix.counts[entries]) * (1 if held is None else held.astype(logs.dtype)))
             logs = (logs - of_rows if subtract else of_rows)[kept]
         return replace(
             whole,

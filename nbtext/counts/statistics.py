@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbtext.attributes import Attributes
     from nbtext.counts.moments import Moments
     from nbtext.counts.vocabulary import Vocabulary
-    from nbtext.type_names import Integers, Numbers
+    from nbtext.type_names import Integers, Numbers, Whole
 
 Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
 
@@ -61,10 +61,10 @@ class ClassStatistics:
     """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
     cell_documents: NDArray[np.int64]
     """d_jk, documents of the class that hold the term, shape (n_cells,)."""
-    cell_logs: NDArray[np.int64] | None = None
+    cell_logs: Numbers | None = None
     """Σ_d log(1 + n_jd) over the documents of the class, in units of 1 / `LOG_UNITS`, shape (n_cells,); None unless they are asked for.
 
-    0 for inflected words and encoded lines, which no score needs.
+    0 for inflected words and encoded lines, which no score needs. int64; float64 where weights of documents and classes make them too large for it.
     """
     attributes: Attributes = NO_ATTRIBUTES
     """Attributes beside the texts; values of categorical ones are terms."""
@@ -121,7 +121,7 @@ class ClassStatistics:
             class_documents=self.class_documents * factors,
             cell_counts=self.cell_counts * of_cells,
             cell_documents=self.cell_documents * of_cells,
-            cell_logs=None if self.cell_logs is None else self.cell_logs * of_cells,
+            cell_logs=None if self.cell_logs is None else _scaled(self.cell_logs, of_cells),
             unit=self.unit * unit,
         )
 
@@ -314,6 +314,25 @@ def log_units(counts: Numbers) -> NDArray[np.int64]:
     return units
 
 
+MOST_UNITS = 2**63
+"""Sums of log weights stay below this, in their units."""
+
+
+def require_exact_logs(counts: Whole, documents: Whole) -> None:
+    """Raise `UsageError` if the sums of log weights of cells with these counts and documents, shapes (n_cells,), might not fit into 64 bits."""
+    most = documents * np.log1p(counts / np.maximum(documents, 1)) * LOG_UNITS  # the logarithm is concave
+    if most.max(initial=0) >= MOST_UNITS:
+        raise UsageError(
+            "the sums of log weights are too large to stay exact", hint="give documents smaller weights, or use --weighting counts"
+        )
+
+
+def _scaled(logs: Numbers, factors: Whole) -> Numbers:
+    """Return the sums of log weights times factors, shapes (n_cells,): float64 where one is beyond 64 bits."""
+    products = logs * factors.astype(np.float64)
+    return products if products.max(initial=0) >= MOST_UNITS else logs * factors
+
+
 def no_log_sums() -> UsageError:
     """Return the error for a model of log weights that was made before their sums were kept."""
     return UsageError("the model has no sums of log weights and cannot be changed exactly", hint="train it again on all documents")
@@ -335,6 +354,8 @@ def from_cells(
     kept[terms] = True
     present = class_documents > 0
     counts, documents, *logs = columns
+    if logs:
+        require_exact_logs(counts, documents)
     numbers = Renumbering(*(np.where(here, np.cumsum(here) - 1, -1) for here in (kept, present)))
     statistics = ClassStatistics(
         vocabulary.restrict(kept),

@@ -23,7 +23,7 @@ from nbtext.counts.documents import LARGEST_HASH, MOST_ENTRIES, MOST_TERMS, Coun
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import MOST as MOST_OF_SEEDS
 from nbtext.counts.seeds import Seed
-from nbtext.counts.statistics import ClassStatistics, log_units
+from nbtext.counts.statistics import MOST_UNITS, ClassStatistics, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
@@ -64,9 +64,6 @@ Kind = TypeVar("Kind", bound=Declared)
 
 MOST = 2**53
 """Counts stay below this, so that sums are exact in int64 and in float64."""
-
-MOST_UNITS = 2**63
-"""Sums of log weights stay below this, in their units."""
 
 MOST_DIGITS = 2000
 """Of the whole number in an exact sum: the square of a large number in units of the square of a small one has about 500."""
@@ -392,7 +389,7 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
     require(bounds[-1] == size == counts.size == documents.size and logs.size in (0, size) and logs.dtype.kind == "u", wrong)
     require(classes.max(initial=0) < labelled.n_classes and _rise_in_rows(classes, bounds), wrong)
     require(documents.min(initial=1) >= 1 and np.all((documents <= counts) & (documents <= class_documents[classes])), wrong)
-    require(class_documents.sum() <= 2 * WEIGHT_UNIT * n_documents and float(logs.sum(dtype=np.float64)) < MOST_UNITS, wrong)
+    require(class_documents.sum() <= 2 * WEIGHT_UNIT * n_documents and float(logs.max(initial=0)) < MOST_UNITS, wrong)
     found = replace(
         empty,
         class_documents=class_documents,
@@ -549,7 +546,7 @@ def _with_logs(statistics: ClassStatistics, logs: Numbers, *, needed: bool) -> C
         require(not logs.size, "it has sums of log weights and does not use them")
         return statistics
     require(logs.size == n_cells and logs.dtype.kind == "u", "its sums of log weights do not fit its cells")
-    require(float(logs.sum(dtype=np.float64)) < MOST_UNITS, "its sums of log weights are too large")
+    require(float(logs.max(initial=0)) < MOST_UNITS, "its sums of log weights are too large")
     sums, counts, documents = logs.astype(np.int64), statistics.cell_counts, statistics.cell_documents
     least, most = documents * log_units(np.ones(1)), documents * (log_units(counts / documents) + 1)  # the logarithm is concave
     unweighted = is_category(statistics.vocabulary)[statistics.cell_terms] & (sums == 0)
