@@ -109,6 +109,22 @@ def test_text_and_attributes_go_through_the_commands(people: Path) -> None:
     assert "city" in (people / "page.html").read_text()
 
 
+@pytest.mark.parametrize(
+    "columns", [LOOKS, ("--label-column", "likes", "--count", "height"), (*LOOKS[:3], "hair,eye", "--numeric", "height")]
+)
+def test_an_update_is_training_on_all_documents(tmp_path: Path, columns: tuple[str, ...]) -> None:
+    header, *rows = DATING.replace("\nt,", "\n2,").replace("\ns,", "\n1,").splitlines()
+    for name, part in {"first": rows[:4], "more": rows[4:], "all": rows}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join([header, *part, ""]), encoding="utf-8")
+    for name in ("first", "all"):
+        succeeded(nbtext("train", f"{name}.csv", *columns, "-m", name, cwd=tmp_path))
+    before = (tmp_path / "first").read_bytes()
+    succeeded(nbtext("update", "more.csv", "-m", "first", cwd=tmp_path))
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "all").read_bytes()
+    succeeded(nbtext("forget", "more.csv", "-m", "first", cwd=tmp_path))
+    assert (tmp_path / "first").read_bytes() == before
+
+
 def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Path) -> None:
     (people / "people.csv").write_text(PEOPLE + "c,a cart,old,1,Bonn\n")
     done = nbtext("train", "people.csv", *ALL, cwd=people)

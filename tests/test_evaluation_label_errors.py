@@ -52,7 +52,8 @@ def test_processes_judge_folds_as_one_does(monkeypatch: pytest.MonkeyPatch) -> N
         assert column.tolist() == same.tolist()
 
 
-def test_planted_labels_come_first() -> None:
+@pytest.mark.parametrize("settings", [{}, {"weighting": "tfidf"}, {"weighting": "log", "class_weight": "balanced"}], ids=str)
+def test_planted_labels_come_first(settings: dict[str, Any]) -> None:
     """Three classes with words of their own and many in common; one label in twenty is wrong."""
     generator = np.random.default_rng(0)
     n, planted = 400, 20
@@ -64,7 +65,7 @@ def test_planted_labels_come_first() -> None:
     wrong = generator.choice(n, planted, replace=False)
     labels = truth.copy()
     labels[wrong] = (truth[wrong] + generator.integers(1, 3, size=planted)) % 3
-    model = TextClassifier()
+    model = TextClassifier(**settings)
     names = [f"c{k}" for k in labels.tolist()]
     statistics, rows = count_documents(list(zip(names, texts, strict=True)), model.analysis)
     found = suspects(statistics, rows, model.settings)

@@ -411,6 +411,12 @@ class Classifier(ABC):
         scores, lengths = self.estimate_again(others).joint_log_likelihood(matrix)
         return Unseen(scores, lengths, matrix.tokens - lengths, left_out.classes, weights)
 
+    @classmethod
+    def subtracts_exactly(cls, settings: Settings, weight_unit: int) -> bool:
+        """Return whether `leave_one_out` works on counts of this unit, weighed by class if settings say so."""
+        del cls, settings, weight_unit
+        return False
+
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Score documents that the model was estimated from, each by the model of all others, exactly; raise `UsageError` if it cannot."""
         del documents

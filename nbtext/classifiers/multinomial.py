@@ -14,6 +14,7 @@ import numpy as np
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities, Training, Unseen, class_prior_without
 from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.counts.weighting import as_summed
+from nbtext.errors import UsageError
 from nbtext.language_model.smoothing import leave_one_out
 
 if TYPE_CHECKING:
@@ -67,23 +68,25 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
             of_unknown = np.where(unknown > 0, unknown * self.language_models.log_unseen()[best], 0.0)
         return self.per_token(scores, best, of_unknown, lengths + unknown)
 
-    @property
-    def subtracts_exactly(self) -> bool:
-        """True if the sums are exact: not of tf-idf, and not of logs times the weights of documents."""
-        return self.weighting != "tfidf" and (self.weighting != "log" or self.counts.weight_unit == 1)
+    @classmethod
+    def subtracts_exactly(cls, settings: Settings, weight_unit: int) -> bool:
+        """Return True if the sums are exact: not of tf-idf, and not of logs times the weights of documents."""
+        del cls
+        return settings.weighting != "tfidf" and (settings.weighting != "log" or weight_unit == 1)
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """Score the sample with each document left out, or by folds on tf-idf and where labels select the terms."""
-        at_once = self.subtracts_exactly and training.choose is None
+        at_once = self.subtracts_exactly(training.settings, self.counts.weight_unit) and training.choose is None
         return self.leave_one_out(sample) if at_once else super().unseen(training, sample)
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Return log p(d, C_k) of documents of the corpus, each with the prior and the language models of all others.
 
-        Raises `UsageError` on tf-idf.
+        Raises `UsageError` on tf-idf, and on logs times the weights of documents.
         """
-        if not self.subtracts_exactly:
-            return super().leave_one_out(documents)
+        if not self.subtracts_exactly(self.training.settings, self.counts.weight_unit):
+            why = "" if self.weighting == "tfidf" else " with weights of documents or classes"
+            raise UsageError(f"leave-one-out is not exact for --weighting {self.weighting}{why}", hint="cross-validate with folds")
         scores, lengths, unknown = leave_one_out(self.language_models, as_summed(documents, self.weighting), documents.matrix)
         weights = documents.natural_weights(self.counts.weight_unit)
         for label, weight in sorted(set(zip(documents.classes.tolist(), weights.tolist(), strict=True))):

@@ -233,9 +233,10 @@ class AttributedTexts(DocumentCounter):
         missing = [""] * len(self._attributes.names)
         rows = [values if len(values) == len(missing) else missing for _, values in parts]
         found, categories = self._texts.find([text for text, _ in parts]), self._categories(rows)
-        numbers = range(len(self._attributes.categorical), len(self._attributes.names))
-        values = np.array([[float(row[place]) if row[place] else np.nan for place in numbers] for row in rows], np.float64)
-        values = values.reshape(len(rows), len(numbers))
+        numbers, values = range(len(self._attributes.categorical), len(self._attributes.names)), None
+        if numbers:
+            values = np.array([[float(row[place]) if row[place] else np.nan for place in numbers] for row in rows], np.float64)
+            values = values.reshape(len(rows), len(numbers))
         return found._replace(postings=lambda: found.postings().beside(categories)._replace(values=values))
 
     def _categories(self, rows: Sequence[Sequence[str]]) -> Postings:

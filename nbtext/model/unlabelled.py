@@ -248,7 +248,9 @@ class _ExpectationMaximisation:
         """Run EM with all labelled documents, and then without each fold of the sample, with the same pseudo-counts."""
         smoothing = [self.learnt.smoothing]
         shares = self._fitted(self.counts.statistics.natural, weight, smoothing).shares
-        sample = scored_sample(without_dropped(self.counts.sample.documents, self.counts.statistics, self.learnt, self.settings), self.counts.statistics)
+        sample = scored_sample(
+            without_dropped(self.counts.sample.documents, self.counts.statistics, self.learnt, self.settings), self.counts.statistics
+        )
         subsets, folds = Subsets(self.counts.statistics, self.counts.sample.documents), np.arange(len(sample)) % FOLDS
         parts = []
         for fold in range(FOLDS):
