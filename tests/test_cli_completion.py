@@ -6,8 +6,10 @@ Also tests `cli/options.py`.
 from __future__ import annotations
 
 import os
+import pty
 import shlex
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,9 +19,10 @@ from nbtext.cli.completion import SHELLS
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
 from nbtext.settings import CRITERIA, FORMATS, LANGUAGES, UNSPACED_LANGUAGES
-from tests.process import HOUSE, error_line, nbtext, python_in_shell, run, succeeded
+from tests.process import HOUSE, error_line, nbtext, python_in_shell, run, start, succeeded, until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -87,6 +90,58 @@ def test_bash_completes(words: list[str], expected: list[str], home: Path) -> No
     assert completed(words, home) == expected
 
 
+EVIL = ("evil$(touch${IFS}ran)", "it's; touch ran", 'bin "lorry" `touch ran`', "*, a", "!!touch ran")
+"""Names of classes that a shell would not take for one word, or would do something at."""
+
+INTERACTIVE = {
+    "bash": (["--norc", "--noprofile", "-i"], "source <(nbtext completion bash)"),
+    "zsh": (["-f", "-i"], 'autoload -U compinit; compinit -D; eval "$(nbtext completion zsh)"'),
+    "fish": (["--no-config", "-i"], "nbtext completion fish | source"),
+}
+
+
+@pytest.mark.parametrize("quote", ["", "'", '"'])
+@pytest.mark.parametrize("shell", INTERACTIVE)
+def test_names_of_classes_are_inserted_as_one_word_that_does_nothing(shell: str, quote: str, home: Path) -> None:
+    found = shutil.which(shell)
+    if found is None:
+        pytest.skip(f"there is no {shell}")
+    TextClassifier(stemmer="none").fit([f"cat {row}" for row in range(len(EVIL))], list(EVIL)).save(str(home / "nbtext.joblib"))
+    program = home / "bin" / "nbtext"
+    program.write_text(
+        '#!/bin/sh\n[ -z "$_NBTEXT_COMPLETE" ] && [ "$1" = relabel ] && { printf "%s\\0" "$@" > new; mv new args; exit; }\n'
+        f'exec {python_in_shell()} -m nbtext "$@"\n'
+    )
+    arguments, setup = INTERACTIVE[shell]
+    env = {**HOUSE, "PATH": f"{home / 'bin'}:{os.environ['PATH']}", "HOME": str(home), "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    ours, theirs = pty.openpty()
+    os.set_blocking(ours, False)
+    shown = b""
+
+    def typed(keys: str, wanted: Callable[[], bool]) -> None:
+        def done() -> bool:
+            nonlocal shown
+            with suppress(BlockingIOError):
+                shown += os.read(ours, 65536)
+            return wanted()
+
+        os.write(ours, keys.encode())
+        until(done, keys)
+
+    with start(["setsid", "--ctty", found, *arguments], cwd=home, env=env, stdin=theirs, stdout=theirs, stderr=theirs) as child:
+        try:
+            typed(f"{setup}; echo rea''dy\r", lambda: b"ready" in shown)
+            for begun, expected in (("ev", EVIL[0]), ("it", EVIL[1]), ("bin", EVIL[2])):
+                typed(f"nbtext relabel {quote}{begun}\t\r", (home / "args").exists)
+                assert (home / "args").read_bytes().decode().split("\0") == ["relabel", expected, ""]
+                (home / "args").unlink()
+        finally:
+            child.kill()
+            os.close(ours)
+            os.close(theirs)
+    assert not (home / "ran").exists()
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_script_is_good_for_its_shell(shell: str, home: Path) -> None:
     found = shutil.which(shell)
@@ -101,6 +156,19 @@ def test_what_the_script_asks_for_is_answered(shell: str) -> None:
     assert f"_NBTEXT_COMPLETE={shell}_complete" in succeeded(nbtext("completion", shell)).text
     asked = {"_NBTEXT_COMPLETE": f"{shell}_complete", "COMP_WORDS": "nbtext tr", "COMP_CWORD": "tr" if shell == "fish" else "1"}
     assert "train" in succeeded(nbtext(env=asked)).text
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_names_with_control_characters_are_left_out(shell: str, tmp_path: Path) -> None:
+    labels = ["concern", "con\x1b[31mtrol", "con\nplain,trol", "con\u202egnp"]
+    TextClassifier(stemmer="none").fit([f"cat {label}" for label in labels], labels).save(str(tmp_path / "nbtext.joblib"))
+    asked = {
+        "_NBTEXT_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": "nbtext relabel con",
+        "COMP_CWORD": "con" if shell == "fish" else "2",
+    }
+    lines = succeeded(nbtext(cwd=tmp_path, env=asked)).text.splitlines()
+    assert lines == (["plain", "concern", "_"] if shell == "zsh" else ["plain,concern"])
 
 
 def test_other_shells_are_refused() -> None:

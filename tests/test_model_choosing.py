@@ -227,7 +227,9 @@ def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> No
     assert '"choices": {"stop_words_kept": true' in nbtext("inspect", "--output", "json", cwd=tmp_path).text
 
 
-@pytest.mark.parametrize("settings", [{"classifier": "logistic"}, {"classifier": "average"}, {"classifier": "complement", "weighting": "tfidf"}])
+@pytest.mark.parametrize(
+    "settings", [{"classifier": "logistic"}, {"classifier": "average"}, {"classifier": "complement", "weighting": "tfidf"}]
+)
 def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words(settings: dict[str, str]) -> None:
     model, without = (TextClassifier(stop_words=name, **settings).fit(*topics(150)) for name in ("auto", "default"))
     assert model.learnt.choices.stop_words is not None

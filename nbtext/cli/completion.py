@@ -6,9 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import BashComplete, add_completion_class
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete, add_completion_class
 
 from nbtext.cli import panels
+from nbtext.report.forms import visible
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -16,9 +17,43 @@ if TYPE_CHECKING:
 SHELLS = ("bash", "zsh", "fish")
 
 
-class Bash(BashComplete):
-    """Completion in bash, which makes three words of ``--classifier=mul`` and replaces only the last of them."""
+class Printable(ShellComplete):
+    """Completion by texts that a shell may show and insert: without control characters, which would end a line of the answer."""
 
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        """Return the completions without those that hold control characters."""
+        return [item for item in super().get_completions(args, incomplete) if visible(item.value) == item.value]
+
+
+class Bash(Printable, BashComplete):
+    """Completion in bash, which makes three words of ``--classifier=mul`` and replaces only the last of them.
+
+    Bash inserts texts as they are, so the script quotes them, within a quote that is open as that quote needs it.
+    """
+
+    source_template = r"""
+%(complete_func)s() {
+    local IFS=$'\n' response line text
+    COMPREPLY=()
+    mapfile -t response < <(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" %(complete_var)s=bash_complete "$1")
+    for line in "${response[@]}"; do
+        case $line in
+            file,*) compopt -o default ;;
+            plain,*)
+                text=${line#plain,}
+                case ${COMP_WORDS[COMP_CWORD]} in
+                    \'*) text=${text//\'/\'\\\'\'} ;;
+                    \"*)
+                        [[ $text != *!* ]] || continue  # the history, which no quote of this kind keeps away
+                        text=${text//\\/\\\\} text=${text//\"/\\\"} text=${text//\$/\\\$} text=${text//\`/\\\`} ;;
+                    *) [[ $text =~ ^[[:alnum:]_./:=,@%%+-]*$ ]] || printf -v text %%q "$text" ;;
+                esac
+                COMPREPLY+=("$text") ;;
+        esac
+    done
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
     _kept = ""
     """The beginning of the word, up to "=", that bash keeps."""
 
@@ -39,7 +74,19 @@ class Bash(BashComplete):
         return f"{item.type},{item.value.removeprefix(self._kept)}"
 
 
-add_completion_class(Bash)
+class Zsh(Printable, ZshComplete):
+    """Completion in zsh, which quotes what it inserts."""
+
+
+class Fish(Printable, FishComplete):
+    """Completion in fish, which quotes what it inserts."""
+
+    source_template = FishComplete.source_template.replace('split ","', 'split --max 1 ","')
+    """A text may hold commas."""
+
+
+for _each in (Bash, Zsh, Fish):
+    add_completion_class(_each)
 
 
 @panels.command("completion")
