@@ -1,15 +1,25 @@
-"""Defaults from nbtext.toml, pyproject.toml and the environment: `nbtext.cli.config`, through the real command."""
+"""Defaults from nbtext.toml, pyproject.toml and the environment: `nbtext.cli.config`, through the real command.
+
+Also tests `cli/paths.py`.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
+from nbtext.cli.main import COMMANDS
+from nbtext.cli.paths import InputPath, OutputPath
 from tests.process import SERVICE_DESK, error_line, nbtext
 
 TRAIN = str(SERVICE_DESK / "train")
+WRITTEN = {"to", "drift", "errors", "predictions", "changed"}
 
 
 @pytest.fixture
@@ -84,6 +94,13 @@ def test_paths_are_those_beside_the_file(tmp_path: Path, below: Path) -> None:
         ("classifier = 'svm'", 2, "nbtext.toml: --classifier must be one of"),
         ("jobs = -1", 2, "nbtext.toml: --jobs must be a whole number from 0"),
         ("[train", 4, "nbtext.toml: not valid TOML"),
+        ("a = " + "[" * 100_000, 4, "nbtext.toml: not valid TOML: it is nested too deeply"),
+        ("a = " + "{a=" * 100_000, 4, "nbtext.toml: not valid TOML: it is nested too deeply"),
+        ("a" + ".a" * 100_000 + " = 1", 4, "nbtext.toml: a key has more than 32 parts"),
+        ("['a'" + ' . "b"' * 100_000 + "]", 4, "nbtext.toml: a key has more than 32 parts"),
+        ("#" * (1 << 20) + "\n", 4, "nbtext.toml: is larger than 1 MiB"),
+        ("a" * 1_000 + " = 1", 2, f"option or command '{'a' * 30}\u2026{'a' * 29}'"),
+        ('model = "a\\u0000b"', 2, "nbtext.toml: --model: a path has no NUL"),
     ],
 )
 def test_what_is_wrong_is_told_with_the_place(tmp_path: Path, text: str, status: int, message: str) -> None:
@@ -113,3 +130,134 @@ def test_help_shows_what_holds_and_where_it_comes_from(tmp_path: Path, below: Pa
     assert f"  once = true   from {tmp_path}/nbtext.toml [train], for train" in done.text
     assert f"  language = german   from {tmp_path}/nbtext.toml, for label, train, " in done.text
     assert "No defaults are set." in nbtext("help", "config", cwd=Path("/")).text
+
+
+ELSEWHERE = {
+    "model": ("train", 'model = "../rc"'),
+    "model absolute": ("train", 'model = "{above}/rc"'),
+    "model through a link": ("train", 'model = "link"'),
+    "model through a folder": ("train", 'model = "up/rc"'),
+    "model that a link would make": ("train", 'model = "dangling"'),
+    "drift": ("classify", 'drift = "../rc"'),
+    "errors of all commands": ("evaluate", 'errors = "../rc"', ""),
+    "to": ("report", 'to = "../rc"'),
+    "labels": ("label", 'to = "../rc"'),
+    "files-from": ("train", 'files-from = "../rc"'),
+    "a list of paths": ("train", 'files-from = "list"'),
+    "stop-words": ("train", 'stop-words = "../rc"'),
+    "class-prior": ("train", 'class-prior = "{above}/rc"'),
+    "smoothing": ("train", 'smoothing = "link"'),
+    "unlabelled": ("train", 'unlabelled = ["pool", "../pool"]'),
+    "from-folder": ("train", 'from-folder = "a=~/pool"'),
+    "training": ("evaluate", 'training = "../pool"'),
+    "costs": ("classify", 'costs = "../rc"'),
+}
+"""Commands with a default that leads out of the folder."""
+
+
+@pytest.mark.parametrize(
+    ("case", "name"), [*((case, "nbtext.toml") for case in ELSEWHERE), ("model", "pyproject.toml"), ("drift", "pyproject.toml")]
+)
+def test_a_found_file_names_no_path_outside_its_folder(tmp_path: Path, case: str, name: str) -> None:
+    command, line, *table = ELSEWHERE[case]
+    folder = tmp_path / "sent"
+    (folder / "below").mkdir(parents=True)
+    (tmp_path / "rc").write_text("# mine\n")
+    for link, target in {"link": "../rc", "up": "..", "dangling": "../new"}.items():
+        (folder / link).symlink_to(target)
+    (folder / "list").write_text(f"pool\n{tmp_path}/rc\n")
+    section = ".".join(filter(None, ["tool.nbtext" if name == "pyproject.toml" else "", *(table or [command])]))
+    write(folder, (f"[{section}]\n" if section else "") + line.format(above=tmp_path) + "\n", name)
+    before = sorted(tmp_path.rglob("*"))
+    for place in (folder, folder / "below"):
+        told = error_line(nbtext(command, TRAIN, cwd=place, env={"HOME": str(tmp_path)}), 2)
+        assert "outside the folder of this file; give --config" in told
+    assert (tmp_path / "rc").read_text() == "# mine\n"
+    assert sorted(tmp_path.rglob("*")) == before
+    assert "outside" not in nbtext(command, TRAIN, "--config", name, cwd=folder, env={"HOME": str(tmp_path)}).err.decode()
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model, a copy of it, and a worse one."""
+    folder: Path = tmp_path_factory.mktemp("written")
+    assert nbtext("train", TRAIN, "--stemmer=none", cwd=folder).status == 0
+    assert nbtext("train", TRAIN, "--top=3", "-m", "other.joblib", cwd=folder).status == 0
+    shutil.copy(folder / "nbtext.joblib", folder / "copy.joblib")
+    return folder
+
+
+OUTPUTS = {
+    "model": ("train", TRAIN),
+    "drift": ("classify", TRAIN),
+    "errors": ("evaluate", TRAIN, "-m", "other.joblib"),
+    "predictions": ("cross-validate", TRAIN, "--folds=2"),
+    "changed": ("compare", "nbtext.joblib", "other.joblib", TRAIN),
+    "report to": ("report", TRAIN),
+    "explain to": ("explain", f"{TRAIN}/taxes-and-fees"),
+    "card to": ("card",),
+    "merge to": ("merge", "nbtext.joblib", "copy.joblib"),
+}
+"""Each output with a command that writes it."""
+
+
+@pytest.mark.parametrize("case", OUTPUTS)
+def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(tmp_path: Path, written: Path, case: str) -> None:
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
+    command, option = OUTPUTS[case][0], case.rsplit(maxsplit=1)[-1]
+    write(tmp_path, f'[{command}]\n{option} = "out"\n')
+    for begins in (
+        b"mine",
+        b'{"id": "a", "label": "b", "text": "c"}\n',
+        b"<!doctype html>\n<p>mine",
+        b"---\ntitle: mine\n---\n",
+        b"\x80\x04",
+    ):
+        (tmp_path / "out").write_bytes(begins)
+        told = error_line(nbtext(*OUTPUTS[case], cwd=tmp_path), 2)
+        assert f"[{command}]: --{option}: out is not a file that nbtext wrote for this option; give --config nbtext.toml" in told
+        assert (tmp_path / "out").read_bytes() == begins
+    (tmp_path / "out").write_bytes(b"")
+    for _ in range(2):  # the second time it is there
+        done = nbtext(*OUTPUTS[case], cwd=tmp_path)
+        assert done.status == 0, done.err
+        assert (tmp_path / "out").stat().st_size
+
+
+def test_every_option_that_is_a_path_has_a_type_that_knows_it() -> None:
+    for name in COMMANDS:
+        command: click.Command = import_module(f"nbtext.cli.{name.replace('-', '_')}").command
+        for option in command.params:
+            if isinstance(option, click.Option) and option.name != "config":
+                is_path = {"FILE", "PATH", "CORPUS"} & set(re.split(r"\W", option.metavar or ""))
+                assert isinstance(option.type, InputPath) == bool(is_path), (name, option.opts)
+                assert isinstance(option.type, OutputPath) == (
+                    bool(is_path) and (option.opts[-1] == "--model" or option.name in WRITTEN)
+                ), option.opts
+
+
+def test_a_found_file_names_no_machine(tmp_path: Path) -> None:
+    write(tmp_path, 'backend = "dask"\nscheduler = "tcp://192.0.2.1:8786"\n')
+    assert "--scheduler: an address is not taken from a file that was found" in error_line(nbtext("train", TRAIN, cwd=tmp_path), 2)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("name", ["nbtext.toml", "pyproject.toml"])
+def test_a_found_file_of_another_user_is_ignored_with_a_warning(tmp_path: Path, below: Path, name: str) -> None:
+    write(tmp_path, "ngrams = 3\n")
+    write(below, "[tool.nbtext]\nngrams = 2\n" if name == "pyproject.toml" else "ngrams = 2\n", name)
+    os.chown(below / name, 12345, 12345)
+    done = nbtext("train", TRAIN, cwd=below)
+    assert done.notes == [f"nbtext: warning: {name}: it belongs to another user and is ignored; --config {name} reads it"]
+    assert (below / "nbtext.joblib").read_bytes() == trained(below, "--no-config", "--ngrams=3")
+    assert trained(below, "--config", name) == trained(below, "--no-config", "--ngrams=2")
+    assert not nbtext("inspect", "-q", cwd=below).err
+    assert nbtext("help", "config", cwd=below).err.count(b"another user") == 1
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "a [b] c" / "below"
+    folder.mkdir(parents=True)
+    write(folder.parent, '[train]\nmodel = "m"\n')
+    assert nbtext("train", TRAIN, cwd=folder).status == 0
+    assert (folder.parent / "m").is_file()

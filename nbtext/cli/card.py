@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.paths import CARD, InputPath
 from nbtext.errors import PathError, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 card_options = option.several(
     panels.option(
-        "--evaluation", group="documents", metavar="FILE", shell_complete=option.suggest_files,
+        "--evaluation", group="documents", metavar="FILE", type=InputPath(),
         help="Take the figures of a model card from FILE, which nbtext evaluate --output json printed, instead of from CORPUS.",
     ),
     panels.option("--name", group="output", metavar="TEXT", shown_default="the name of the model file", help="Name of the model in a model card."),
@@ -33,7 +34,7 @@ card_options = option.several(
 @panels.command("card", hidden=True)
 @option.corpus_argument
 @option.model_option
-@option.to_option("Write the card to FILE, not to standard output.", "-o", "--output")
+@option.to_option("Write the card to FILE, not to standard output.", CARD, "-o", "--output")
 @card_options
 @option.jobs_option
 @option.document_options

@@ -9,6 +9,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.paths import DRIFT, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import NbtextError, UsageError, quantity
 
@@ -46,7 +47,7 @@ class _Classify(panels.Command):
     "about its length; 0.001 finds documents of another kind or language.",
 )  # fmt: skip
 @panels.option(
-    "--drift", group="output", metavar="FILE", shell_complete=option.suggest_files,
+    "--drift", group="output", metavar="FILE", type=OutputPath(DRIFT),
     help="Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
 )  # fmt: skip
 @panels.option("--lines", group="documents", common=True, is_flag=True, help="Answer each line of standard input at once, as a document.")

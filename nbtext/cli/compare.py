@@ -8,17 +8,18 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.paths import JUDGED, InputPath, OutputPath
 from nbtext.errors import UsageError
 from nbtext.settings import READING
 
 
 @panels.command("compare")
-@click.argument("model_a", metavar="A", shell_complete=option.suggest_files)
-@click.argument("model_b", metavar="B", shell_complete=option.suggest_files)
+@click.argument("model_a", metavar="A", type=InputPath())
+@click.argument("model_b", metavar="B", type=InputPath())
 @option.corpus_argument
 @option.output_option("table", "json", default="table")
 @panels.option(
-    "--changed", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files,
+    "--changed", group="output", common=True, metavar="FILE", type=OutputPath(JUDGED),
     help="Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
 )  # fmt: skip
 @option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_name="--top")

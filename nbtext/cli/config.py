@@ -2,24 +2,35 @@
 
 Of an option that is not given, the value is that of ``NBTEXT_COMMAND_OPTION``, then of ``NBTEXT_OPTION``, then of the command's table in the file,
 then of the file's top. The file is nbtext.toml, or the table [tool.nbtext] of pyproject.toml, in the working directory or the nearest parent that
-has one.
+has one. One that is found so may have come with its folder from somebody else: it may only name paths of this folder (`nbtext.cli.paths`).
 """
 
 from __future__ import annotations
 
 import os
+import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from nbtext.cli.messages import say
+from nbtext.cli.paths import Address, InputPath
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
+from nbtext.report.forms import shortened
 from nbtext.settings import GONE, INPUT, READING, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 FILE, SHARED_FILE = "nbtext.toml", "pyproject.toml"
+
+LARGEST = 1 << 20
+"""Bytes of a file of defaults."""
+
+_DEEP_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
+"""A key of more than 32 parts; the time that tomllib takes grows with the square of them."""
 
 _NEVER = {"help", "help_all", "config", "no_config"}
 """Options that ask for something once."""
@@ -32,6 +43,8 @@ class ConfigFile(NamedTuple):
 
     path: Path
     defaults: dict[str, object]
+    is_found: bool = False
+    """Whether it was found, and not named by ``--config``."""
 
 
 class Default(NamedTuple):
@@ -39,6 +52,8 @@ class Default(NamedTuple):
 
     value: object
     source: str
+    file: ConfigFile | None = None
+    """None for the environment."""
 
 
 def config_file(arguments: Sequence[str]) -> ConfigFile | None:
@@ -64,32 +79,48 @@ def config_file(arguments: Sequence[str]) -> ConfigFile | None:
     for folder in (Path(), *above):
         for name in (FILE, SHARED_FILE):
             path = folder / name
-            if path.is_file() and (found := _read(path)) is not None:
+            if path.is_file() and (found := _read(path, is_found=True, quiet=not {"-q", "--quiet"}.isdisjoint(arguments))) is not None:
                 return found
     return None
 
 
-def _read(path: Path) -> ConfigFile | None:
-    """Return what a file holds; None for a pyproject.toml without a table for nbtext."""
+def _read(path: Path, *, is_found: bool = False, quiet: bool = False) -> ConfigFile | None:
+    """Return what a file holds; None for a pyproject.toml without a table for nbtext, and for a found file of another user, after a warning."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            owner, content = os.fstat(file.fileno()).st_uid, file.read(LARGEST + 1)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=str(path)) from None
     shared = path.name == SHARED_FILE
     if shared and b"nbtext" not in content:
         return None
+    if is_found and owner not in (os.geteuid(), 0):
+        if not quiet:
+            _warn_of_owner(path)
+        return None
+    if len(content) > LARGEST:
+        raise PathError(f"is larger than {LARGEST >> 20} MiB", where=str(path), hint="give --no-config, or another file with --config")
+    if _DEEP_KEY.search(content):
+        raise PathError("a key has more than 32 parts", where=str(path))
     import tomllib
 
     try:
         defaults = tomllib.loads(content.decode())
-    except ValueError as problem:
-        raise PathError(f"not valid TOML: {problem}", where=str(path)) from None
+    except (ValueError, RecursionError) as problem:
+        wrong = "it is nested too deeply" if isinstance(problem, RecursionError) else str(problem)
+        raise PathError(f"not valid TOML: {wrong}", where=str(path)) from None
     if shared:
         tool = defaults.get("tool", {})
         if not isinstance(tool, dict) or not isinstance(tool.get("nbtext"), dict):
             return None
         defaults = tool["nbtext"]
-    return ConfigFile(path, {_key(name): value for name, value in defaults.items()})
+    return ConfigFile(path, {_key(name): value for name, value in defaults.items()}, is_found)
+
+
+@cache
+def _warn_of_owner(path: Path) -> None:
+    """Warn that a found file is ignored, once."""
+    say("it belongs to another user and is ignored", level="warning", where=str(path), hint=f"--config {path} reads it")
 
 
 def defaults(context: click.Context, arguments: Sequence[str]) -> dict[str, Default]:
@@ -131,7 +162,7 @@ def _in_file(file: ConfigFile, context: click.Context, options: dict[str, click.
                     f"{name!r} is a command, and its defaults are a table", where=str(file.path), hint=f"write [{name}] above them"
                 )
         elif name in options:
-            yield name, Default(value, str(file.path))
+            yield name, Default(value, str(file.path), file)
         elif name not in _DECLARED and not any(name in _options(every) for every in _commands(context)):
             raise _unknown(name, [*_DECLARED, *options, *commands], str(file.path))
     own = file.defaults.get(_key(context.command.name or ""))
@@ -139,7 +170,7 @@ def _in_file(file: ConfigFile, context: click.Context, options: dict[str, click.
         name, source = _key(given), f"{file.path} [{context.command.name}]"
         if name not in options:
             raise _unknown(name, list(options), source)
-        yield name, Default(value, source)
+        yield name, Default(value, source, file)
 
 
 def _commands(context: click.Context) -> Iterator[click.Command]:
@@ -152,7 +183,7 @@ def _commands(context: click.Context) -> Iterator[click.Command]:
 
 
 def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
-    given = name.replace("_", "-")
+    given = shortened(name.replace("_", "-"), 60)
     near = did_you_mean(given, sorted({each.replace("_", "-") for each in known})).strip(" ()")
     return UsageError(
         f"there is no option or command {given!r}",
@@ -163,42 +194,42 @@ def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
 
 def _checked(option: click.Option, default: Default, context: click.Context) -> Default:
     """Return the default as it would stand on the command line; raise `UsageError` if it could not."""
-    value, source = default
+    value, source, file = default
     if option.is_flag and not isinstance(value, (bool, str)):
         raise UsageError(f"{_longest(option)} is true or false, not {value!r}", where=source)
     if option.is_flag:
         pass
     elif isinstance(value, (bool, dict)):
         raise UsageError(f"{_longest(option)} takes no {'truth value' if isinstance(value, bool) else 'table'}", where=source)
-    elif isinstance(value, list):
-        value = [str(each) for each in value] if option.multiple else ",".join(map(str, value))
     else:
-        value = _in_folder(option, str(value), source)
-        value = [value] if option.multiple else value
+        given = [str(each) for each in value] if isinstance(value, list) else [str(value)]
+        values = [_beside(option, each, file, source) for each in (given if option.multiple else [",".join(given)])]
+        value = values if option.multiple else values[0]
     try:
         option.type_cast_value(context, value)
         declared = _DECLARED.get(option.name or "")
-        if declared is not None and not option.is_flag and "FILE" not in declared.metavar:
+        if declared is not None and not option.is_flag and not isinstance(option.type, InputPath):
             declared.checked(value)
     except click.UsageError as problem:
         raise UsageError(problem.format_message(), where=source) from None
     except UsageError as problem:
         raise UsageError(problem.message, where=source, hint=problem.hint) from None
-    return Default(value, source)
+    return Default(value, source, file)
 
 
 def _longest(option: click.Option) -> str:
     return max(option.opts, key=len)
 
 
-def _in_folder(option: click.Option, value: str, source: str) -> str:
-    """Return a path from a file with the file's folder in front, unless that is the working directory; what may also be a name only if it exists."""
-    metavar = option.metavar or ""
-    folder = Path(source.partition(" [")[0]).parent
-    if source.startswith("$") or not {"PATH", "FILE"} & set(metavar.split("|")) or value == "-" or folder in (Path(), Path.cwd()):
+def _beside(option: click.Option, value: str, file: ConfigFile | None, source: str) -> str:
+    """Return a value as it would stand on the command line; raise `UsageError` for what a found file may not name."""
+    if file is None or not isinstance(option.type, InputPath | Address):
         return value
-    path = folder / value
-    return str(path) if metavar in ("PATH", "FILE") or path.exists() else value
+    try:
+        return option.type.beside(value, file.path.parent, is_found=file.is_found)
+    except UsageError as problem:
+        hint = f"give --config {file.path} to trust it, or --no-config"
+        raise UsageError(f"{_longest(option)}: {problem.message}", where=source, hint=hint) from None
 
 
 def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
@@ -209,7 +240,7 @@ def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
     for command in _commands(context):
         own = click.Context(command, context.find_root(), command.name)
         names = {option.name: name for name, option in _options(command).items()}
-        for parameter, (value, source) in defaults(own, arguments).items():
+        for parameter, (value, source, _) in defaults(own, arguments).items():
             name = names[parameter]
             shown = " ".join(map(str, value)) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else str(value)
             rows.setdefault((name.replace("_", "-"), shown, source), []).append(command.name or "")

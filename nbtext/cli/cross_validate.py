@@ -8,6 +8,7 @@ from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
 from nbtext.cli.messages import SHOWN
+from nbtext.cli.paths import JUDGED, OutputPath
 from nbtext.errors import UsageError, listed, quantity
 
 USELESS_WITH = {
@@ -44,7 +45,7 @@ USELESS_WITH = {
 @option.all_option
 @option.decision_options
 @panels.option(
-    "--predictions", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files,
+    "--predictions", group="output", common=True, metavar="FILE", type=OutputPath(JUDGED),
     help="Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
     "one after the other.",
 )  # fmt: skip

@@ -11,11 +11,12 @@ from nbtext.cli import panels
 from nbtext.cli.gates import distance_failures, distance_gate, finish
 from nbtext.cli.messages import SHOWN, say_problem
 from nbtext.cli.messages import say as say_line
+from nbtext.cli.paths import InputPath
 from nbtext.errors import UsageError
 
 
 @panels.command("drift")
-@click.argument("log", metavar="FILE", shell_complete=option.suggest_files)
+@click.argument("log", metavar="FILE", type=InputPath())
 @option.output_option("table", "tsv", "csv", "jsonl", default="table")
 @panels.option(
     "--last", group="documents", common=True, type=option.WholeNumber(min=1), metavar="N",

@@ -8,6 +8,7 @@ from typing import Unpack
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
+from nbtext.cli.paths import JUDGED, InputPath, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import UsageError, quantity
 
@@ -24,7 +25,7 @@ from nbtext.errors import UsageError, quantity
     help="Add the figures for each value of a column. It can be given several times.",
 )  # fmt: skip
 @panels.option(
-    "--errors", group="output", common=True, metavar="FILE", shell_complete=option.suggest_files,
+    "--errors", group="output", common=True, metavar="FILE", type=OutputPath(JUDGED),
     help="Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
 )  # fmt: skip
 @panels.option(
@@ -33,7 +34,7 @@ from nbtext.errors import UsageError, quantity
 )  # fmt: skip
 @answer_options
 @panels.option(
-    "--training", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
+    "--training", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
     help="Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
     "read as it was in training. The option can be given several times.",
 )  # fmt: skip

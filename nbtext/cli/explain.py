@@ -6,6 +6,7 @@ from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.paths import PAGE
 from nbtext.errors import UsageError
 
 
@@ -23,7 +24,7 @@ from nbtext.errors import UsageError
 )  # fmt: skip
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
 @option.limit_option("List N words in table and page.", 20, old_name="--top")
-@option.to_option("Write a page of HTML to FILE instead.", "--html")
+@option.to_option("Write a page of HTML to FILE instead.", PAGE, "--html")
 @option.document_options
 def command(
     corpus: tuple[str, ...], model_path: str, output: str | None, limit: int, to: str | None, **options: Unpack[option.Options]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.paths import InputPath
 from nbtext.cli.promises import by_class_option, thresholds_of
 from nbtext.errors import UsageError
 from nbtext.settings import READING
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @by_class_option
 @panels.option(
-    "--perplexity", "held_out", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
+    "--perplexity", "held_out", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
     help="Show how well each class predicts its held-out documents. The option can be given several times.",
 )  # fmt: skip
 @panels.option(

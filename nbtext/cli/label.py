@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.paths import ANYTHING, InputPath
 from nbtext.errors import PathError, UsageError, quantity, reason
 from nbtext.settings import READING, Reading
 
@@ -47,7 +48,9 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
 
 @panels.command("label")
 @option.corpus_argument
-@option.to_option("Append labels to FILE, and go on from those in it.", shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}")
+@option.to_option(
+    "Append labels to FILE, and go on from those in it.", ANYTHING, shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}"
+)
 @panels.option(
     "--next", "strategy", group="answer", common=True, type=panels.Choice(STRATEGIES), default=STRATEGIES[0], show_default=True,
     help="Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
@@ -62,7 +65,7 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
     help="Print the next N documents as rows to fill in. The column label is empty.",
 )  # fmt: skip
 @panels.option(
-    "--take", group="documents", common=True, metavar="FILE", shell_complete=option.suggest_files,
+    "--take", group="documents", common=True, metavar="FILE", type=InputPath(),
     help="Add the labels of rows that were filled in. It needs the columns or keys id and label.",
 )  # fmt: skip
 @panels.option(
@@ -72,7 +75,7 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
 @option.output_option("tsv", "csv", "jsonl", default="tsv", more="Of the rows of --suggest.")
 @option.excel_safe_option
 @panels.option(
-    "--seeds", group="documents", metavar="FILE", shell_complete=option.suggest_files,
+    "--seeds", group="documents", metavar="FILE", type=InputPath(),
     help="Begin with words for the classes. FILE has lines of a class, a tab and a word, or with ! before it a word against the class, and if wanted a tab and "
     "a pseudo-count.",
 )  # fmt: skip

@@ -9,6 +9,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.paths import MODEL, InputPath
 from nbtext.cli.writing import lock_settings, say_model, warn_of_left_ledger, writing_options
 from nbtext.errors import UsageError, quantity
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @panels.command("merge")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", shell_complete=option.suggest_files)
-@option.to_option("Write the model to FILE. It may be one of the models.", "-o", "--output", required=True)
+@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", type=InputPath())
+@option.to_option("Write the model to FILE. It may be one of the models.", MODEL, "-o", "--output", required=True)
 @writing_options
 @option.messages_options
 def command(models: tuple[str, ...], to: str, **options: Unpack[option.Options]) -> int:

@@ -12,6 +12,7 @@ import click
 
 from nbtext.cli import panels
 from nbtext.cli.messages import Messages
+from nbtext.cli.paths import MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.errors import NbtextError, UsageError
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING
@@ -195,7 +196,7 @@ cluster_options = several(
         help="Count documents here, or on a Dask cluster. Its workers read them from the same paths.",
     ),
     panels.option(
-        "--scheduler", group="process", metavar="ADDRESS", help="Address of the scheduler of --backend dask, such as tcp://host:8786."
+        "--scheduler", group="process", metavar="ADDRESS", type=Address(), help="Address of the scheduler of --backend dask, such as tcp://host:8786."
     ),
 )  # fmt: skip
 """For `scheduler_of`."""
@@ -223,17 +224,9 @@ def suggest_values(choices: Sequence[str]) -> Suggestions:
         from click.shell_completion import CompletionItem
 
         fitting = [CompletionItem(choice) for choice in choices if choice.startswith(incomplete)]
-        return fitting or suggest_files(context, parameter, incomplete)
+        return fitting or InputPath().shell_complete(context, parameter, incomplete)
 
     return suggest
-
-
-def suggest_files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Suggest files and directories, which the shell finds itself."""
-    from click.shell_completion import CompletionItem
-
-    del context, parameter
-    return [CompletionItem(incomplete, type="file")]
 
 
 def suggest_classes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -263,16 +256,16 @@ def suggest_tries(context: click.Context, parameter: click.Parameter, incomplete
     return [CompletionItem(f"{name}={before}{comma}{choice}") for choice in choices if choice.startswith(begun)]
 
 
-corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", shell_complete=suggest_files)
+corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", type=InputPath())
 
 from_folder_option = panels.option(
-    "--from-folder", "folders", group="documents", multiple=True, metavar="LABEL=PATH", shell_complete=suggest_files,
+    "--from-folder", "folders", group="documents", multiple=True, metavar="LABEL=PATH", type=InputPath(is_labelled=True),
     help="Instead of CORPUS, read a Maildir, a folder of messages or an mbox, whose mail all has this class. Give it once for each folder.",
 )  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths`."""
 
 relabel_option = panels.option(
-    "--relabel", group="documents", metavar="FILE", shell_complete=suggest_files,
+    "--relabel", group="documents", metavar="FILE", type=InputPath(),
     help="Read documents under the labels that nbtext label --review wrote into FILE. The corpus stays as it is.",
 )  # fmt: skip
 """For `nbtext.cli.corpus.CommandCorpus`."""
@@ -283,7 +276,7 @@ text_option = panels.option("--text", group="documents", common=True, metavar="T
 model_option = panels.option(
     "-m", "--model", "model_path", group="model", common=True, metavar="PATH",
     default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
-    help="The model file.", shell_complete=suggest_files,
+    help="The model file.", type=OutputPath(MODEL),
 )  # fmt: skip
 
 jobs_option = panels.option(
@@ -320,10 +313,10 @@ def limit_option(
     )  # fmt: skip
 
 
-def to_option(help_text: str, *old_names: str, **attributes: Any) -> Callable[[Command], Command]:
-    """Return the decorator that adds ``--to``, the file to be written."""
+def to_option(help_text: str, own: bytes, *old_names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds ``--to``, the file to be written, which begins as ``own`` says."""
     return panels.option(
-        "--to", group="output", common=True, metavar="FILE", shell_complete=suggest_files, help=help_text, old_names=old_names, **attributes
+        "--to", group="output", common=True, metavar="FILE", type=OutputPath(own), help=help_text, old_names=old_names, **attributes
     )
 
 
@@ -352,7 +345,7 @@ def require_csv(options: Options, output: str) -> bool:
 
 decision_options = several(
     panels.option(
-        "--costs", group="answer", metavar="FILE", shell_complete=suggest_files,
+        "--costs", group="answer", metavar="FILE", type=InputPath(),
         help="Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers.",
     ),
     panels.option(
@@ -407,6 +400,7 @@ def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[C
                 "metavar": parameter.metavar,
                 "shown_default": str(parameter.default) if defaults and parameter.default is not None else None,
                 "shell_complete": suggest_values(_OTHER_CHOICES.get(parameter.name, parameter.choices)),
+                "type": _type(parameter),
             }  # fmt: skip
         elif parameter.name == "null":
             names, attributes = ["-0", parameter.option], {"is_flag": True}
@@ -416,6 +410,13 @@ def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[C
             panels.option(*names, parameter.name, group=parameter.group, common=parameter.common, help=parameter.meaning, **attributes)
         )
     return several(*options)
+
+
+def _type(parameter: Parameter) -> InputPath | None:
+    """Return the type of a parameter that is a path, or may be one."""
+    if "FILE" not in parameter.metavar.split("|"):
+        return None
+    return PathList() if parameter.name == "files_from" else InputPath(or_name=parameter.metavar != "FILE")
 
 
 search_options = _table_options(SEARCH, defaults=True)

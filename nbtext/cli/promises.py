@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from nbtext.cli import panels
-from nbtext.cli.options import Number, NumberPerClass, decision_options, decision_rule, per_class, several, suggest_files
+from nbtext.cli.options import Number, NumberPerClass, decision_options, decision_rule, per_class, several
+from nbtext.cli.paths import InputPath
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING
 
@@ -40,7 +41,7 @@ answer_options = several(
     ),
     by_class_option,
     panels.option(
-        "--prior-from", group="answer", multiple=True, metavar="PATH", shell_complete=suggest_files,
+        "--prior-from", group="answer", multiple=True, metavar="PATH", type=InputPath(),
         help="Answer for the shares of classes among the documents of PATH, as nbtext prevalence estimates them, not for those of training. The option can be "
         "given several times.",
     ),

@@ -8,11 +8,12 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
+from nbtext.cli.paths import InputPath
 from nbtext.cli.writing import lock_settings, writing_options
 
 
 @panels.command("promote")
-@click.argument("new", shell_complete=option.suggest_files)
+@click.argument("new", type=InputPath())
 @option.model_option
 @writing_options
 @option.messages_options

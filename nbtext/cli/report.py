@@ -10,6 +10,7 @@ from typing import Unpack
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.card import card_facts, card_options, write_card
+from nbtext.cli.paths import CARD, PAGE, InputPath
 from nbtext.errors import UsageError
 
 
@@ -17,11 +18,11 @@ from nbtext.errors import UsageError
 @option.corpus_argument
 @option.model_option
 @option.to_option(
-    "Write the page to FILE, or a model card if its name ends in .md.", "-o", "--output", default="report.html", show_default=True
-)
+    "Write the page to FILE, or a model card if its name ends in .md.", PAGE + rb"|" + CARD, "-o", "--output", default="report.html", show_default=True,
+)  # fmt: skip
 @panels.option("--title", group="output", common=True, metavar="TEXT", shown_default="Report on MODEL", help="Heading of the page.")
 @panels.option(
-    "--training", group="documents", common=True, multiple=True, metavar="CORPUS", shell_complete=option.suggest_files,
+    "--training", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
     help="Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
     "read as it was in training. The option can be given several times.",
 )  # fmt: skip

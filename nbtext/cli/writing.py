@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from nbtext.cli import panels
-from nbtext.cli.options import Number, several, suggest_files
+from nbtext.cli.options import Number, several
+from nbtext.cli.paths import InputPath
 from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,14 +39,14 @@ writing_options = several(
 
 
 unlabelled_option = panels.option(
-    "--unlabelled", group="documents", common=True, multiple=True, metavar="PATH", shell_complete=suggest_files,
+    "--unlabelled", group="documents", common=True, multiple=True, metavar="PATH", type=InputPath(),
     help="Learn from these documents without labels too, as far as left-out labelled ones are then answered better. Give it once for each path. "
     "A new model then has --weighting log, unless another is given.",
 )  # fmt: skip
 """For `read_pool`."""
 
 seeds_option = panels.option(
-    "--seeds", group="documents", metavar="FILE", shell_complete=suggest_files,
+    "--seeds", group="documents", metavar="FILE", type=InputPath(),
     help="Give classes words: FILE has lines of a class, a tab and a word, or with ! before it a word against the class (for all others), and if wanted a tab and how often "
     "the class is taken to have held it (10). With --unlabelled, CORPUS may be left out.",
 )  # fmt: skip
