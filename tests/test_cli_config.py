@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from nbtext.cli.main import COMMANDS
+from nbtext.cli.main import COMMANDS, OLD_COMMANDS
 from nbtext.cli.paths import InputPath, OutputPath
 from tests.process import SERVICE_DESK, error_line, nbtext
 
@@ -225,7 +225,7 @@ def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(tmp_pa
 
 
 def test_every_option_that_is_a_path_has_a_type_that_knows_it() -> None:
-    for name in COMMANDS:
+    for name in (*COMMANDS, *OLD_COMMANDS):
         command: click.Command = import_module(f"nbtext.cli.{name.replace('-', '_')}").command
         for option in command.params:
             if isinstance(option, click.Option) and option.name != "config":
