@@ -11,6 +11,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
+from nbtext.counts.seeds import Seed
 from nbtext.errors import ModelError
 from nbtext.evaluation.judging import judge
 from nbtext.explain.explanation import Explainer
@@ -19,6 +20,7 @@ from nbtext.inspection.verification import verify
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.given_texts import all_utf8
 from nbtext.model.state import from_plain
+from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.report.explanations import explanation_record
 from nbtext.store import read_model_file
 from tests.budget import some
@@ -41,7 +43,10 @@ MODELS: dict[str, dict[str, Any]] = {
     "separate": {"classifier": "gaussian", "latent": 2, "covariance": "separate", "covariance_shape": "diagonal", "numeric": "x,y"},
     "logistic": {"classifier": "logistic", **ATTRIBUTES},
     "average": {"classifier": "average", "members": "multinomial:log+bernoulli", "ngrams": 2},
+    "seeds": {"class_weight": "balanced"},
+    "seeds and a pool": {"weighting": "log"},
 }
+SEEDS = [Seed("a", ("sofa",), 5.0), Seed("b", ("unheard",), 3.0), Seed("c", ("dog",), -2.0)]
 
 OPTIONS = [0, 1e-300, 1e30]
 LEARNT = [0, -1, 1e-300, 1e-13, 14.9, -1000, 1e300]
@@ -73,10 +78,18 @@ ROWS, LABELS = corpus()
 @pytest.fixture(scope="module", params=MODELS)
 def content(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("model") / "m"
-    parameters = MODELS[request.param]
-    rows = ROWS if "numeric" in parameters else [row["text"] for row in ROWS]
-    TextClassifier(**parameters).fit(rows, LABELS).save(str(path))
+    trained(request.param).save(str(path))
     return path.read_bytes()
+
+
+def trained(name: str) -> TextClassifier:
+    model, texts = TextClassifier(**MODELS[name]), [row["text"] for row in ROWS]
+    if "seeds" in name:
+        model.begin_with(SEEDS)
+    model.fit(ROWS if "numeric" in MODELS[name] else texts, LABELS)
+    if "pool" in name:
+        model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, [text.encode() for text in texts]))
+    return model
 
 
 def numbers_in(settings: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -206,7 +219,30 @@ def test_smoothing_is_what_was_given(tmp_path: Path, smoothing: Any) -> None:
         from_changed(content, tmp_path / "m", {"smoothing": 0.5})
 
 
+@pytest.mark.parametrize("name", ["seeds", "seeds and a pool"])
+def test_seeds_go_with_settings_that_take_them(tmp_path: Path, name: str) -> None:
+    trained(name).save(str(tmp_path / "m"))
+    content = (tmp_path / "m").read_bytes()
+    for setting in ({"classifier": "bernoulli"}, {"estimate": "ml"}, {"top": 5}, {"weighting": "tfidf"}):
+        settings = {**taken_apart(content).decoded["settings"]["training"], **setting}
+        with pytest.raises(ModelError, match="malformed"):
+            from_changed(content, tmp_path / "m", {"training": settings})
+
+
+def test_unlabelled_documents_have_sums_of_logs_where_labelled_ones_have(tmp_path: Path) -> None:
+    """Also where there are no labelled ones, so that their sums are none."""
+    model = TextClassifier(weighting="log").begin_with(SEEDS)
+    model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, [row["text"].encode() for row in ROWS]))
+    model.save(str(tmp_path / "m"))
+    settings, arrays = read_model_file(str(tmp_path / "m"))
+    from_plain(settings, arrays)
+    with pytest.raises(ModelError, match="its counts of unlabelled documents"):
+        from_plain(settings, {name: array for name, array in arrays.items() if name != "unlabelled_logs"})
+
+
 @pytest.mark.skipif(not FOUND.exists(), reason="the inputs that were found are not beside the repository")
-@pytest.mark.parametrize("name", ["negative-count", "temperature-nan", "temperature-tiny"])
+@pytest.mark.parametrize(
+    "name", ["negative-count", "temperature-nan", "temperature-tiny", "../found3/seedonly-21259", "../found3/fieldseed-14355"]
+)
 def test_models_that_were_found(name: str) -> None:
     assert "the model is malformed" in error_line(nbtext("inspect", "-m", FOUND / f"{name}.model"), 3)

@@ -38,6 +38,7 @@ from nbtext.model.training import (
     is_weighted,
     looked_up,
     own_pseudo_counts,
+    require_seeds_taken,
     require_weights_taken,
     weighed_statistics,
 )
@@ -190,8 +191,8 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     layer = plain.get(UNLABELLED)
     seeds = _seeds(plain.get(SEEDS, layer.get(SEEDS, []) if isinstance(layer, dict) else []))
     counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit, seeds)
-    unlabelled = _unlabelled(plain.get(UNLABELLED), part, counts.statistics)
     counts = replace(counts, statistics=_with_logs(counts.statistics, part[LOGS], needed=settings.sums_logs))
+    unlabelled = _unlabelled(plain.get(UNLABELLED), part, counts.statistics)
     if CLOSED in plain:
         require(plain[CLOSED] is True, "its vocabulary is neither open nor closed")
         counts = replace(counts, is_closed=True)
@@ -199,6 +200,8 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     try:
         if is_weighted(counts, settings):
             require_weights_taken(settings)
+        if seeds:
+            require_seeds_taken(settings)
         learnt = learnt_from_plain(plain, part, settings, counts.statistics.n_terms, counts.statistics.n_classes)
         own = own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list)))
         learnt = replace(learnt, own=own, seeds=seeds, unlabelled=unlabelled)
@@ -386,7 +389,8 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
     cells, classes, counts, documents, class_documents = map(require_whole, (cells, classes, counts, documents, class_documents))
     bounds, size = offsets(cells), classes.size
     require(cells.size == labelled.n_terms and class_documents.size == labelled.n_classes, wrong)
-    require(bounds[-1] == size == counts.size == documents.size and logs.size in (0, size) and logs.dtype.kind == "u", wrong)
+    require(bounds[-1] == size == counts.size == documents.size, wrong)
+    require(logs.size == (0 if labelled.cell_logs is None else size) and logs.dtype.kind == "u", wrong)
     require(classes.max(initial=0) < labelled.n_classes and _rise_in_rows(classes, bounds), wrong)
     require(documents.min(initial=1) >= 1 and np.all((documents <= counts) & (documents <= class_documents[classes])), wrong)
     require(class_documents.sum() <= 2 * WEIGHT_UNIT * n_documents and float(logs.max(initial=0)) < MOST_UNITS, wrong)
@@ -397,7 +401,7 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
         cell_classes=classes,
         cell_counts=counts,
         cell_documents=documents,
-        cell_logs=logs.astype(np.int64) if logs.size else None,
+        cell_logs=None if labelled.cell_logs is None else logs.astype(np.int64),
     )
     return SoftCounts(found, weight, n_documents, tried)
 
