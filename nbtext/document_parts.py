@@ -77,14 +77,20 @@ def holds_separators(text: bytes) -> bool:
 
 
 def with_fields(text: bytes, fields: Fields) -> bytes:
-    """Join a text without separators and fields; separators in the words of these become spaces."""
+    """Join a text without separators and fields; separators in the words of these become spaces.
+
+    Raise `UnicodeDecodeError` for what is no UTF-8: later nobody would know the document, and it would end the run.
+    """
     words = fields.words
     if holds_separators(b"".join([content for _, content in words])):
         words = [(name, without_separators(content)) for name, content in words]
     parts = [text, *map(BEFORE_CONTENT.join, words)]
     if fields.items:
         parts.append(BEFORE_CONTENT + fields.items)
-    return BEFORE_FIELD.join(parts)
+    joined = BEFORE_FIELD.join(parts)
+    if not joined.isascii():
+        joined.decode()
+    return joined
 
 
 def split_fields(document: bytes) -> tuple[bytes, Fields]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.process import Result
 
-FORMULAS = ["=cmd()", "+1", "-1", "@SUM(A1)"]
+FORMULAS = ["=cmd()", "+1", "-1", "@SUM(A1)", "\uff1da()", "\uff0b2", "\uff0d2", "\uff20b()"]
 
 
 def rows(result: Result) -> list[list[str]]:
@@ -24,18 +24,18 @@ def rows(result: Result) -> list[list[str]]:
 
 def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
     labels = [*FORMULAS, "\rx", "plain"]
-    table = "".join(f'"{label}",word{number}\n' for number, label in enumerate(labels))
-    corpus(tmp_path, {"t.csv": table, "=1+1": "word0", "in/-2": "word0", "-3": "word5", "\t4": "word5"})
+    table = "".join(f'"{label}",word{number}\n' for number, label in [*enumerate(labels)] * 2)
+    corpus(tmp_path, {"t.csv": table, "=1+1": "word0", "in/-2": "word0", "-3": "word9", "\t4": "word9"})
     succeeded(nbtext("train", "t.csv", cwd=tmp_path))
     files = ["--", "=1+1", "in", "-3", "\t4"]
-    asked = ["classify", "--format", "dir", "--output", "csv", "--limit", "6"]
+    asked = ["classify", "--format", "dir", "--output", "csv", "--limit", "10"]
     plain = rows(nbtext(*asked, *files, cwd=tmp_path))
     safe = rows(nbtext(*asked, "--excel-safe", *files, cwd=tmp_path))
     assert [row[0] for row in safe[1:]] == ["'=1+1", "in/-2", "'-3", "'\t4"]
     assert safe[0] == plain[0]
     for before, after in zip(plain[1:], safe[1:], strict=True):
         assert [cell.removeprefix("'") for cell in after] == before
-        assert not [cell for cell in after if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+        assert not [cell for cell in after if cell.startswith(("=", "+", "-", "@", *"\uff1d\uff0b\uff0d\uff20", "\t", "\r"))]
         assert [cell for cell in after[2::2] if cell.startswith("'")] == []
     assert {cell for row in safe[1:] for cell in row[1::2]} == {*(f"'{label}" for label in labels[:-1]), "plain"}
 

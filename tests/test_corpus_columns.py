@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.columns import recognise
+from nbtext.corpus.columns import holds_quoted_cells, recognise
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.errors import PathError, UsageError
@@ -239,3 +239,17 @@ def test_any_rows_are_recognised_or_refused(cells: list[list[str]], labelled: bo
     with contextlib.suppress(UsageError):
         found = recognise(cells, Reading(format="csv"), labelled=labelled)
         assert recognise(cells, found, labelled=labelled) == found
+
+
+@pytest.mark.parametrize(
+    ("lines", "are_quoted"),
+    [
+        (b'a\t"it said ""purr"" twice"\nb\tx\n', True), (b'a\t"x"\nb\t"y"\n', True), (b'a\t"x"\nb\ty\n', False), (b'a\t"x""y\nb\ty\n', False),
+        (b'a\t""x""\nb\ty\n', False), (b'a\t"x\n""y"\nb\ty\n', True), (b'a\t""""\r\nb\ty\n', True), (b'a\t"""\nb\ty\n', False),
+        (b'a\t"' + b'""' * 16_000 + b"x\nb\ty\n", False), (b'a\t"' + b'""' * 16_000 + b'x"\nb\ty\n', True),
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_quoted_cells_in_tsv(lines: bytes, are_quoted: bool) -> None:
+    """The last but one took most of a minute: pairs of quotes were tried in every way."""
+    assert holds_quoted_cells(lines) == are_quoted

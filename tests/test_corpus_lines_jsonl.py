@@ -54,6 +54,13 @@ def test_a_bad_line_is_one_problem_and_the_others_are_read(tmp_path: Path, line:
     assert [document.id for document in documents(path) if document.problem is None] == [f"{path}:1", f"{path}:3"]
 
 
+def test_a_key_repeated_at_the_end_of_many_is_found_at_once(tmp_path: Path) -> None:
+    """Each key counted in all others took the square of their number: of these, minutes. A long key is cut in the message."""
+    keys = [*(b'"k%d":1' % number for number in range(100_000)), b'"%b":1' % (b"k" * 200)]
+    found = problems(lines(tmp_path, b"{" + b",".join([*keys, keys[-1]]) + b"}", GOOD))
+    assert list(found.values()) == [f"not valid JSON (the key '{'k' * 100}' is repeated)"]
+
+
 def test_bad_lines_in_a_real_process(pets: Path) -> None:
     path = lines(pets, GOOD, *BAD, GOOD)
     result = nbtext("classify", path.name, "--format", "jsonl", cwd=pets)

@@ -5,6 +5,7 @@ from email.message import EmailMessage
 import pytest
 
 from nbtext.corpus.mail.mail import MailReading, read_mail
+from tests.work import DOUBLE, steps
 
 
 def items(body: bytes) -> list[str]:
@@ -61,3 +62,34 @@ def test_numbers_are_in_classes() -> None:
 
 def test_structure_is_off_with_named_headers() -> None:
     assert read_mail(b"Content-Type: text/html\n\n<p>x", MailReading())[2].items == b""
+
+
+NAME = "é" * 60
+"""Longer than what is kept of an item, of characters of two bytes."""
+
+
+@pytest.mark.parametrize(
+    ("message", "item"),
+    [
+        (f"From: {NAME}@xy.example", "from:" + NAME[:44] + "@xy.example"), (f"From: a@{NAME}.examples", "from:" + NAME[:45] + ".examples"),
+        (f"Content-Type: text/x{NAME}", "type:text/x" + "\ufffd" * 31), (f"Content-Type: text/html\n\n<xy{NAME}>", "tag:xy" + NAME[:49]), (f"Content-Type: text/html\n\n<x{NAME}>", "tag:x" + NAME[:49]),
+    ],
+)  # fmt: skip
+def test_long_items_are_cut_at_characters(message: str, item: str) -> None:
+    """A part of a character at the end of an item ended the run."""
+    _, _, fields = read_mail(message.encode(), MailReading(None, structure=True))
+    assert item in fields.items.decode().split(" ")
+
+
+def test_a_mail_of_twice_the_parts_takes_twice_the_work() -> None:
+    def work(n: int) -> int:
+        message = b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\nContent-Type: text/html\n\n<b>x</b>\n" * n
+        return steps(lambda: items(message))
+
+    assert work(400) < DOUBLE * work(200)
+
+
+def test_a_content_header_of_digits_takes_linear_time() -> None:
+    """500 parts with 4 kB of digits in place of a parameter, each others, would take minutes."""
+    parts = b"".join(b"--b\nContent-Type: text/plain; %d%b\n\nx\n" % (number, b"1" * 5000) for number in range(500))
+    assert "parts:256" in items(b"Content-Type: multipart/mixed; boundary=b\n\n" + parts)

@@ -56,7 +56,7 @@ _NAME = re.compile(r"[#_]?[^\W\d][\w .:/()#-]{0,39}")
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[^\W\dA-Z_])(?=[A-Z])")
 _NUMBER = re.compile(r"[-+]?(\d+([.,:/-]\d*)*|\.\d+)([eE][-+]?\d+)?%?")
-_QUOTED = re.compile(rb'(?:^|\t)"(?:[^"\t]|"")*""(?:[^"\t]|"")*"(?=\t|\r?\n)', re.MULTILINE)
+_QUOTED = re.compile(rb'(?:^|\t)"[^"\t]*+(?:""[^"\t]*+)++"(?=\t|\r?\n)', re.MULTILINE)
 
 
 class _Column(NamedTuple):

@@ -74,6 +74,11 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     return (body, False) if _is_utf8(body) else (body.decode("cp1252", "replace").encode(), True)
 
 
+def whole_characters(piece: bytes) -> bytes:
+    """Return a piece of UTF-8 without the parts of characters at its ends."""
+    return piece if piece.isascii() else piece.decode("utf-8", "ignore").encode()
+
+
 def is_plain(body: bytes) -> bool:
     """Return whether bytes are valid UTF-8 without the separators of documents, so that no document in them needs a closer look."""
     return _is_utf8(body) and not holds_separators(body)

@@ -37,7 +37,7 @@ _LONG_NUMBER = re.compile("&#(?=[0-9]{9})0*([0-9]{1,8})[0-9]*")
 
 _NO_BREAK_SPACE = "\xa0".encode()
 
-_DECLARED = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:+-]+)", re.IGNORECASE)
+_DECLARED = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w.:+-]+)", re.IGNORECASE)
 _DECLARED_WITHIN = 1024
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from codecs import BOM_UTF8
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from nbtext.attributes import NO_TEXT
@@ -26,6 +27,9 @@ PREFIX = FORMATS["fasttext"].beginning
 
 _ABSENT = object()
 """In place of the value at a key that a record does not have."""
+
+_LONGEST_KEY = 100
+"""Characters of a key in a message."""
 
 _ITEM = re.compile(rb"\S+")
 _COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
@@ -277,8 +281,9 @@ def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is repeated")
+        number = Counter(key for key, _ in pairs)
+        repeated = next(key for key in number if number[key] > 1)
+        raise ValueError(f"the key {repeated[:_LONGEST_KEY]!r} is repeated")
     return record
 
 

@@ -76,7 +76,8 @@ def _code(match: re.Match[str]) -> str:
 
 
 _TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r")
+"""Fullwidth forms too: spreadsheets read them as the others."""
 
 
 def tsv(fields: Sequence[object]) -> str:

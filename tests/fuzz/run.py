@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PIECES = (
     b"", b"\0", b"\xff", b"\n", b"\r\n", b'"', b"'", b",", b"\t", b"{", b"}", b"[", b"]", b":", b"\\u", b"\\ud800", b"-1", b"0", b"1e999", b"9" * 30,
     b"null", b"\xed\xa0\x80", b"\xc3", b"\xef\xbb\xbf", b"\xff\xfe", b"--", b"From ", b"<", b">", b"&#x", b"=?", b"?=", b"__label__", b"\x1f\x8b\x08",
+    "é".encode() * 60,
 )  # fmt: skip
 """What means something to one reader or another."""
 

@@ -10,7 +10,7 @@ from itertools import chain, compress, repeat
 from operator import contains
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import from_charset, to_utf8
+from nbtext.corpus.decoding import from_charset, to_utf8, whole_characters
 from nbtext.document_parts import Fields, field_name
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _DOMAIN = re.compile(rb"@[\w.-]+")
 """The domain of an address, which is an item and not words."""
 
 _LONGEST_ITEM = 100
-"""Bytes of an address or host that are kept, from the end."""
+"""Bytes of an address or host that are kept at most, from the end."""
 
 _OCTETS = 4
 _DOT = ord(".")
@@ -196,7 +196,7 @@ def all_fields(headers: Headers, encoding: str) -> Fields:
 
 def _addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]], bytes]:
     """Return the items of each address in a header, and its text without their domains."""
-    found = [address[-_LONGEST_ITEM:] for address in text.translate(_TO_ADDRESSES).split() if b"@" in address]
+    found = [whole_characters(address[-_LONGEST_ITEM:]) for address in text.translate(_TO_ADDRESSES).split() if b"@" in address]
     return [(b"%b:%b" % (field, each), *host_items(field, each.rpartition(b"@")[2])) for each in found], _DOMAIN.sub(b" ", text)
 
 

@@ -104,7 +104,8 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
     fields = all_fields(headers, wanted.encoding) if wanted.headers is None else chosen_fields(headers, wanted.tagged, wanted.encoding)
     if wanted.structure:
         parts = list(part.walk())
-        hidden = [each for each in parts if each.kind == "text/html" and not each.attached and not any(each is leaf for leaf in shown)]
+        seen = set(map(id, shown))
+        hidden = [each for each in parts if each.kind == "text/html" and not each.attached and id(each) not in seen]
         pages += [HtmlDocument.of(_decoded(each, wanted.encoding)[0]) for each in hidden]
         items = structure_items(parts, pages, b"".join(plain))
         fields = Fields(fields.words, b"%b %b" % (fields.items, items) if fields.items else items)

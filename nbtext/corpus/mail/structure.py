@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import compress, count
 from typing import TYPE_CHECKING, NamedTuple
 
+from nbtext.corpus.decoding import whole_characters
 from nbtext.corpus.mail.headers import DECLARES, domain_of, host_items, names_to_read, split_headers
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _MOST_PARAMETERS, _LONGEST = 64, 4096
 """Parameters and bytes of a Content- header that are read."""
 
 _KIND = re.compile(r"[^\x00-\x20;/]+/[^\x00-\x20;/]+")
-_PARAMETER = re.compile(r';\s*([^\s=;*]+)(\*?)[\d*]*\s*=\s*(?:"((?:[^"\\]|\\.)*+)"|([^;\s]*))')
+_PARAMETER = re.compile(r';\s*([^\s=;*]++)(\*?+)[\d*]*+\s*+=\s*(?:"((?:[^"\\]|\\.)*+)"|([^;\s]*))')
 _BASE64 = re.compile(rb"[A-Za-z0-9+/\s]*+")
 _AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\r?\Z)")
 
@@ -155,7 +156,7 @@ _SPACE_OR_QUOTE = b" \t\r\n\f\"'"
 _CONTROLS = bytes(range(32))
 
 _LONGEST_ITEM = 100
-"""Characters of an item that are kept."""
+"""Bytes of an item that are kept at most, of the name of a file characters."""
 
 
 def structure_items(parts: Sequence[Part], pages: Sequence[HtmlDocument], plain: bytes) -> bytes:
@@ -177,7 +178,7 @@ def structure_items(parts: Sequence[Part], pages: Sequence[HtmlDocument], plain:
 def _of_part(kind: str, charset: str | None, encoding: str, name: str) -> list[bytes]:
     fields = {b"type": kind, b"charset": charset, b"encoding": encoding, b"attachment": name.rpartition(".")[2]}
     values = {field: value.lower().encode("utf-8", "replace").translate(None, _SPACE_OR_QUOTE) for field, value in fields.items() if value}
-    return [b"%b:%b" % (field, value[:_LONGEST_ITEM]) for field, value in values.items()]
+    return [b"%b:%b" % (field, whole_characters(value[:_LONGEST_ITEM])) for field, value in values.items()]
 
 
 def _looks(page: HtmlDocument, attributes: bytes) -> list[bytes]:
@@ -187,7 +188,7 @@ def _looks(page: HtmlDocument, attributes: bytes) -> list[bytes]:
         tag = (found or b"").lower()
         tags[tag] = tags.get(tag, 0) + number
     comments = tags.pop(b"", 0)
-    items = [b"tag:" + tag[:_LONGEST_ITEM] for tag in tags if not tag.startswith(b"/") and tag not in _ON_EVERY_PAGE]
+    items = [b"tag:" + whole_characters(tag[:_LONGEST_ITEM]) for tag in tags if not tag.startswith(b"/") and tag not in _ON_EVERY_PAGE]
     items += (b"tags:%d" % _amount(sum(tags.values())), b"images:%d" % _amount(tags.get(b"img", 0)))
     colours = set(_COLOUR.findall(attributes))
     items += [b"colour:" + colour for _, colour in colours]
