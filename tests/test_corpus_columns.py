@@ -253,3 +253,12 @@ def test_any_rows_are_recognised_or_refused(cells: list[list[str]], labelled: bo
 def test_quoted_cells_in_tsv(lines: bytes, are_quoted: bool) -> None:
     """The last but one took most of a minute: pairs of quotes were tried in every way."""
     assert holds_quoted_cells(lines) == are_quoted
+
+
+def test_each_of_many_columns_is_found_at_once(tmp_path: Path) -> None:
+    """Each column looked for in the whole header took the square of their number: of these, more than a minute."""
+    names = tuple(f"c{number}" for number in range(60_000))
+    corpus(tmp_path, {"t.csv": "".join(",".join(row) + "\n" for row in (("text", *names), ("moon", *names)))})
+    reading = Reading(format="csv", text_column="text")
+    (document,) = read_corpus([str(tmp_path / "t.csv")], reading, Notices(), labelled=False, columns=names)
+    assert (document.text, document.columns) == (b"moon", names)

@@ -182,9 +182,9 @@ def _read_pipe(descriptor: int, limit: int) -> bytes:
     poll.register(descriptor, select.POLLIN)
     poll.poll()  # until there is a writer: before, a pipe seems to be at its end
     os.set_blocking(descriptor, True)
-    content = b""
+    content = bytearray()
     while more := os.read(descriptor, 1 << 16):
         content += more
         if len(content) > limit:
             raise too_large(limit)
-    return content
+    return bytes(content)

@@ -46,7 +46,7 @@ class _Rejoined(io.RawIOBase):
     """A stream of which the beginning has been read, again from that beginning; closes the stream unless it is standard input."""
 
     def __init__(self, start: bytes, rest: BufferedReader, *, is_standard_input: bool) -> None:
-        self._start, self._rest, self._is_standard_input = start, rest, is_standard_input
+        self._start, self._rest, self._is_standard_input = memoryview(start), rest, is_standard_input  # cutting a view copies nothing
 
     def readable(self) -> bool:
         return True

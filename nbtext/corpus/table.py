@@ -21,7 +21,7 @@ from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, qu
 from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from io import BufferedReader, TextIOWrapper
 
     from nbtext.corpus.document import Source
@@ -254,12 +254,16 @@ class _Places(NamedTuple):
         """Find the columns that the settings name; raise `UsageError` or `PathError` if they do not fit."""
         reading = source.reading
         names = [] if reading.text_column == NO_TEXT else source.text_columns or (["2"] if reading.text_column is None else [])
-        texts = [_position(name, header, path) for name in names]
-        label = _position(reading.label_column or "1", header, path) if source.labelled else None
-        identity = None if reading.id_column is None else _position(reading.id_column, header, path)
+        places: dict[str, list[int]] = {}
+        for place, column in enumerate(header or ()):
+            places.setdefault(column, []).append(place)
+        position = partial(_position, header=header, places=places, path=path)
+        texts = list(map(position, names))
+        label = position(reading.label_column or "1") if source.labelled else None
+        identity = None if reading.id_column is None else position(reading.id_column)
         if label is not None and label in texts:
             raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
-        found = cls(texts, label, identity, [_position(name, header, path) for name in source.columns])
+        found = cls(texts, label, identity, list(map(position, source.columns)))
         if not found.all():
             raise UsageError("--text-column none leaves no column to read", hint="name the column of the text, or columns beside it")
         return found
@@ -337,17 +341,18 @@ def _wrong_width(found: int, width: int, last: int) -> DocumentError:
     return DocumentError(f"expected at least {quantity(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
 
 
-def _position(name: str, header: Sequence[str] | None, path: str) -> int:
-    """Return the number of a column from 0; raise `UsageError` or `PathError` if there is none."""
+def _position(name: str, header: Sequence[str] | None, places: Mapping[str, Sequence[int]], path: str) -> int:
+    """Return the number of a column from 0, given the header and the places of each name in it; raise `UsageError` or `PathError` if there is none."""
     if name.isascii() and name.isdigit():
         if int(name) < 1:
             raise UsageError(f"there is no column {name}", hint="columns are numbered from 1")
         return int(name) - 1
     if header is None:
         raise UsageError(f"no column is called {name!r}: the table has no header line", hint="give its number, or --header")
-    if header.count(name) != 1:
-        how_often = "no column is" if name not in header else "several columns are"
+    found = places.get(name, ())
+    if len(found) != 1:
+        how_often = "no column is" if not found else "several columns are"
         shown = [cut_short(column, LONGEST_NAME) for column in header]
         listed = f"the header has {', '.join(shown[:20])}" if header else "the table is empty"
         raise PathError(f"{how_often} called {name!r}{did_you_mean(name, sorted(set(shown) - {name}))}", where=path, hint=listed)
-    return header.index(name)
+    return found[0]
