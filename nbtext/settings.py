@@ -633,9 +633,10 @@ class Settings(Declared):
         before="keep", group="words", decides="terms",
     )
     unspaced: str = declared(
-        "pairs", "WHAT", one_of("pairs", "words"),
-        "In scripts without spaces, count pairs of characters, or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and Burmese. words: what "
-        "stands between spaces and punctuation, if another program separated the words.",
+        "auto", "WHAT", one_of("auto", "pairs", "words"),
+        "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and "
+        "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out documents are clearly answered better with words, or "
+        "with both; with --ngrams, --char-ngrams, --surface-forms or --seeds always pairs.",
         before="words", group="words", decides="terms",
     )
     surface_forms: bool = declared(
@@ -764,6 +765,12 @@ class Settings(Declared):
     def counts_stop_words(self) -> bool:
         """Whether stop words are counted as other words, and training chooses whether they are selected."""
         return self.stop_words == "auto" and self.ngrams == 1 and not self.reading.is_counted
+
+    @property
+    def counts_both(self) -> bool:
+        """Whether pairs and words of scripts without spaces are counted, and training chooses which of them are selected."""
+        of_words = self.ngrams == 1 and self.char_ngrams is None and not self.surface_forms
+        return self.unspaced == "auto" and of_words and not self.reading.is_counted
 # fmt: on
 
 

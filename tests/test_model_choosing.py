@@ -230,7 +230,7 @@ def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "settings", [{"classifier": "logistic"}, {"classifier": "average"}, {"classifier": "complement", "weighting": "tfidf"}]
 )
-def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words(settings: dict[str, str]) -> None:
+def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words(settings: dict[str, Any]) -> None:
     model, without = (TextClassifier(stop_words=name, **settings).fit(*topics(150)) for name in ("auto", "default"))
     assert model.learnt.choices.stop_words is not None
     assert not model.learnt.choices.stop_words_kept
@@ -256,3 +256,65 @@ def test_stop_words_that_stay_are_shown_as_words() -> None:
     assert not any(token.dropped for token in tokens)
     best = ranking(model, "mutual-information").terms[:5]
     assert {term_name(model, int(term)) for term in best} == {"who", "was", "at", "where", "is"}
+
+
+PARTS = {"a": ("甲乙丙", "丁乙戊"), "b": ("甲乙戊", "丁乙丙")}
+"""Words of two classes that have the same pairs equally often."""
+
+
+def clauses(n: int, *, told_by: str, seed: int = 0) -> Corpus:
+    """Texts in Han whose class words tell that have the same pairs, or pairs inside clauses that occur once, or sometimes these and sometimes those."""
+    random = np.random.default_rng(seed)
+    labels = random.choice(["a", "b"], n).tolist()
+    others = [chr(0x4E00 + number) for number in random.integers(300, 8000, 6 * n)]
+
+    def text(number: int, label: str) -> str:
+        rare = "".join(others[6 * number : 6 * number + 6])
+        by_words = told_by == "words" or (told_by == "both" and number % 2)
+        return f"{rare}，{'。'.join(PARTS[label])} {label}x" if by_words else f"{rare[:3]}{'路灯' if label == 'a' else '垃圾'}{rare[3:]}"
+
+    return [text(number, label).removesuffix(f" {label}x") for number, label in enumerate(labels)], labels
+
+
+@pytest.mark.parametrize(("told_by", "sides"), [("words", ("words",)), ("pairs", ("pairs",)), ("both", ("pairs", "words"))])
+def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
+    told_by: str, sides: tuple[str, ...], tmp_path: Path
+) -> None:
+    texts, labels = clauses(300, told_by=told_by)
+    fresh, truth = clauses(100, told_by=told_by, seed=1)
+    model = TextClassifier().fit(texts, labels)
+    assert model.learnt.choices.sides == sides
+    assert model.learnt.choices.unspaced is not None
+    assert model.score(fresh, truth) == 1
+    if told_by != "both":
+        alone = TextClassifier(unspaced=told_by).fit(texts, labels)
+        np.testing.assert_allclose(model.predict_log_proba(fresh), alone.predict_log_proba(fresh), rtol=1e-9)
+        assert model.class_tokens.tolist() == alone.class_tokens.tolist()
+    model.save(str(tmp_path / "model"))
+    loaded = TextClassifier.load(str(tmp_path / "model"))
+    assert loaded.learnt.choices == model.learnt.choices
+    assert loaded.settings.unspaced == "auto"
+    assert np.array_equal(loaded.predict_log_proba(fresh), model.predict_log_proba(fresh))
+    grown = TextClassifier().fit(texts[:60], labels[:60]).partial_fit(texts[60:], labels[60:])
+    grown.save(str(tmp_path / "grown"))
+    assert (tmp_path / "grown").read_bytes() == (tmp_path / "model").read_bytes()
+    tokens = [token for token in WordWalker.of_model(model).tokens(texts[0].encode()) if token.dropped is None]
+    assert {len(token.word) > 2 for token in tokens} == {told_by == "words"}
+
+
+def test_a_corpus_without_such_scripts_makes_the_file_that_pairs_make(tmp_path: Path) -> None:
+    texts, labels = topics(80)
+    for name in ("auto", "pairs"):
+        TextClassifier(unspaced=name).fit([f"{text} – “été” 한국어" for text in texts], labels).save(str(tmp_path / name))
+    assert (tmp_path / "auto").read_bytes() == (tmp_path / "pairs").read_bytes()
+    grown = TextClassifier.load(str(tmp_path / "auto")).partial_fit(*clauses(300, told_by="words"))
+    assert grown.learnt.choices.unspaced is not None
+
+
+@pytest.mark.parametrize("settings", [{"ngrams": 2}, {"char_ngrams": 2}, {"surface_forms": True}, {"sample": 0}])
+def test_with_ngrams_surface_forms_or_without_a_sample_pairs_are_kept(settings: dict[str, Any]) -> None:
+    texts, labels = clauses(100, told_by="words")
+    model, pairs = (TextClassifier(unspaced=name, **settings).fit(texts, labels) for name in ("auto", "pairs"))
+    assert model.learnt.choices.sides == ("pairs",)
+    assert model.learnt.choices.unspaced is None
+    np.testing.assert_allclose(model.predict_log_proba(texts), pairs.predict_log_proba(texts), rtol=1e-9)

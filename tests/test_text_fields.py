@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
 
+FORM = re.compile("(?:[0-9A-Za-z']|(?![\u3001\u3002\uff01\uff0c\uff1f])[^\0-\x7f])+")
 STOP_WORDS = ["the", "don't", "東京", "eightbyt"]
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -45,7 +47,19 @@ def slow_terms(text: bytes, fields: Fields, analysis: Analysis) -> Counter[str]:
     marks, dropped = settings.counts_stop_words, analysis.dropped
 
     def terms(content: bytes) -> list[str]:
-        found = oracle.terms(content, dropped, split=oracle.pairs)
+        if settings.counts_both:
+            return [term for form in FORM.findall(content.decode()) for term in of_form(form)]
+        return of_words(oracle.terms(content, dropped, split=oracle.pairs))
+
+    def of_form(form: str) -> list[str]:
+        if all(oracle.unspaced_kind(character) != "letter" for character in form):
+            return of_words(oracle.terms(form.encode(), dropped))
+        sides = {
+            mark: oracle.terms(form.encode(), STOP_WORDS, split=split) for mark, split in (("\x1d", oracle.pairs), ("\x1e", oracle.words))
+        }
+        return [stem([word])[0] + mark for mark, found in sides.items() for word in found]
+
+    def of_words(found: list[str]) -> list[str]:
         return [stop_word_term(word) if marks and word in STOP_WORDS else stem([word])[0] for word in found]
 
     def ngrams(found: Sequence[str]) -> list[str]:

@@ -247,10 +247,11 @@ def untrained(paths: Sequence[str], options: Options, say: Messages, *, labelled
 def analysis_of(options: Options, reading: Reading) -> Analysis:
     """Return how the options say that documents are counted without a model, read in this way; raise `UsageError` for counted features."""
     from nbtext.counts.counting import Analysis, require_words
+    from nbtext.text.surfaces import PAIRS
 
     settings = replace(Settings.of(given(ANALYSING, options)), reading=reading)
     require_words(settings)
-    return Analysis.of(settings).dropping_stop_words()
+    return Analysis.of(settings).as_chosen(stop_words_kept=False, sides=(PAIRS,))
 
 
 def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:

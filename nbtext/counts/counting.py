@@ -22,7 +22,7 @@ from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
-from nbtext.counts.vocabulary import FORMS, category_term, stop_word_term
+from nbtext.counts.vocabulary import FORMS, SIDES, category_term, stop_word_term
 from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.settings import ANALYSIS, TRAINING, Settings
@@ -32,7 +32,7 @@ from nbtext.text.fields import split_block
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.ngrams import with_ngrams
 from nbtext.text.stemming import stemmer
-from nbtext.text.surfaces import SEPARATORS
+from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text_block import BLOCK_BYTES, Labelled, LabelledBlock, TextBlock, recut
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ class Analysis:
 
     settings: Settings = field(default_factory=Settings)
     stop_list: Sequence[str] = ()
+    sides: Sequence[str] = tuple(SIDES)
+    """What is counted of forms in scripts without spaces, if the settings leave the choice."""
 
     @classmethod
     def of(cls, settings: Settings) -> Analysis:
@@ -115,13 +117,18 @@ class Analysis:
         """The words that are not counted."""
         return () if self.settings.counts_stop_words else self.stop_list
 
-    def dropping_stop_words(self) -> Analysis:
-        """Return the same analysis without stop words."""
-        return replace(self, settings=replace(self.settings, stop_words="default")) if self.settings.counts_stop_words else self
+    def as_chosen(self, *, stop_words_kept: bool, sides: Sequence[str]) -> Analysis:
+        """Return the same analysis of what was chosen, where the settings leave a choice."""
+        settings = self.settings
+        if settings.counts_stop_words and not stop_words_kept:
+            settings = replace(settings, stop_words="default")
+        return replace(self, settings=settings, sides=sides)
 
-    def stemmer(self) -> Callable[[list[str]], list[str]]:
-        """Return the function that makes terms of words: their stems; stop words that are counted stay apart from those."""
+    def stemmer(self, side: str | None = None) -> Callable[[list[str]], list[str]]:
+        """Return the function that makes terms of words: their stems; stop words that are counted stay apart from those, as do words of a side."""
         stem = stemmer(self.settings.stemmer, self.settings.language)
+        if side is not None:
+            return lambda words: [found + SIDES[side] for found in stem(words)]
         if not self.settings.counts_stop_words:
             return stem
         apart = {word: stop_word_term(word) for word in self.stop_list}
@@ -136,9 +143,15 @@ class Analysis:
         """Return texts in which words are looked for, and the number of lines dropped from each; None if all lines are kept."""
         return without_encoded_lines(texts) if self.settings.encoded_lines == "drop" else (texts, None)
 
-    def words(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> Analyzer:
-        """Return the analyzer of the words of a text; ``term_ids`` gives ids to its terms."""
-        return Analyzer(self.dropped, self.stemmer(), term_ids, self.settings.unspaced)
+    def words(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> list[Analyzer]:
+        """Return what finds the words of a text; ``term_ids`` gives ids to their terms. No two find the same term."""
+        settings = self.settings
+        if not settings.counts_both:
+            return [Analyzer(self.dropped, self.stemmer(), term_ids, PAIRS if settings.unspaced == "auto" else settings.unspaced)]
+        return [
+            Analyzer(self.dropped, self.stemmer(), term_ids, with_runs=False),
+            *(Analyzer(self.stop_list, self.stemmer(side), term_ids, side, with_runs=True) for side in self.sides),
+        ]
 
 
 def document_counter(analysis: Analysis, vocabulary: TermIds) -> DocumentCounter:
@@ -151,9 +164,9 @@ def document_counter(analysis: Analysis, vocabulary: TermIds) -> DocumentCounter
     return AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
 
 
-def analyzers(analysis: Analysis, vocabulary: TermIds) -> list[Analyzer]:
-    """Return what finds the terms of a text: its words, and if asked for their character n-grams. No two find the same term."""
-    found = [analysis.words(vocabulary.find)]
+def char_ngram_analyzers(analysis: Analysis, vocabulary: TermIds) -> list[Analyzer]:
+    """Return what finds the character n-grams of words, if they are asked for."""
+    found: list[Analyzer] = []
     if analysis.settings.char_ngrams is not None:
         from nbtext.text.ngrams import CharNgramAnalyzer, ngram_sizes
 
@@ -279,7 +292,7 @@ class AnalyzedTerms(DocumentCounter):
 
     def __init__(self, analysis: Analysis, vocabulary: TermIds) -> None:
         self._analysis = analysis
-        self._words, *self._char_ngrams = analyzers(analysis, vocabulary)
+        self._words, self._char_ngrams = analysis.words(vocabulary.find), char_ngram_analyzers(analysis, vocabulary)
         self._order = analysis.settings.ngrams
         self._vocabulary = vocabulary
 
@@ -287,15 +300,17 @@ class AnalyzedTerms(DocumentCounter):
         """Find the terms of some documents in valid UTF-8, with their fields."""
         texts, fields = split_block(TextBlock.of(texts))
         texts, encoded_lines = self._analysis.without_encoded_lines(texts)
-        count_words = _counting(_sequences(self._words, texts, self._vocabulary.find_pairs, self._order), len(texts))
-        others = [count_terms(char_ngrams, texts, self._vocabulary.find_pairs) for char_ngrams in self._char_ngrams]
+        words, *sides = self._words
+        count_words = _counting(_sequences(words, texts, self._vocabulary.find_pairs, self._order), len(texts))
+        others = [count_terms(analyzer, texts, self._vocabulary.find_pairs) for analyzer in (*sides, *self._char_ngrams)]
         if fields is not None:
             others.append(self._count_fields(fields, len(texts)))
         return FoundTerms(lambda: reduce(Postings.beside, others, count_words()), encoded_lines)
 
     def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
         """Count words of fields, with n-grams inside them, and items. No term of these is one of a text, since it holds a colon."""
-        words = _sequences(self._words, fields.contents, self._vocabulary.find_pairs, self._order, fields.names)
+        find_pairs, order = self._vocabulary.find_pairs, self._order
+        words = chain.from_iterable(_sequences(analyzer, fields.contents, find_pairs, order, fields.names) for analyzer in self._words)
         items = TermSequence(fields.documents_of_items, np.array(self._vocabulary.find(fields.items), np.int64))
         parts = chain((TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words), [items])
         return Postings.sum(Postings.of(part, n_documents) for part in parts)
@@ -439,7 +454,7 @@ def _inflected(analysis: Analysis, vocabulary: TermIds) -> Analyzer:
         analysis.stop_list,
         analysis.stemmer(),
         lambda words: vocabulary.find([category_term(FORMS, word) for word in words]),
-        analysis.settings.unspaced,
+        PAIRS if analysis.settings.unspaced == "auto" else analysis.settings.unspaced,
     )
 
 

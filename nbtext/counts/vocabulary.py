@@ -4,8 +4,8 @@ Single terms come first, sorted by their UTF-8 bytes; n-grams follow, each a pai
 last term), sorted as pairs, so that shorter n-grams precede longer ones.
 
 Values of categorical attributes are terms too. They begin with a separator that no text holds, so they come first and are recognised by it;
-language models of texts leave them out. Stop words that are counted end with it, so that none equals the stem of another word. Terms of fields begin with the name of the field and
-a colon. The inflected words that a model may keep beside their stems are values of an attribute without a name.
+language models of texts leave them out. Stop words that are counted end with it, so that none equals the stem of another word; terms of words and of pairs that
+are counted side by side end with separators of their own. Terms of fields begin with the name of the field and a colon. The inflected words that a model may keep beside their stems are values of an attribute without a name.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from nbtext.document_parts import BETWEEN_VALUES
 from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
+from nbtext.text.surfaces import PAIRS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,9 @@ ENCODED_LINES = "\n"
 _MARK = BETWEEN_VALUES
 """First character of the term of a category, last character of that of a stop word."""
 
+SIDES = {PAIRS: "\x1d", WORDS: "\x1e"}
+"""Last character of the terms of surface forms with characters of scripts without spaces, where these are counted as pairs and as words."""
+
 
 def category_term(name: str, value: str) -> str:
     """Return the term of a value of a categorical attribute."""
@@ -54,7 +58,7 @@ def category_term(name: str, value: str) -> str:
 
 def displayed_term(term: str) -> str:
     """Return a term as people read it: that of a category as ``name=value``, that of a stop word as the word, any other as it is."""
-    return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term.removesuffix(_MARK)
+    return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term.rstrip(_MARK + "".join(SIDES.values()))
 
 
 def stop_word_term(word: str) -> str:
@@ -64,8 +68,17 @@ def stop_word_term(word: str) -> str:
 
 def is_stop_word(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     """Return a mask of the terms of stop words, shape (n_terms,)."""
+    return _ends_with(vocabulary, _MARK)
+
+
+def is_of_side(vocabulary: Vocabulary, side: str) -> NDArray[np.bool_]:
+    """Return a mask of the terms of one of `SIDES`, shape (n_terms,)."""
+    return _ends_with(vocabulary, SIDES[side])
+
+
+def _ends_with(vocabulary: Vocabulary, mark: str) -> NDArray[np.bool_]:
     last = np.frombuffer(vocabulary.text, np.uint8)[vocabulary.bounds[1:] - 1]
-    return np.append(last == ord(_MARK), np.zeros(len(vocabulary) - last.size, np.bool_))
+    return np.append(last == ord(mark), np.zeros(len(vocabulary) - last.size, np.bool_))
 
 
 def has_categories(vocabulary: Vocabulary) -> bool:

@@ -24,7 +24,7 @@ from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
 from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams
-from nbtext.text.surfaces import PAIRS, SURFACE
+from nbtext.text.surfaces import FORM_BETWEEN_STOPS, PAIRS, SURFACE, WORDS
 from nbtext.text.unspaced import is_unspaced, unspaced_runs
 from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
 
@@ -159,6 +159,10 @@ class _Surface(NamedTuple):
     is_run: bool = False
     encoded: bool = False
     """It stands in an encoded line, which is dropped."""
+    side: str | None = None
+    """The one of `SIDES` whose terms it has."""
+    whole: tuple[int, int] | None = None
+    """Where the form stands whose words belong to this part of it, if pairs and words are counted side by side."""
 
 
 class WordWalker:
@@ -168,16 +172,18 @@ class WordWalker:
         settings = analysis.settings
         self._attributes = Attributes.of(settings.reading)
         self._counted = settings.reading.is_counted
-        self._pairs = settings.unspaced == PAIRS and not self._counted
+        self._sides = analysis.sides if settings.counts_both else ()
+        self._pairs = (PAIRS in self._sides if self._sides else settings.unspaced != WORDS) and not self._counted
         self._drops_lines = settings.encoded_lines == "drop" and not self._counted
-        self._stop_words = frozenset(analysis.dropped)
-        self._stem = list if self._counted else analysis.stemmer()
+        self._stop_words: dict[str | None, frozenset[str]] = dict.fromkeys((None, *self._sides), frozenset(analysis.stop_list))
+        self._stop_words[None] = frozenset(analysis.dropped)
+        self._stem = {side: list if self._counted else analysis.stemmer(side) for side in self._stop_words}
         self._order = 1 if self._counted else settings.ngrams
         sizes = None if self._counted else settings.char_ngrams
         self._sizes = range(0) if sizes is None else ngram_sizes(sizes)
         self._vocabulary: Vocabulary | None = None
         self._selected = b""
-        self._known: dict[tuple[str, bytes], tuple[_Word, ...]] = {}
+        self._known: dict[tuple[str, bytes, str | None], tuple[_Word, ...]] = {}
 
     @classmethod
     def of_model(cls, model: TextClassifier) -> WordWalker:
@@ -225,7 +231,7 @@ class WordWalker:
         if not self._counted:
             surfaces = [part for surface in surfaces for part in ([surface] if surface.is_run else _parts(text, surface))]
         located: list[tuple[int, int, bytes, _Part, tuple[_Word, ...]]] = []
-        for (begin, end, forms, part, is_run, _), of_forms in zip(surfaces, self._walked(text, surfaces), strict=True):
+        for (begin, end, forms, part, is_run, *_), of_forms in zip(surfaces, self._walked(text, surfaces), strict=True):
             if is_run and pairs:
                 bounds = [*(first for first, _ in forms), end]
                 names = [text[first:last] for first, last in forms]
@@ -260,24 +266,39 @@ class WordWalker:
         lines = encoded_lines([document[: parts[0].end]]).get(0, []) if self._drops_lines else []
         begins, ends = [begin for begin, _ in lines], [0, *(end for _, end in lines)]
         found: list[_Surface] = []
+        has_sides = bool(self._sides) and unspaced_runs(document) is not None
         for part in parts:
-            for match in part.pattern.finditer(document, part.begin, part.end):
+            pattern = FORM_BETWEEN_STOPS if has_sides and part.pattern is SURFACE else part.pattern
+            for match in pattern.finditer(document, part.begin, part.end):
                 begin, end = match.span()
                 if part is parts[0] and begin < ends[bisect_right(begins, begin)]:
                     found.append(_Surface(begin, end, [(begin, end)], part, encoded=True))
-                elif not self._pairs or part.prefix == _AS_IT_STANDS or match.group().isascii():
+                elif part.prefix == _AS_IT_STANDS or match.group().isascii():
                     found.append(_Surface(begin, end, [(begin, end)], part))
+                elif has_sides and unspaced_runs(match.group()) is not None:
+                    found += self._with_sides(document, begin, end, part)
                 else:
-                    found += _with_runs(document, begin, end, part)
+                    found += _with_runs(document, begin, end, part) if self._pairs else [_Surface(begin, end, [(begin, end)], part)]
+        return found
+
+    def _with_sides(self, document: bytes, begin: int, end: int, part: _Part) -> list[_Surface]:
+        """Return a form that holds a run as what is counted of it: its pairs, its words, or both, the words with the first run."""
+        if not self._pairs:
+            return [_Surface(begin, end, [(begin, end)], part, side=WORDS)]
+        found = [surface._replace(side=PAIRS) for surface in _with_runs(document, begin, end, part)]
+        if WORDS in self._sides:
+            first = next(place for place, surface in enumerate(found) if surface.is_run)
+            found[first] = found[first]._replace(whole=(begin, end))
         return found
 
     def _walked(self, text: bytes, surfaces: Sequence[_Surface]) -> list[list[tuple[_Word, ...]]]:
         """Return the words of each form of each surface; the character n-grams of a run belong to its first word."""
-        forms = [(each.part.prefix, text[begin:end]) for each in surfaces if not each.encoded for begin, end in each.forms]
+        forms = [(each.part.prefix, text[begin:end], each.side) for each in surfaces if not each.encoded for begin, end in each.forms]
         known = iter(self._words(forms))
+        wholes = iter(self._words([(each.part.prefix, text[slice(*each.whole)], WORDS) for each in surfaces if each.whole]))
         runs = [text[each.begin : each.end].decode() for each in surfaces if each.is_run and not each.part.prefix] if self._sizes else []
         grams = [
-            [gram for word in words(run, unspaced=True) if word not in self._stop_words for gram in char_ngrams(word, self._sizes)]
+            [gram for word in words(run, unspaced=True) if word not in self._stop_words[None] for gram in char_ngrams(word, self._sizes)]
             for run in runs
         ]
         pieces, sizes = iter(self._looked_up([gram for row in grams for gram in row])), iter(map(len, grams))
@@ -289,28 +310,32 @@ class WordWalker:
             found = list(islice(known, len(surface.forms)))
             if surface.is_run and self._sizes and not surface.part.prefix:
                 found[0] = (found[0][0]._replace(char_ngrams=tuple(islice(pieces, next(sizes)))), *found[0][1:])
+            if surface.whole:
+                pieces_of_form = tuple((word.term, word.term_id, word.dropped) for word in next(wholes) if word.term is not None)
+                found[0] = (found[0][0]._replace(char_ngrams=pieces_of_form), *found[0][1:])
             walked.append(found)
         return walked
 
-    def _words(self, forms: Sequence[tuple[str, bytes]]) -> list[tuple[_Word, ...]]:
-        """Return the words of each surface form, given with the prefix of its part: at least one, analysed when the form first occurs in such a part."""
+    def _words(self, forms: Sequence[tuple[str, bytes, str | None]]) -> list[tuple[_Word, ...]]:
+        """Return the words of each surface form, given with the prefix of its part and its side: at least one, analysed when it first occurs so."""
         if len(self._known) > MOST_REMEMBERED:
             self._known.clear()
         if not self._counted:
-            forms = [(prefix, form if prefix == _AS_IT_STANDS else form.lower()) for prefix, form in forms]
+            forms = [(prefix, form if prefix == _AS_IT_STANDS else form.lower(), side) for prefix, form, side in forms]
         new = [form for form in dict.fromkeys(forms) if form not in self._known]
         found = [self._analysed(*form) for form in new]
         kept = [(*form, word) for form, of_form in zip(new, found, strict=True) for word, dropped in of_form if dropped is None]
         grams = [
-            [] if prefix or (self._pairs and is_unspaced(form.decode())) else char_ngrams(word, self._sizes) for prefix, form, word in kept
+            [] if prefix or (self._pairs and is_unspaced(form.decode())) else char_ngrams(word, self._sizes)
+            for prefix, form, _, word in kept
         ]
         pieces = iter(self._looked_up([gram for row in grams for gram in row]))
-        stems = self._stem([word for *_, word in kept])
-        terms = self._looked_up([_in_part(prefix, word, stem) for (prefix, _, word), stem in zip(kept, stems, strict=True)])
+        stems = {side: iter(stem([word for *_, own, word in kept if own == side])) for side, stem in self._stem.items()}
+        terms = self._looked_up([_in_part(prefix, word, next(stems[side])) for prefix, _, side, word in kept])
         walked = iter(
             [
                 _Word(_in_part(prefix, word, word), *term, tuple(islice(pieces, len(row))))
-                for (prefix, _, word), term, row in zip(kept, terms, grams, strict=True)
+                for (prefix, *_, word), term, row in zip(kept, terms, grams, strict=True)
             ]
         )
         for form, of_form in zip(new, found, strict=True):
@@ -319,20 +344,20 @@ class WordWalker:
             )
         return [self._known[form] for form in forms]
 
-    def _analysed(self, prefix: str, form: bytes) -> list[tuple[str, str | None]]:
+    def _analysed(self, prefix: str, form: bytes, side: str | None) -> list[tuple[str, str | None]]:
         """Return the words of a surface form, each with the reason if it is dropped before it becomes a term."""
         if self._counted:
             return [(name_and_count(form)[0].decode(), None)]
         if prefix == _AS_IT_STANDS:
             return [(form.decode(), None)]
-        return [(word, self._dropped(word)) for word in candidates(form.decode()) or [""]]
+        return [(word, self._dropped(word, side)) for word in candidates(form.decode()) or [""]]
 
-    def _dropped(self, word: str) -> str | None:
+    def _dropped(self, word: str, side: str | None) -> str | None:
         if not word:
             return NO_LETTERS
-        if not is_word(word, unspaced=self._pairs):
+        if not is_word(word, unspaced=side == PAIRS if self._sides else self._pairs):
             return TOO_SHORT if len(word) < MIN_CHARACTERS else TOO_LONG
-        return STOP_WORD if word in self._stop_words else None
+        return STOP_WORD if word in self._stop_words[side] else None
 
     def _looked_up(self, terms: list[str]) -> list[tuple[str, int | None, str | None]]:
         """Return single terms, each with its id in the model and the reason if it does not count."""
@@ -436,11 +461,11 @@ def _parts(text: bytes, surface: _Surface) -> list[_Surface]:
         return [surface]
     decoded = form.decode()
     pieces = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
-    if [word for begin, end in pieces for word in words(decoded[begin:end])] != words(decoded):
+    if [word for begin, end in pieces for word in words(decoded[begin:end], unspaced=True)] != words(decoded, unspaced=True):
         return [surface]
     bounds = list(accumulate((len(character.encode()) for character in decoded), initial=surface.begin))
     spans = [(bounds[begin], bounds[end]) for begin, end in pieces]
-    return [_Surface(*span, [span], surface.part) for span in spans]
+    return [_Surface(*span, [span], surface.part, side=surface.side) for span in spans]
 
 
 def _kind(character: str) -> str:

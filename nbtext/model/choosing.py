@@ -1,7 +1,7 @@
-"""Choose what ``auto`` means for stop words and smoothing: an alternative is taken if it answers left-out documents clearly better.
+"""Choose what ``auto`` means for scripts without spaces, stop words and smoothing: an alternative is taken if it answers left-out documents clearly better.
 
 Each document of the sample is left out of the counts, exactly, and answered by calibrated multinomial naive Bayes, whatever the classifier: this
-model leaves every document out in one pass. Stop words are compared on counts, whatever the weighting; smoothing on the weights of the model,
+model leaves every document out in one pass. Pairs, words and both, and then stop words, are compared on counts, whatever the weighting; smoothing on the weights of the model,
 if their sums are exact. Two settings are compared by the log loss of the same documents, a paired test. The choice follows from counts and
 sample, so a model that is updated makes the choice that a trained one makes.
 """
@@ -16,12 +16,14 @@ import numpy as np
 from nbtext.calibration import by_length
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-from nbtext.counts.vocabulary import is_stop_word
+from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
+from nbtext.text.surfaces import PAIRS, WORDS
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.vocabulary import Vocabulary
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask
 
@@ -85,6 +87,10 @@ class Choices:
     """None for the one of greatest evidence."""
     smoothing: PairedTest | None = None
     """The best alternative against the pseudo-count of greatest evidence; None if nothing was compared."""
+    sides: tuple[str, ...] = (PAIRS,)
+    """What is kept of scripts without spaces, of `SIDES`."""
+    unspaced: PairedTest | None = None
+    """The better of words and both against pairs; None if nothing was compared."""
 
     @property
     def of_stop_words(self) -> str:
@@ -96,6 +102,15 @@ class Choices:
         return f"{'kept' if self.stop_words_kept else 'dropped'}: {self.stop_words} with them" if self.stop_words else ""
 
     @property
+    def of_unspaced(self) -> str:
+        """What is kept of scripts without spaces, and by how much that changes the log loss; empty if that is pairs alone.
+
+        >>> Choices(sides=("words",), unspaced=PairedTest(0.05, 0.01, 400)).of_unspaced
+        'words: left-out log loss 0.05 ± 0.01 lower than with pairs'
+        """
+        return f"{' and '.join(self.sides)}: {self.unspaced} than with pairs" if self.unspaced and self.sides != (PAIRS,) else ""
+
+    @property
     def of_smoothing(self) -> str:
         """By how much a pseudo-count other than that of greatest evidence changes the log loss; empty if it is that of evidence."""
         return f"{self.smoothing} than by evidence" if self.pseudo_count is not None else ""
@@ -105,9 +120,14 @@ NO_CHOICES = Choices()
 """Nothing was compared: stop words are dropped, and the pseudo-count is the one of greatest evidence."""
 
 
-def stop_terms(statistics: ClassStatistics, settings: Settings) -> Mask:
-    """Return a mask of the terms that are stop words, shape (n_terms,); none unless ``auto`` has to choose."""
-    return is_stop_word(statistics.vocabulary) if settings.counts_stop_words else np.zeros(statistics.n_terms, np.bool_)
+def dropped_terms(vocabulary: Vocabulary, settings: Settings, choices: Choices) -> Mask:
+    """Return a mask of the terms that were counted for ``auto`` to choose and are not kept, shape (n_terms,)."""
+    dropped = np.zeros(len(vocabulary), np.bool_)
+    if settings.counts_stop_words and not choices.stop_words_kept:
+        dropped |= is_stop_word(vocabulary)
+    for side in set(SIDES).difference(choices.sides) if settings.counts_both else ():
+        dropped |= is_of_side(vocabulary, side)
+    return dropped
 
 
 class Chosen(NamedTuple):
@@ -119,7 +139,7 @@ class Chosen(NamedTuple):
 
 def has_choice(settings: Settings) -> bool:
     """Return whether anything is chosen by left-out documents."""
-    return settings.counts_stop_words or _compares_smoothing(settings)
+    return settings.counts_stop_words or settings.counts_both or _compares_smoothing(settings)
 
 
 def _compares_smoothing(settings: Settings) -> bool:
@@ -127,9 +147,43 @@ def _compares_smoothing(settings: Settings) -> bool:
     return settings.smoothing == "auto" and multinomial and settings.estimate != "ml"
 
 
-def choose(counts: CorpusCounts, settings: Settings, selected: Mask) -> Chosen:
-    """Return the choices for a corpus; ``selected`` are the terms within the limits of --min-df and --max-df, shape (n_terms,)."""
-    stop = stop_terms(counts.statistics, settings) & selected
+def choose(counts: CorpusCounts, settings: Settings, selected: Mask, *, pairs_only: bool = False) -> Chosen:
+    """Return the choices for a corpus; ``selected`` are the terms within the limits of --min-df and --max-df, shape (n_terms,).
+
+    With ``pairs_only`` nothing else is compared with pairs of scripts without spaces.
+    """
+    vocabulary, of_sides = counts.statistics.vocabulary, NO_CHOICES
+    stop = is_stop_word(vocabulary) & selected if settings.counts_stop_words else np.zeros_like(selected)
+    if settings.counts_both:
+        of_sides = NO_CHOICES if pairs_only else _choose_sides(counts, settings, selected & ~stop)
+        selected = selected & ~dropped_terms(vocabulary, settings, replace(of_sides, stop_words_kept=True))
+    chosen = _choose_others(counts, settings, selected, stop)
+    return chosen._replace(choices=replace(chosen.choices, sides=of_sides.sides, unspaced=of_sides.unspaced))
+
+
+def _choose_sides(counts: CorpusCounts, settings: Settings, selected: Mask) -> Choices:
+    """Return which of words, pairs and both answer left-out documents best; pairs unless another is clearly better."""
+    of_side = {side: is_of_side(counts.statistics.vocabulary, side) & selected for side in SIDES}
+    found = NO_CHOICES
+    if len(counts.sample.documents) < LEAST_DOCUMENTS or not any(mask.any() for mask in of_side.values()):
+        return found
+    trials = _Trials.of(counts.statistics, settings, "counts")
+    for products in PRODUCTS:
+        documents = _left_out(counts, products)
+        of_pairs = trials.losses(documents, selected & ~of_side[WORDS])
+        tests = {
+            (WORDS,): PairedTest.of(of_pairs, trials.losses(documents, selected & ~of_side[PAIRS])),
+            (PAIRS, WORDS): PairedTest.of(of_pairs, trials.losses(documents, selected)),
+        }
+        sides, best = max(tests.items(), key=lambda test: test[1].gain)
+        found = Choices(sides=sides if best.is_clear else (PAIRS,), unspaced=best)
+        if len(documents) == len(counts.sample.documents) or not best.needs_more:
+            break
+    return found
+
+
+def _choose_others(counts: CorpusCounts, settings: Settings, selected: Mask, stop: Mask) -> Chosen:
+    """Return the choices of stop words, which are ``stop``, and of smoothing."""
     exact = settings.weighting != "log" or counts.statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
     compares_smoothing = _compares_smoothing(settings) and exact
     chosen = Chosen(Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any()), None)
@@ -178,8 +232,8 @@ class _Trials:
 
     statistics: ClassStatistics
     settings: Settings
-    _evidence: dict[int, float] = field(default_factory=dict)
-    """By number of terms."""
+    _evidence: dict[bytes, float] = field(default_factory=dict)
+    """By mask of terms."""
 
     @classmethod
     def of(cls, statistics: ClassStatistics, settings: Settings, weighting: str) -> _Trials:
@@ -191,10 +245,10 @@ class _Trials:
         given = self.settings.smoothing
         if isinstance(given, (int, float)):
             return float(given)
-        n_terms = int(np.count_nonzero(selected))
-        if n_terms not in self._evidence:
-            self._evidence[n_terms] = MultinomialNaiveBayes.smoothing(self.statistics, selected, self.settings)
-        return self._evidence[n_terms]
+        terms = selected.tobytes()
+        if terms not in self._evidence:
+            self._evidence[terms] = MultinomialNaiveBayes.smoothing(self.statistics, selected, self.settings)
+        return self._evidence[terms]
 
     def losses(self, documents: CountedDocuments, selected: Mask, pseudo_count: float | None = None) -> Floats:
         """Return the calibrated log loss of each document, shape (n_docs,), in nats; nan if its class has no other document.

@@ -62,6 +62,7 @@ def describe(statistics: ClassStatistics, tokens: float, learnt: Learnt) -> str:
         f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
         f"{quantity(whole_or_float(tokens), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
         f"{f' ({smoothing})' if (smoothing := learnt.choices.of_smoothing) else ''}"
+        f"{f', scripts without spaces by {unspaced}' if (unspaced := learnt.choices.of_unspaced) else ''}"
         f"{f', stop words {stop_words}' if (stop_words := learnt.choices.of_stop_words) else ''}"
     )
 

@@ -45,6 +45,8 @@ from nbtext.model.training import (
 from nbtext.ragged import offsets
 from nbtext.settings import GONE, NLTK_STEMMERS, Declared, Reading, Settings
 from nbtext.text.hashing import unpair
+from nbtext.text.surfaces import PAIRS, WORDS
+from nbtext.text.unspaced import unspaced_runs
 from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 from nbtext.version import __version__
 
@@ -123,6 +125,9 @@ SOFT = tuple(f"unlabelled_{name}" for name in ("cells", "classes", "counts", "do
 LEFT_OUT = frozenset({"class_weight", "weight_column"})
 """Settings that stand in a model file only if they differ from the default."""
 
+OF_SIDES = ("sides", "unspaced")
+"""Those of `CHOICES` that stand in a model file only if pairs and words of scripts without spaces were compared."""
+
 ARRAYS = COUNTS_ARRAYS | VALUES | LEARNT_ARRAYS | LEFT_OUT_ARRAYS | {LOGS, "stop_words", WEIGHTS, *SOFT}
 """The arrays of a model file; an empty one is left out."""
 
@@ -156,7 +161,7 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Numbers]]:
     """Return settings and arrays for `nbtext.store.write_model_file`, each array in the narrowest type that holds it."""
     learnt, arrays = learnt_to_plain(state.learnt)
     settings = {
-        "training": {**_plain(state.settings), **dict.fromkeys(GONE)},
+        "training": {**_plain(_unspaced_named(state.settings, state.counts.statistics, "auto", PAIRS)), **dict.fromkeys(GONE)},
         "reading": _plain(state.settings.reading),
         "written_by": state.written_by,
         "sample_bound": state.counts.sample.bound,
@@ -164,7 +169,7 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Numbers]]:
         **({CLOSED: True} if state.counts.is_closed else {}),
         **({UNIT: state.counts.statistics.unit} if state.counts.statistics.unit != 1 else {}),
         **({LABEL_KIND: state.label_kind} if state.label_kind != "text" else {}),
-        CHOICES: asdict(state.learnt.choices),
+        CHOICES: _choices_plain(state.learnt.choices),
         **({SEEDS: [[seed.label, list(seed.term), seed.pseudo_count] for seed in state.learnt.seeds]} if state.learnt.seeds else {}),
         **({} if state.learnt.unlabelled is None else {UNLABELLED: _unlabelled_plain(state.learnt.unlabelled)}),
     }
@@ -193,6 +198,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit, seeds)
     counts = replace(counts, statistics=_with_logs(counts.statistics, part[LOGS], needed=settings.sums_logs))
     unlabelled = _unlabelled(plain.get(UNLABELLED), part, counts.statistics)
+    settings = _unspaced_named(settings, counts.statistics, PAIRS, "auto")
     if CLOSED in plain:
         require(plain[CLOSED] is True, "its vocabulary is neither open nor closed")
         counts = replace(counts, is_closed=True)
@@ -214,6 +220,12 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     if label_kind not in LABEL_KINDS:
         raise malformed("its labels are of an unknown type")
     return State(settings, stop_list, counts, learnt, written_by, str(label_kind))
+
+
+def _unspaced_named(settings: Settings, statistics: ClassStatistics, name: str, other: str) -> Settings:
+    """Return settings with another name for ``--unspaced``: without any such script auto and pairs count alike, and a file says pairs."""
+    has_none = settings.unspaced == name and unspaced_runs(statistics.vocabulary.text) is None
+    return replace(settings, unspaced=other) if has_none else settings
 
 
 def _plain(settings: Declared) -> dict[str, object]:
@@ -415,13 +427,19 @@ def _seeds(plain: object) -> tuple[Seed, ...]:
     return tuple(Seed(str(label), tuple(term), _number(amount, -MOST_OF_SEEDS, MOST_OF_SEEDS, wrong)) for label, term, amount in plain)
 
 
+def _choices_plain(choices: Choices) -> dict[str, object]:
+    plain = asdict(choices) | {"sides": list(choices.sides)}
+    return plain if choices.unspaced is not None else {name: value for name, value in plain.items() if name not in OF_SIDES}
+
+
 def _choices(plain: object) -> Choices:
     wrong = "its choices are not those of training"
-    kept, stop_words, pseudo_count, smoothing = _named(plain, tuple(field.name for field in fields(Choices)), wrong)
-    if not isinstance(kept, bool):
+    plain = {"sides": [PAIRS], "unspaced": None, **plain} if isinstance(plain, dict) else plain
+    kept, stop_words, pseudo_count, smoothing, sides, unspaced = _named(plain, tuple(field.name for field in fields(Choices)), wrong)
+    if not isinstance(kept, bool) or sides not in ([PAIRS], [WORDS], [PAIRS, WORDS]):
         raise malformed(wrong)
     chosen = None if pseudo_count is None else _number(pseudo_count, 0, MOST, wrong)
-    return Choices(kept, _comparison(stop_words, wrong), chosen, _comparison(smoothing, wrong))
+    return Choices(kept, _comparison(stop_words, wrong), chosen, _comparison(smoothing, wrong), tuple(sides), _comparison(unspaced, wrong))
 
 
 def _comparison(plain: object, wrong: str) -> PairedTest | None:

@@ -18,7 +18,7 @@ from nbtext.counts.seeds import over_seeds
 from nbtext.counts.vocabulary import is_category
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, NoDocumentsError, UsageError
-from nbtext.model.choosing import stop_terms
+from nbtext.model.choosing import dropped_terms
 from nbtext.model.description import describe, warnings
 from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
 from nbtext.model.scoring import ScoredTexts, answers_to
@@ -76,8 +76,9 @@ class TextClassifier:
         "snowball" (that of the language), "none", another language, or one of nltk's, such as "porter".
     encoded_lines : {"drop", "keep"}
         Lines of encoded data, such as base64: drop or keep them.
-    unspaced : {"pairs", "words"}
-        Scripts without spaces: count pairs of adjacent characters, or words between spaces.
+    unspaced : {"auto", "pairs", "words"}
+        Scripts without spaces: count pairs of adjacent characters, or words between spaces. "auto" is "pairs", unless left-out documents are clearly
+        answered better with words, or with both.
     surface_forms : bool
         Also count words before stemming, to show them in place of stems. Predictions stay the same.
     ngrams : int
@@ -151,7 +152,7 @@ class TextClassifier:
         stop_words: str = "auto",
         stemmer: str = "snowball",
         encoded_lines: str = "drop",
-        unspaced: str = "pairs",
+        unspaced: str = "auto",
         surface_forms: bool = False,
         ngrams: int = 1,
         char_ngrams: int | str | None = None,
@@ -548,8 +549,9 @@ class TextClassifier:
 
     @property
     def answered_analysis(self) -> Analysis:
-        """How documents are counted to be answered: without stop words that are not kept."""
-        return self.analysis if self.learnt.choices.stop_words_kept else self.analysis.dropping_stop_words()
+        """How documents are counted to be answered: without what `auto` does not keep."""
+        choices = self.learnt.choices
+        return self.analysis.as_chosen(stop_words_kept=choices.stop_words_kept, sides=choices.sides)
 
     @cached_property
     def classifier(self) -> Classifier:
@@ -573,9 +575,9 @@ class TextClassifier:
 
     @cached_property
     def text_terms(self) -> NDArray[np.bool_]:
-        """The terms of texts, shape (n_terms,): all but categories, and stop words that are dropped."""
-        texts = ~is_category(self.statistics.vocabulary)
-        return texts if self.learnt.choices.stop_words_kept else texts & ~stop_terms(self.statistics, self.settings)
+        """The terms of texts, shape (n_terms,): all but categories, and those that `auto` does not keep."""
+        vocabulary = self.statistics.vocabulary
+        return ~is_category(vocabulary) & ~dropped_terms(vocabulary, self.settings, self.learnt.choices)
 
     @cached_property
     def class_tokens(self) -> Numbers:

@@ -24,11 +24,12 @@ from nbtext.document_parts import WEIGHT_UNIT, field_name
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
-from nbtext.model.choosing import NO_CHOICES, Choices, choose, has_choice, stop_terms
+from nbtext.model.choosing import NO_CHOICES, Choices, choose, dropped_terms, has_choice
 from nbtext.model.left_out import LeftOutPosteriors
 from nbtext.settings import ALL_OTHERS, AVERAGE, FORMATS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
+from nbtext.text.surfaces import PAIRS
 from nbtext.text.words import words
 from nbtext.typicality import Profile, Typicality
 
@@ -99,15 +100,18 @@ def terms_of_words(named: list[str], analysis: Analysis, option: str) -> list[Te
     if analysis.settings.reading.is_counted:
         return [(word,) for word in named]
     known: dict[str, int] = {}
-    analyzer = analysis.words(lambda terms: [known.setdefault(term, len(known)) for term in terms])
+    analyzers = analysis.as_chosen(stop_words_kept=True, sides=(PAIRS,)).words(
+        lambda terms: [known.setdefault(term, len(known)) for term in terms]
+    )
     of_fields = [_field_of(word, analysis.settings.reading) for word in named]
     found: list[list[str]] = [[] for _ in named]
     for name in sorted(set(of_fields)):
         places = [place for place, other in enumerate(of_fields) if other == name]
         texts = [(named[place].partition(":")[2] if name else named[place]).encode() for place in places]
-        sequence, names = analyzer.sequence(texts, [name] * len(texts) if name else None), list(known)
-        for place, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
-            found[places[place]].append(names[term])
+        for analyzer in analyzers:
+            sequence, names = analyzer.sequence(texts, [name] * len(texts) if name else None), list(known)
+            for place, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
+                found[places[place]].append(names[term])
     return [_checked(word, tuple(terms), analysis.settings, option) for word, terms in zip(named, found, strict=True)]
 
 
@@ -435,8 +439,8 @@ def terms_and_smoothing(
     statistics = counts.statistics
     evidence = None
     if choices is None:
-        choices, evidence = choose(counts, settings, selected)
-    selected = after_choice(statistics, selected, choices, settings)
+        choices, evidence = choose(counts, settings, selected, pairs_only=bool(seeds))
+    selected &= ~dropped_terms(statistics.vocabulary, settings, choices)
     smoothing = _smoothing(counts, selected, choices, settings, documents, evidence)
     own = own_pseudo_counts(statistics, settings)
     learnt = Learnt(selected, smoothing, own=own, choices=choices, seeds=seeds)
@@ -452,17 +456,10 @@ def choices_of(counts: CorpusCounts, settings: Settings) -> Choices:
     return choose(counts, settings, _within_document_limits(counts.statistics, settings.min_df, settings.max_df)).choices
 
 
-def after_choice(statistics: ClassStatistics, selected: Mask, choices: Choices, settings: Settings) -> Mask:
-    """Leave out the terms of stop words that are dropped."""
-    return selected if choices.stop_words_kept else selected & ~stop_terms(statistics, settings)
-
-
 def without_dropped(documents: CountedDocuments, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> CountedDocuments:
-    """Return documents as they are counted to be answered: without dropped stop words."""
-    dropped = stop_terms(statistics, settings) & ~learnt.selected
-    if learnt.choices.stop_words_kept or not dropped.any():
-        return documents
-    return replace(documents, matrix=documents.matrix.of_terms(~dropped))
+    """Return documents as they are counted to be answered: without what `auto` does not keep."""
+    dropped = dropped_terms(statistics.vocabulary, settings, learnt.choices) & ~learnt.selected
+    return replace(documents, matrix=documents.matrix.of_terms(~dropped)) if dropped.any() else documents
 
 
 def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Mask:
@@ -480,7 +477,7 @@ def _selector(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -
     if settings.top is None:
         return None
     within = _within_document_limits(statistics, settings.min_df, settings.max_df)
-    within = after_choice(statistics, within, learnt.choices, settings)
+    within &= ~dropped_terms(statistics.vocabulary, settings, learnt.choices)
 
     def select(fewer: ClassStatistics) -> Mask:
         return _top(fewer, replace(learnt, selected=within & (np.diff(fewer.term_offsets) > 0)), settings)

@@ -29,13 +29,13 @@ from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import over_seeds, require_seeded_classes, with_seeds
 from nbtext.counts.soft_counts import SoftCounter, SoftCounts, added, without_cells
 from nbtext.counts.statistics import ClassStatistics
-from nbtext.counts.vocabulary import Vocabulary, is_category, is_stop_word
+from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
+from nbtext.model.choosing import dropped_terms
 from nbtext.model.training import (
     Learnt,
-    after_choice,
     calibrated,
     calibration_method,
     classifier,
@@ -215,7 +215,7 @@ class _ExpectationMaximisation:
         """Begin with counts over the terms of the pool too, without cells where no labelled document holds them."""
         kept, held = is_known(counts.statistics.vocabulary, pool.vocabulary), np.diff(counts.statistics.term_offsets) > 0
         if not counts.is_closed:
-            dropped = is_category(pool.vocabulary) | (is_stop_word(pool.vocabulary) & (not learnt.choices.stop_words_kept))
+            dropped = is_category(pool.vocabulary) | dropped_terms(pool.vocabulary, settings, learnt.choices)
             kept |= (pool.term_documents >= LEAST_DOCUMENTS) & ~dropped
         kept = with_ngram_parts(pool.vocabulary, kept)
         counts, mine, theirs = counts.widened(pool.vocabulary.restrict(kept))
@@ -224,7 +224,7 @@ class _ExpectationMaximisation:
         matrix = pool.matrix.of_terms(kept)
         selected = np.ones(counts.statistics.n_terms, np.bool_)
         selected[mine[held]] = learnt.selected[held]
-        selected = after_choice(counts.statistics, selected, learnt.choices, settings)
+        selected &= ~dropped_terms(counts.statistics.vocabulary, settings, learnt.choices)
         learnt = replace(learnt, selected=selected, own=own_pseudo_counts(counts.statistics, settings))
         return cls(counts, settings, learnt, matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]))
 

@@ -198,6 +198,7 @@ def print_overview(overview: Overview) -> None:
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
         **({} if overview.seeds is None else {"seed words": _seeds(overview.seeds)}),
         **({} if overview.unlabelled is None else {"unlabelled": _unlabelled(overview.unlabelled)}),
+        **({"unspaced": overview.choices.of_unspaced} if overview.choices.of_unspaced else {}),
         "stop words": ", ".join(filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))),
         "training": _settings({**training, "smoothing": "per term"} if per_term else training),
         "reading": _settings(overview.reading),

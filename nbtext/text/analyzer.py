@@ -72,10 +72,16 @@ class _FieldNumbers(dict[bytes, int]):
 
 
 class Analyzer:
-    """Turns texts into terms: words without stop words, stemmed, as the ids that ``term_ids`` returns. In a field, its name stands before the term."""
+    """Turns texts into terms: words without stop words, stemmed, as the ids that ``term_ids`` returns. In a field, its name stands before the term.
 
-    def __init__(self, stop_words: Collection[str], stem: StemWords, term_ids: FindTerms, unspaced: str = WORDS) -> None:
+    ``unspaced`` and ``with_runs`` say which surface forms, as in `find_surfaces`.
+    """
+
+    def __init__(
+        self, stop_words: Collection[str], stem: StemWords, term_ids: FindTerms, unspaced: str = WORDS, *, with_runs: bool | None = None
+    ) -> None:
         self._unspaced = unspaced
+        self._with_runs = with_runs
         self._stop_words = frozenset(stop_words)
         self.stem = stem
         self._term_ids = term_ids
@@ -87,7 +93,7 @@ class Analyzer:
 
     def sequence(self, texts: Sequence[bytes], names: Sequence[bytes] | None = None) -> TermSequence:
         """Return the terms of texts, each given as valid UTF-8; with ``names``, each text is the content of the field of that name."""
-        surfaces = find_surfaces(texts, self._unspaced)
+        surfaces = find_surfaces(texts, self._unspaced, with_runs=self._with_runs)
         forms, fields = self._table.intern(surfaces), None
         if names is not None:
             fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names)).take(surfaces.documents)

@@ -42,6 +42,11 @@ _SEPARATOR = 0
 BETWEEN_FORMS = " "
 """No form has it."""
 
+_STOPS = re.compile(rb"\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]")
+"""The commas and full stops of `SEPARATORS`."""
+FORM_BETWEEN_STOPS = re.compile(rb"(?:[0-9A-Za-z']|(?!%s)[\xc2-\xf4][\x80-\xbf]+)+" % _STOPS.pattern)
+"""A surface form where commas and full stops of Chinese and Japanese end one, in valid UTF-8."""
+
 PAIRS, RUNS, WORDS = "pairs", "runs", "words"
 """What becomes of a run of a script without spaces: a form for each pair of characters, one form, or nothing but a part of a form."""
 
@@ -69,13 +74,21 @@ class Surfaces(NamedTuple):
         return octets.tobytes().decode().split(BETWEEN_FORMS)[:-1]
 
 
-def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
-    """Return the surface forms of documents, with their bounds and the number of each one's document; ``unspaced`` as `PAIRS`, `RUNS` or `WORDS`."""
+def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS, *, with_runs: bool | None = None) -> Surfaces:
+    """Return the surface forms of documents, with their bounds and the number of each one's document; ``unspaced`` as `PAIRS`, `RUNS` or `WORDS`.
+
+    ``with_runs``: only forms that hold a run of a script without spaces, or parts of these; or only forms that hold none. A comma or full stop of
+    Chinese and Japanese then ends a form.
+    """
     block = TextBlock.of(texts)
+    if with_runs and unspaced_runs(block.joined) is None:
+        return Surfaces(_PADDING, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
     folded = b"".join((BETWEEN, block.joined, _PADDING)).translate(_FOLD)
     inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
-    runs = None if unspaced == WORDS else unspaced_runs(folded)
-    if runs is not None:
+    runs = unspaced_runs(folded) if unspaced != WORDS or with_runs is not None else None
+    if with_runs is not None and runs is not None:
+        inside &= _of_forms(folded, inside, runs.begins) == with_runs
+    if runs is not None and unspaced != WORDS:
         depth = np.zeros(inside.size, np.int8)
         begins, ends = runs.runs
         depth[begins], depth[ends] = 1, -1
@@ -86,7 +99,7 @@ def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
     np.not_equal(inside[1:], inside[:-1], out=changes[1:])
     edges = np.flatnonzero(changes)
     starts, ends = edges[0::2].copy(), edges[1::2]
-    if runs is not None:
+    if runs is not None and unspaced != WORDS:
         begins, their_ends = runs.pairs if unspaced == PAIRS else runs.runs
         starts, ends = np.concatenate((starts, begins)), np.concatenate((ends, their_ends))
         order = np.argsort(starts, kind="stable")
@@ -94,6 +107,20 @@ def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS) -> Surfaces:
     firsts = np.searchsorted(starts, block.ends - block.starts[:1] + 1)
     documents = np.repeat(np.arange(len(block), dtype=np.int32), np.diff(firsts, prepend=0))
     return Surfaces(folded, starts, ends - starts, documents)
+
+
+def _of_forms(folded: bytes, inside: NDArray[np.bool_], begins: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return for each byte whether its form has one of the characters that begin at ``begins``; ``inside`` loses commas and full stops."""
+    raw = np.frombuffer(folded, np.uint8)
+    for lead, second, lasts in ((0xE3, 0x80, (0x81, 0x82)), (0xEF, 0xBC, (0x81, 0x8C, 0x9F))):  # as in `_STOPS`
+        places = np.flatnonzero(raw[:-2] == lead)
+        places = places[(raw[places + 1] == second) & np.isin(raw[places + 2], lasts)]
+        inside[places] = inside[places + 1] = inside[places + 2] = False
+    numbers = np.cumsum(np.append(False, inside[1:] & ~inside[:-1]))
+    holds = np.zeros(int(numbers[-1]) + 1, np.bool_)
+    holds[numbers[begins]] = True
+    of_bytes: NDArray[np.bool_] = holds[numbers]
+    return of_bytes
 
 
 class SurfaceTable:
