@@ -13,7 +13,8 @@ Costs λ come from a TOML file with one table for each true class, which has the
 By default a right answer costs 0 and a wrong one 1, and without ``abstain`` there is always an answer. If a class is called ``abstain``, the
 name means this class, and there is always an answer.
 
-Source: Gambosi's notes, "Probabilistic classification" and "Decision theory"; log-sum-exp keeps every step finite.
+Sources: Gambosi's notes, "Probabilistic classification"; V. Honavar's notes (Penn State) for minimum risk and likelihood ratios. Log-sum-exp keeps
+every step finite.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def test_one_setting_is_train(tmp_path: Path, arguments: list[str]) -> None:
     succeeded(nbtext("train", DESK, *arguments, "-m", "trained", cwd=tmp_path))
     tries = [part for argument in arguments for part in ("--try", argument.removeprefix("--"))]
     for given in (arguments, tries):
-        assert len(tuned(tmp_path, *given, "--folds", "2", "-m", "tuned")["settings"]) == 1
+        assert len(tuned(tmp_path, *given, "--folds", "2", "--tries", "1", "-m", "tuned")["settings"]) == 1
         assert (tmp_path / "tuned").read_bytes() == (tmp_path / "trained").read_bytes()
 
 
@@ -124,7 +124,8 @@ def test_what_cannot_be_is_left_out_with_a_warning(pets: Path) -> None:
 def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) -> None:
     said = tuned(tmp_path, "--tries", "6", "--folds", "3")
     assert (said["for"], said["folds"], len(said["settings"])) == ("accuracy", 3, 6)
-    assert said["best"]["folds"] == 3
+    assert (said["best"]["documents"], said["best"]["folds"], said["best"]["beyond_chance"]) == (222, 3, None)
+    assert all(setting["beyond_chance"] in (True, False) for setting in said["settings"][1:])
     assert said["best"]["bytes"] == (tmp_path / "nbtext.joblib").stat().st_size
     assert 0 < said["corrected"] <= 1
     assert not any("seconds" in setting for setting in said["settings"])
@@ -140,6 +141,13 @@ def test_so_many_tries_give_the_same_bytes_again(tmp_path: Path) -> None:
     found = [(succeeded(nbtext(*command, cwd=tmp_path)).text, (tmp_path / "m").read_bytes()) for command in commands]
     assert found[0] == found[1] == found[2]
     assert len([line for line in found[0][0].splitlines() if line.startswith("nbtext train ")]) == 4
+
+
+def test_without_a_limit_settings_are_tried_for_a_minute_at_most(pets: Path) -> None:
+    said = json.loads(succeeded(nbtext("tune", "pets", "--updatable", "-o", "json", cwd=pets)).out)
+    assert len(said["settings"]) > 3
+    assert all("seconds" in setting for setting in said["settings"])
+    assert "beyond chance" in succeeded(nbtext("tune", "pets", "--updatable", "--tries", "3", cwd=pets)).text
 
 
 def test_within_a_long_time_all_are_tried_and_within_no_time_the_first(pets: Path) -> None:

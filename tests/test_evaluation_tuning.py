@@ -10,7 +10,7 @@ import pytest
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import UsageError
-from nbtext.evaluation.tuning import FoldJudgement, Trial, best_first, figures_of, has_lost, judge_by_counts, nested_figure
+from nbtext.evaluation.tuning import FoldJudgement, Rung, Trial, best_first, figures_of, is_worse, judge_by_counts, nested_figure
 from nbtext.inspection.overview import criteria
 from nbtext.metrics.outcomes import judge_documents
 from nbtext.model.text_classifier import TextClassifier
@@ -75,9 +75,10 @@ def test_most_or_least_is_best_and_more_folds_come_first() -> None:
     trials = [Trial(n, {"evidence": values["a"][n], "log_loss": values["a"][n]}) for n in range(4)]
     assert [trial.candidate for trial in best_first("evidence", trials)] == [2, 0, 3, 1]
     assert [trial.candidate for trial in best_first("log_loss", trials[::-1])] == [3, 0, 2, 1]
-    judged = [Trial(n, {name: values[name][n] for name in ("accuracy", "macro_f1")}, 5) for n in range(4)]
+    judged = [Trial(n, {name: values[name][n] for name in ("accuracy", "macro_f1")}, Rung(9, 5)) for n in range(4)]
     assert [trial.candidate for trial in best_first("accuracy", judged[::-1])] == [2, 3, 1, 0]
-    assert best_first("accuracy", [*judged, Trial(4, {"accuracy": 0.9}, 1)])[-1].candidate == 4
+    for rung in (Rung(9, 1), Rung(8, 5)):
+        assert best_first("accuracy", [*judged, Trial(4, {"accuracy": 0.9}, rung)])[-1].candidate == 4
 
 
 def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class() -> None:
@@ -92,14 +93,14 @@ def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class(
 
 
 @pytest.mark.parametrize("figure", ["accuracy", "macro_f1", "log_loss"])
-def test_a_setting_has_lost_if_it_is_worse_on_the_same_documents(figure: str) -> None:
+def test_a_setting_is_worse_if_it_is_worse_on_the_same_documents(figure: str) -> None:
     random = np.random.default_rng(1)
     good, bad = ([judgement(random, 300, sharpness) for _ in range(2)] for sharpness in (3.0, 1.0))
-    assert has_lost(figure, bad, good)
-    assert has_lost(figure, bad[:1], good)
-    assert not has_lost(figure, good, bad)
-    assert not has_lost(figure, good, good)
-    assert not has_lost(figure, bad, good, 1000.0)
+    assert is_worse(figure, bad, good, 2.0)
+    assert is_worse(figure, bad[:1], good, 2.0)
+    assert not is_worse(figure, good, bad, 2.0)
+    assert not is_worse(figure, good, good, 2.0)
+    assert not is_worse(figure, bad, good, 1000.0)
 
 
 def test_losing_is_a_paired_test() -> None:
@@ -108,20 +109,37 @@ def test_losing_is_a_paired_test() -> None:
     wrong = [part.judged.answer != part.judged.truth for part in (first, second)]
     difference = wrong[1].astype(float) - wrong[0]
     errors = difference.mean() / (difference.std() / np.sqrt(400))
-    assert has_lost("accuracy", [second], [first], errors - 0.01)
-    assert not has_lost("accuracy", [second], [first], errors + 0.01)
+    assert is_worse("accuracy", [second], [first], errors - 0.01)
+    assert not is_worse("accuracy", [second], [first], errors + 0.01)
 
 
 @pytest.mark.parametrize("figure", ["accuracy", "macro_f1", "log_loss"])
-def test_the_choice_is_judged_on_the_fold_that_had_no_part_in_it(figure: str) -> None:
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_the_choice_is_judged_on_the_fold_that_had_no_part_in_it(figure: str, share: float) -> None:
     random = np.random.default_rng(3)
     settings = [[judgement(random, 30, 1.0 + 0.02 * number) for _ in range(4)] for number in range(6)]
+    fresh = [random.random(30) < share * (fold > 0 or share == 1) for fold in range(4)]
     sign = -1 if figure == "log_loss" else 1
     chosen = []
     for fold in range(4):
         others = [figures_of([part for k, part in enumerate(parts) if k != fold], 3)[figure] or 0.0 for parts in settings]
-        chosen.append(settings[int(np.argmax([sign * value for value in others]))][fold])
-    assert nested_figure(figure, settings, 3) == pytest.approx(figures_of(chosen, 3)[figure])
+        best = settings[int(np.argmax([sign * value for value in others]))][fold]
+        rows = np.flatnonzero(fresh[fold])
+        chosen += [best.of(rows)] if rows.size else []
+    assert nested_figure(figure, settings, fresh, 4, 3) == pytest.approx(figures_of(chosen, 3)[figure])
+
+
+def test_a_single_fold_is_divided_to_judge_the_choice() -> None:
+    random = np.random.default_rng(6)
+    settings = [[judgement(random, 90, 1.0)] for _ in range(6)]
+    fresh = random.random(90) < 0.7
+    strides = [slice(each, None, 5) for each in range(5)]
+    of_strides = [
+        [fold._replace(judged=fold.judged.of(np.arange(90)[each]), known=fold.known[each]) for each in strides] for (fold,) in settings
+    ]
+    found = nested_figure("accuracy", settings, [fresh], 5, 3)
+    assert found == nested_figure("accuracy", of_strides, [fresh[each] for each in strides], 5, 3)
+    assert found is not None
 
 
 def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
@@ -131,7 +149,12 @@ def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
     for _ in range(5):
         settings = [[judgement(random, 60, 1.0) for _ in range(5)] for _ in range(50)]
         figures = [figures_of(parts, 3)["accuracy"] or 0.0 for parts in settings]
-        gaps.append((max(figures) - np.mean(figures), (nested_figure("accuracy", settings, 3) or 0.0) - np.mean(figures)))
+        gaps.append(
+            (
+                max(figures) - np.mean(figures),
+                (nested_figure("accuracy", settings, [np.ones(60, np.bool_)] * 5, 5, 3) or 0.0) - np.mean(figures),
+            )
+        )
     best, corrected = np.mean(gaps, axis=0)
     assert best > 0.04
     assert abs(corrected) < 0.025

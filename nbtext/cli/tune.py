@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
 GOALS = ("accuracy", "macro-f1", "log-loss")
+SECONDS = 60.0
+"""Limit of a search to which nothing is given to try."""
 FOLDS = 10
-FOLDS_OF_A_RACE = 5
+FOLDS_WITHIN_A_LIMIT = 5
 GOES_WITH = {**dict.fromkeys(("within", "tries", "folds", "seed"), BY[:1]), "goal": BY[:2]}
 """Values of --by that an option goes with."""
 
@@ -48,7 +50,7 @@ GOES_WITH = {**dict.fromkeys(("within", "tries", "folds", "seed"), BY[:1]), "goa
 )
 @panels.option("--updatable", group="model", is_flag=True, help="Try only models that update, forget and merge change exactly.")
 @panels.option(
-    "--folds", group="answer", type=option.WholeNumber(2), metavar="N", shown_default=f"{FOLDS}; {FOLDS_OF_A_RACE} with --within or --tries",
+    "--folds", group="answer", type=option.WholeNumber(2), metavar="N", shown_default=f"{FOLDS_WITHIN_A_LIMIT}; {FOLDS} with --try alone",
     help="Divide the corpus into N parts to judge settings.",
 )  # fmt: skip
 @panels.option(
@@ -63,9 +65,10 @@ def command(
 ) -> int:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
-    Documents are counted once for all settings that count alike. With --within or --tries a setting is given up as soon as it can no longer be the best.
-    The figures of the best setting are a little too good, because it was chosen by them; the output also has a figure that is not. The option --by
-    of train is tried as --try by=NAME.
+    Without --try and --tries it tries settings that are known to be good for 60 seconds. Documents are counted once for all settings that count alike.
+    Within a limit all settings are judged on a sample, and the better ones on more and more documents. The output says which settings are worse beyond
+    chance. The figures of the best setting are a little too good, because it was chosen by them; the output also has a figure that is not. The option
+    --by of train is tried as --try by=NAME.
 
     \b
     Examples:
@@ -91,11 +94,13 @@ def command(
     _require_fitting({**options, "folds": folds, "seed": seed}, criterion)
     given = option.given(SEARCH, options)
     within, most_bytes = given.get("within"), in_bytes(given["max_size"]) if "max_size" in given else None
+    if criterion == BY[0] and not names and options["tries"] is None:
+        within = within or SECONDS
     limits = Limits(within, options["tries"], most_bytes, begin)
     paths = corpus_paths(corpus, options)
     values = Values(option.given(TRAINING, options), option.from_file)
     reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=True)
-    candidates, left_out = candidates_for(names, values, criterion, reading, is_race=limits.is_race, updatable=options["updatable"])
+    candidates, left_out = candidates_for(names, values, criterion, reading, halves=limits.halves, updatable=options["updatable"])
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     if criterion in ("aic", "bic") and tried_parameters(candidates) - {"class_prior"}:
@@ -110,17 +115,17 @@ def command(
         )
         if not first:
             first.append(counted.source)
-            if criterion == "cross-validation" and not limits.is_race:
+            if criterion == "cross-validation" and not limits.halves:
                 warn_of_small_classes(counted.corpus.statistics, search.division.folds, say)
         return counted
 
     jobs = options["jobs"] or cores()
     search = Search(
         candidates, paths, count, criterion, options["goal"] or GOALS[0],
-        Division(folds or (FOLDS_OF_A_RACE if limits.is_race else FOLDS), seed or 0),
+        Division(folds or (FOLDS_WITHIN_A_LIMIT if limits.halves else FOLDS), seed or 0),
         limits,
         processes=jobs if jobs > 1 or within is not None else 0,
-        may_lower_folds=limits.is_race and folds is None,
+        may_lower_folds=limits.halves and folds is None,
     )  # fmt: skip
     outcome = search.run()
     model = search.best_model(outcome)

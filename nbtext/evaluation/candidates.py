@@ -55,21 +55,6 @@ PORTFOLIO: tuple[Mapping[str, str], ...] = (
 Each is the best of all on one of the corpora in docs/models.md, or is nearly as good as the best and cheaper, smaller or updatable.
 """
 
-RELATIVE_COST = {
-    "multinomial": 1,
-    "bernoulli": 3,
-    "dirichlet-multinomial": 3,
-    "complement": 4,
-    "gaussian": 20,
-    "logistic": 20,
-    "average": 25,
-}
-"""Least time to train and judge a model, in that of multinomial naive Bayes on counts; it predicts the first of a kind."""
-
-WEIGHTING_COST = {"log": 3, "tfidf": 3}
-
-UNKNOWN_COST = 10
-
 MOST_SETTINGS = 1000
 
 OF_THE_SAME_COUNTS = ("evidence", "aic", "bic")
@@ -114,11 +99,6 @@ class Candidate(NamedTuple):
     def kind(self) -> tuple[str, ...]:
         """Classifier, weighting and members."""
         return self.settings.classifier, self.settings.weighting, self.settings.members
-
-    @property
-    def relative_cost(self) -> float:
-        """Time to train and judge a model beside that of others over the same counts."""
-        return RELATIVE_COST.get(self.settings.classifier, UNKNOWN_COST) * WEIGHTING_COST.get(self.settings.weighting, 1)
 
     @property
     def expansion(self) -> float:
@@ -213,14 +193,14 @@ class Impossible(NamedTuple):
 
 
 def candidates_for(
-    tries: Sequence[str], values: Values, by: str, reading: Reading, *, is_race: bool, updatable: bool
+    tries: Sequence[str], values: Values, by: str, reading: Reading, *, halves: bool, updatable: bool
 ) -> tuple[list[Candidate], list[Impossible]]:
-    """Return the candidates that ``tries`` name, or for a race without any those of `PORTFOLIO`, and those of them that are left out.
+    """Return the candidates that ``tries`` name, or within limits without any those of `PORTFOLIO`, and those of them that are left out.
 
     Raises `UsageError` as `combinations`, `possible` and `require_comparable` do.
     """
     candidates, left_out = possible(
-        portfolio(values) if is_race and not tries else combinations(tries, values), by, reading, updatable=updatable
+        portfolio(values) if halves and not tries else combinations(tries, values), by, reading, updatable=updatable
     )
     require_comparable(by, candidates)
     return candidates, left_out

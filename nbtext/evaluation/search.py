@@ -1,9 +1,9 @@
 """Search for the best of some settings by judging each on one corpus, which is counted once for all settings that count alike.
 
-Cross-validation within a limit is a race. Every setting is judged on the first fold, and those that can still win on the others, the best
-first; one that is worse by `nbtext.evaluation.tuning.LOST` standard errors, on the same documents, is given up. Without a limit every setting
-is judged on every fold. What is given up does not depend on time or processes, only how far the search comes. Source: O. Maron, A. Moore,
-Hoeffding races (1994), here with differences of the same documents.
+Cross-validation within a limit halves successively. Each rung judges settings on more documents than the one before, and keeps the best: as many
+as make a rung cost about what the one before did. Without a limit every setting is judged on every fold. What is kept does not depend on time or
+processes, only how far the search comes. Source: K. Jamieson, A. Talwalkar, Non-stochastic best arm identification and hyperparameter
+optimization (2016).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -29,12 +30,13 @@ from nbtext.evaluation.tuning import (
     Division,
     Folding,
     RankedTrial,
+    Rung,
     SearchResult,
     Task,
     Trial,
     best_first,
     figures_of,
-    has_lost,
+    is_worse,
     judge_by_counts,
     judge_fold,
     nested_figure,
@@ -56,11 +58,21 @@ if TYPE_CHECKING:
     from nbtext.model.corpus_flow import CountedCorpus
     from nbtext.parallel.processes import Workers
     from nbtext.settings import Settings
+    from nbtext.type_names import Mask, Whole
 
     Outcome = FoldJudgement | UsageError
 
-POOR = 4.0
-"""Standard errors by which a kind of classifier is worse than the best over the same terms when it is tried over other terms last of all."""
+LEAST_JUDGED = 400
+"""Documents that settings are judged on before the first of them are dropped."""
+
+ETA = 3
+"""How many times as many documents the next rung judges while it judges a sample of the corpus."""
+
+FINALISTS = 2
+"""Settings that are judged on all folds at least, so that the choice can be judged too."""
+
+CHANCE = 0.05
+"""Probability that any of several equally good settings looks worse than another beyond chance, at most."""
 
 PUNCTUAL = 0.97
 """Share of the time that may be planned."""
@@ -68,17 +80,17 @@ PUNCTUAL = 0.97
 CAUTION = 1.3
 """How many times as long as a fold predicts the training of the best model may take; nothing can stop that."""
 
-GROWTH = 0.75
-"""Exponent by which the time of a fold grows with the entries of the matrix: fits of more terms need fewer steps."""
-
-A_DOCUMENT = 12
-"""Entries that take as long as a document does beside them."""
+FIRST_RUNG = 0.5
+"""Share of the time that the first rung may take, since nothing predicts how long its settings take."""
 
 INTERVAL = 0.2
 """Seconds between two looks at the clock while other processes work."""
 
-MOST_ENTRIES = 1 << 25
-"""Entries of document-term matrices that are kept to be used again, at about 16 bytes; beyond, the corpus is counted again."""
+MEMORY = 1 << 30
+"""Bytes that a search may take; settings whose counts need more are left out."""
+
+COUNTING, KEPT, JUDGING = 84, 46, 46
+"""Bytes for each entry of the document-term matrix: while it is counted, while it is kept, and in each process that judges by it."""
 
 
 class Limits(NamedTuple):
@@ -93,9 +105,19 @@ class Limits(NamedTuple):
     begin: float = 0.0
 
     @property
-    def is_race(self) -> bool:
-        """True if settings are given up that have lost."""
+    def halves(self) -> bool:
+        """True if settings are dropped before they are judged on every fold."""
         return self.seconds is not None or self.tries is not None
+
+
+def rungs(n_documents: int, n_folds: int, n_settings: int) -> list[Rung]:
+    """Return the stages: one fold of growing samples of the corpus, then fold after fold of all of it, from the second on for the same settings."""
+    judged = [LEAST_JUDGED * ETA**power for power in range(n_documents.bit_length())]
+    sizes = [(each * n_folds, 1, each) for each in judged if each * n_folds < n_documents]
+    sizes += [(n_documents, fold, min(fold, 2) * n_documents // n_folds) for fold in range(1, n_folds + 1)]
+    return [
+        Rung(size, fold, max(-(-n_settings * LEAST_JUDGED // max(n_tested, LEAST_JUDGED)), FINALISTS)) for size, fold, n_tested in sizes
+    ]
 
 
 class AnalysedCorpus(Protocol):
@@ -116,19 +138,18 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class CountedFolds(Generic[C]):
-    """The corpus as some candidates count it, and its folds."""
+class CountedSubsets(Generic[C]):
+    """The corpus as some candidates count it."""
 
     counted: C
     subsets: Subsets
-    folds: list[Any]
 
 
 class Cost(NamedTuple):
     """The cost of counting a corpus."""
 
     entries: float = 0.0
-    """Of the document-term matrix, and `A_DOCUMENT` for each document."""
+    """Of the document-term matrix."""
     seconds: float = 0.0
     bytes: int = 0
     """Of the counts in a model file."""
@@ -169,10 +190,18 @@ class Search(Generic[C]):
     """Take fewer folds where there are fewer documents."""
     _left_out: dict[int, Impossible] = field(default_factory=dict, init=False)
     _trials: dict[int, Trial] = field(default_factory=dict, init=False)
-    _parts: dict[int, list[FoldJudgement]] = field(default_factory=dict, init=False)
-    """Judgements of the folds, in order, by candidate."""
+    _parts: dict[tuple[int, int], list[FoldJudgement]] = field(default_factory=dict, init=False)
+    """Judgements of the folds, in order, by candidate and size of the sample."""
+    _rung: Rung | None = field(default=None, init=False)
+    """The last that was passed."""
+    _folds: Sequence[tuple[Mask, Mask]] = field(default=(), init=False)
+    """Training and test documents."""
+    _order: Whole = field(default_factory=lambda: np.empty(0, np.int64), init=False)
+    """The documents in random order; a sample is the beginning of it, shape (n_docs,)."""
+    _chosen_by: Mask = field(default_factory=lambda: np.empty(0, np.bool_), init=False)
+    """Documents by which settings were dropped, shape (n_docs,)."""
     _n_classes: int = field(default=0, init=False)
-    _corpora: dict[tuple[Any, ...], CountedFolds[C]] = field(default_factory=dict, init=False)
+    _corpora: dict[tuple[Any, ...], CountedSubsets[C]] = field(default_factory=dict, init=False)
     """By analysis, the least recently used first."""
     _costs: dict[tuple[Any, ...], Cost] = field(default_factory=dict, init=False)
     _reported: Report = field(init=False)
@@ -182,7 +211,7 @@ class Search(Generic[C]):
         self._require_rereadable()
         with reporting("setting", len(self.candidates)) as self._reported:
             if self.by == "cross-validation":
-                self._race()
+                self._climb()
             else:
                 self._judge_by_counts()
         ranked = self._ranked()
@@ -190,17 +219,27 @@ class Search(Generic[C]):
             raise next(iter(self._left_out.values())).named()
         if self.by == "evidence":
             ranked = with_posteriors(ranked)
-        corrected = self._corrected(ranked) if self._parts else None
-        return SearchOutcome(ranked, self._corpus(ranked[0].candidate).counted, list(self._left_out.values()), corrected)
+        best = self._corpus(ranked[0].candidate).counted
+        self._corpora.clear()
+        corrected = self._corrected(ranked) if len(ranked) > 1 and self._rung else None
+        if self._rung:
+            ranked = [replace(trial, beyond_chance=self._is_beaten(trial, ranked)) for trial in ranked]
+        return SearchOutcome(ranked, best, list(self._left_out.values()), corrected)
 
     def _corrected(self, ranked: Sequence[Trial]) -> float | None:
-        """Return the figure of the goal on documents that had no part in the choice; None if all had."""
-        complete = [self._parts[trial.candidate] for trial in ranked if trial.folds == self.division.folds]
-        if len(complete) > 1:
-            return nested_figure(self._figure, complete, self._n_classes)
-        if complete and len(ranked) > 1 and ranked[1].folds == 1:  # the choice went by the first fold alone
-            return figures_of(complete[0][1:], self._n_classes)[self._figure]
-        return None
+        """Return the figure of the goal on documents that had no part in the choice."""
+        last = ranked[0].rung
+        finalists = [self._parts[trial.candidate, last.documents][: last.folds] for trial in ranked if trial.rung == last]
+        fresh = [~self._chosen_by[test] for _, test in self._samples(last)]
+        return nested_figure(self._figure, finalists, fresh, self.division.folds, self._n_classes)
+
+    def _is_beaten(self, trial: Trial, ranked: Sequence[Trial]) -> bool | None:
+        """Return whether a setting is worse than the best beyond chance, on the documents of both, given how many pairs there are; None for the best."""
+        if trial.candidate == ranked[0].candidate:
+            return None
+        pairs = len(ranked) * (len(ranked) - 1) // 2
+        parts, best = (self._parts[number, trial.rung.documents] for number in (trial.candidate, ranked[0].candidate))
+        return is_worse(self._figure, parts, best, NormalDist().inv_cdf(1 - CHANCE / (2 * pairs)))
 
     def best_model(self, outcome: SearchOutcome[C]) -> TextClassifier:
         """Return the model that training with the best settings makes."""
@@ -221,9 +260,10 @@ class Search(Generic[C]):
                 self.candidates[trial.candidate].spelt(),
                 trial.figures,
                 shlex.join([*train, *self.candidates[trial.candidate].arguments()]),
-                trial.folds,
+                trial.rung,
                 trial.seconds if timed else None,
                 Path(model).stat().st_size if rank == 1 else trial.bytes,
+                trial.beyond_chance,
             )
             for rank, trial in enumerate(outcome.trials, 1)
         )
@@ -259,28 +299,22 @@ class Search(Generic[C]):
     def _leave_out(self, number: int, problem: UsageError) -> None:
         self._left_out[number] = Impossible(self.candidates[number], problem)
 
-    def _race(self) -> None:
-        """Judge the candidates on the first fold, and then on the others; kinds that are poor over the first terms come last."""
-        poor: set[tuple[str, ...]] = set()
-        for numbers in self._groups(range(len(self.candidates))):
-            now = [number for number in numbers if self.candidates[number].kind not in poor]
-            self._judge_first_fold(now)
-            if self.limits.is_race and (ranked := [trial for trial in self._ranked() if trial.candidate in now]):
-                poor |= {self.candidates[trial.candidate].kind for trial in ranked if self._is_behind(trial, ranked[0], POOR)}
-        self._judge_other_folds()
-        for is_hopeful in (False, True):  # what looked too long may have been overestimated
-            tried = len(self._trials)
-            for numbers in self._groups(self._untried()):
-                self._judge_first_fold(numbers, is_hopeful=is_hopeful)
-            if len(self._trials) > tried:
-                self._judge_other_folds()
-
-    def _untried(self) -> list[int]:
-        """Return the candidates that were not judged, those first that are like the best."""
-        kinds = [self.candidates[trial.candidate].kind for trial in self._ranked()]
-        untried = [number for number in range(len(self.candidates)) if number not in self._trials and number not in self._left_out]
-        ranks = {number: kinds.index(kind) if (kind := self.candidates[number].kind) in kinds else len(kinds) for number in untried}
-        return sorted(untried, key=lambda number: ranks[number])
+    def _climb(self) -> None:
+        """Judge the candidates rung by rung; each keeps the best of the one before."""
+        numbers = list(range(len(self.candidates)))[: self.limits.tries]
+        n_documents = len(self._corpus(numbers[0]).subsets)
+        n_folds = self.division.folds
+        for rung in rungs(n_documents, n_folds, len(numbers)) if self.limits.halves else [Rung(n_documents, n_folds, len(numbers))]:
+            kept, before, chosen_by = numbers[: rung.settings], self._trials.copy(), self._chosen_by.copy()
+            if len(kept) < len(numbers) and self._rung:
+                for _, test in self._samples(self._rung):
+                    self._chosen_by |= test
+            self._judge_rung(rung, kept)
+            numbers = [trial.candidate for trial in self._ranked() if trial.rung == rung]
+            if not numbers or (self._rung and kept[0] not in (*numbers, *self._left_out)):  # there was no time for the best so far
+                self._trials, self._chosen_by = before, chosen_by
+                return
+            self._rung = rung
 
     def _groups(self, numbers: Iterable[int]) -> list[list[int]]:
         """Return the candidates that count alike together, in order of the first of them."""
@@ -289,132 +323,100 @@ class Search(Generic[C]):
             groups.setdefault(self.candidates[number].analysis(), []).append(number)
         return list(groups.values())
 
-    def _judge_first_fold(self, numbers: list[int], *, is_hopeful: bool = False) -> None:
-        """Judge candidates of one analysis on the first fold, if costs are known the most expensive first, so that processes end together.
-
-        If ``is_hopeful`` they are begun whatever they should cost, as long as the best can be trained afterwards.
-        """
-        if self.limits.tries is not None:
-            numbers = numbers[: max(self.limits.tries - len(self._parts), 0)]
-        numbers = [number for number in numbers if self._may_begin(number, is_hopeful=is_hopeful)]
-        if not numbers:
-            return
-        corpus = self._corpus(numbers[0])
-        folds = range(1 if self.limits.is_race else self.division.folds)
-        if self._parts:
-            numbers.sort(key=self._predicted, reverse=True)
-        found: dict[int, dict[int, FoldJudgement]] = {number: {} for number in numbers}
-        for task, outcome in self._judged(corpus, [Task(number, fold) for number in numbers for fold in folds], is_hopeful=is_hopeful):
-            number = task.candidate
-            if isinstance(outcome, UsageError):
-                self._leave_out(number, outcome)
+    def _judge_rung(self, rung: Rung, numbers: Sequence[int]) -> None:
+        """Judge candidates on all folds of a rung, as far as there is time."""
+        for group in self._groups(numbers):
+            judged = [number for number in group if self._fits(number) and self._may_begin(number, rung)]
+            if not judged:
                 continue
-            found[number][task.fold] = outcome
-            if len(found[number]) == len(folds):
-                self._add(number, [found[number][fold] for fold in folds])
-                size = self._trials[number].bytes
-                if self.limits.most_bytes is not None and size > self.limits.most_bytes:
-                    self._leave_out(number, UsageError(f"its model would have about {size:,} bytes"))
-
-    def _judge_other_folds(self) -> None:
-        """Judge candidates on the other folds, the best first, as long as there is time for all of them."""
-        n_folds, others = self.division.folds, range(1, self.division.folds)
-        for trial in self._ranked():
-            number, parts = trial.candidate, self._parts[trial.candidate]
-            if len(parts) == n_folds or self._has_lost(number):
-                continue
-            rounds = -(-len(others) // max(self.processes, 1))
-            if not self._has_time(rounds * self._predicted(number) + self._uncounted_seconds(number), number):
-                return
-            found: dict[int, FoldJudgement] = {}
-            for task, outcome in self._judged(self._corpus(number), [Task(number, fold) for fold in others]):
+            known = {number: self._parts.get((number, rung.documents), []) for number in judged}
+            found: dict[Task, FoldJudgement] = {}
+            tasks = [Task(number, fold) for number in judged for fold in range(len(known[number]), rung.folds)]
+            for task, outcome in self._judged(self._corpus(judged[0]), tasks, rung):
                 if isinstance(outcome, UsageError):
-                    self._leave_out(number, outcome)
-                    break
-                found[task.fold] = outcome
-                while len(parts) in found and not self._has_lost(number):
-                    self._add(number, [found[len(parts)]])
-                if len(parts) < n_folds and self._has_lost(number):
-                    break
-            else:
-                if len(parts) < n_folds:  # there was no time
-                    del parts[1:]
-                    self._add(number, [])
-                    return
+                    self._leave_out(task.candidate, outcome)
+                    continue
+                found[task], parts = outcome, known[task.candidate]
+                new = [found[each] for fold in range(len(parts), rung.folds) if (each := Task(task.candidate, fold)) in found]
+                if len(parts) + len(new) == rung.folds:
+                    self._add(task.candidate, rung, [*parts, *new])
+                self._report()
 
-    def _judged(self, corpus: CountedFolds[C], tasks: Sequence[Task], *, is_hopeful: bool = False) -> Iterator[tuple[Task, Outcome]]:
+    def _samples(self, rung: Rung) -> list[tuple[Mask, Mask]]:
+        """Return the training and the test documents of each fold of a rung."""
+        chosen = np.zeros(self._order.size, np.bool_)
+        chosen[self._order[: rung.documents]] = True
+        return [(training & chosen, test & chosen) for training, test in self._folds[: rung.folds]]
+
+    def _fits(self, number: int) -> bool:
+        """Leave out a candidate whose counts need more than `MEMORY`."""
+        needed = COUNTING * self._cost(number).entries
+        if self.limits.halves and needed > MEMORY and self.candidates[number].analysis() not in self._costs:
+            self._leave_out(number, UsageError(f"its counts would need about {needed / (1 << 30):.1f} GiB of memory, more than 1 GiB"))
+        return number not in self._left_out
+
+    def _judged(self, corpus: CountedSubsets[C], tasks: Sequence[Task], rung: Rung) -> Iterator[tuple[Task, Outcome]]:
         """Yield what comes of tasks, in any order, but for those for which there is no time."""
         settings = self._settings(corpus, list(dict.fromkeys(task.candidate for task in tasks)))
-        folding = Folding(corpus.subsets, corpus.folds, settings, self.clock)
+        folding = Folding(corpus.subsets, self._samples(rung), settings, self.clock)
         left = deque(task for task in tasks if task.candidate in settings)
         if self.processes:
             import scipy.sparse  # noqa: F401 - here, and not in each process again
 
             from nbtext.parallel.processes import CannotStartError, workers
 
-            with suppress(CannotStartError, TimeIsUpError), workers(self.processes, partial(judge_fold, folding)) as others:
-                yield from self._side_by_side(others, left, is_hopeful=is_hopeful)
-        while left:
-            task = left.popleft()
-            if self._may_begin(task.candidate):
+            with suppress(CannotStartError, TimeIsUpError), workers(self._processes(), partial(judge_fold, folding)) as others:
+                yield from self._side_by_side(others, left, rung)
+        for task in left:
+            if self._may_begin(task.candidate, rung):
                 yield task, attempt(partial(judge_fold, folding, task))
-                self._report()
 
-    def _side_by_side(self, others: Workers, left: deque[Task], *, is_hopeful: bool) -> Iterator[tuple[Task, Outcome]]:
-        """Have other processes do tasks; raise `TimeIsUpError` once none can end in time."""
+    def _processes(self) -> int:
+        """Return how many processes may judge at once by the corpus that was used last, so that all fit into `MEMORY`."""
+        entries = [self._costs[analysis].entries for analysis in self._corpora]
+        return max(min(self.processes, int((MEMORY - KEPT * sum(entries)) / (JUDGING * entries[-1] + 1))), 1)
+
+    def _side_by_side(self, others: Workers, left: deque[Task], rung: Rung) -> Iterator[tuple[Task, Outcome]]:
+        """Have other processes do tasks; raise `TimeIsUpError` once the time of the rung is up."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
-        pending: dict[Future[FoldJudgement], tuple[Task, float]] = {}
-        """With the time when they began."""
+        pending: dict[Future[FoldJudgement], Task] = {}
         while left or pending:
-            while left and len(pending) < self.processes:
-                if self._may_begin(left[0].candidate, is_hopeful=is_hopeful):
-                    pending[others.submit(left[0])] = left[0], self.clock()
+            while left and len(pending) < self._processes():
+                if self._may_begin(left[0].candidate, rung):
+                    pending[others.submit(left[0])] = left[0]
                 left.popleft()
             for future in wait(pending, INTERVAL, FIRST_COMPLETED).done:
-                yield pending.pop(future)[0], attempt(future.result)
+                yield pending.pop(future), attempt(future.result)
             others.require_alive()
             self._report()
-            if pending and not any(self._has_time(0.0, task.candidate, self.clock() - begin) for task, begin in pending.values()):
+            if pending and not self._has_time(0.0):
                 left.clear()
                 raise TimeIsUpError
 
-    def _may_begin(self, number: int, *, is_hopeful: bool = False) -> bool:
-        """Return whether there is time for a fold of a candidate; if ``is_hopeful`` only for what nothing can stop."""
-        counting = self._uncounted_seconds(number)
-        return self._has_time(counting, number, 0.0) if is_hopeful else self._has_time(counting + self._predicted(number), number)
+    def _may_begin(self, number: int, rung: Rung) -> bool:
+        """Return whether there is time to count for a candidate, to judge a fold, and then to train it."""
+        seconds = self._uncounted_seconds(number) + self._fold_seconds(number, rung.documents)
+        return self._has_time(seconds, number)
 
-    def _has_time(self, seconds: float, number: int, a_fold: float | None = None) -> bool:
-        """Return whether there is time for so many seconds, and then to train the candidate or the best so far. The first always has time.
-
-        ``a_fold`` is how long a fold of the candidate takes, if it is not what is predicted.
-        """
+    def _has_time(self, seconds: float, *trained: int) -> bool:
+        """Return whether there is time for so many seconds and then to train the best so far and candidates. The first candidate always has time."""
         if self.limits.seconds is None or not self._parts:
             return True
-        best = (self._training_seconds(trial.candidate) for trial in self._ranked()[:1])
-        last = max(self._training_seconds(number, a_fold), *best, 0.0)
-        return self.clock() - self.limits.begin + seconds + last <= PUNCTUAL * self.limits.seconds
+        best = [trial.candidate for trial in self._ranked()[:1]]
+        last = max((self._training_seconds(number) for number in (*best, *trained)), default=0.0)
+        end = self.clock() - self.limits.begin + seconds
+        return end + last <= PUNCTUAL * self.limits.seconds and (self._rung is not None or end <= FIRST_RUNG * self.limits.seconds)
 
-    def _predicted(self, number: int) -> float:
-        """Return about how many seconds a fold takes: as long as another one, else what follows from the same kind over other terms.
+    def _fold_seconds(self, number: int, size: int) -> float:
+        """Return about how many seconds a fold of a sample takes, by the largest sample that the candidate was judged on; 0 if on none."""
+        known = max((documents for candidate, documents in self._parts if candidate == number), default=0)
+        return max(part.seconds for part in self._parts[number, known]) * size / known if known else 0.0
 
-        For the first of a kind it is the least that follows from other kinds: if it takes longer, it is stopped in time.
-        """
-        if number in self._parts:
-            return max(part.seconds for part in self._parts[number])
-        candidate, alike, others = self.candidates[number], [0.0], []
-        for known, parts in self._parts.items():
-            other, seconds = self.candidates[known], max(part.seconds for part in parts)
-            seconds *= (self._cost(number).entries / max(self._cost(known).entries, 1.0)) ** GROWTH
-            if other.kind == candidate.kind:
-                alike.append(seconds)
-            others.append(seconds * candidate.relative_cost / other.relative_cost)
-        return max(alike) or min(others, default=0.0)
-
-    def _training_seconds(self, number: int, a_fold: float | None = None) -> float:
+    def _training_seconds(self, number: int) -> float:
         """Return about how many seconds training and writing the model of a candidate take."""
-        n_folds = self.division.folds
-        return CAUTION * (self._predicted(number) if a_fold is None else a_fold) * n_folds / (n_folds - 1) + self._uncounted_seconds(number)
+        n_folds, counting = self.division.folds, self._uncounted_seconds(number)
+        return CAUTION * self._fold_seconds(number, self._order.size) * n_folds / (n_folds - 1) + counting
 
     def _uncounted_seconds(self, number: int) -> float:
         """Return about how many seconds it takes to count the corpus for a candidate, 0 if it is there."""
@@ -429,34 +431,36 @@ class Search(Generic[C]):
         factor = candidate.expansion / known.expansion
         return Cost(known.entries * factor, known.seconds * factor)
 
-    def _corpus(self, number: int) -> CountedFolds[C]:
+    def _corpus(self, number: int) -> CountedSubsets[C]:
         """Return the corpus as a candidate counts it."""
         candidate = self.candidates[number]
         analysis = candidate.analysis()
         corpus = self._corpora.pop(analysis, None)
         if corpus is None:
+            needed = COUNTING * self._cost(number).entries
+            while self._corpora and needed + KEPT * sum(self._costs[other].entries for other in self._corpora) > MEMORY:
+                del self._corpora[next(iter(self._corpora))]
             begin = self.clock()
             counted = self.count(candidate)
-            subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
-            self._n_classes, entries = subsets.statistics.n_classes, subsets.documents.matrix.terms.size + A_DOCUMENT * len(subsets)
-            corpus = CountedFolds(counted, subsets, self._folds(subsets))
-            sample = DocumentSample.of(subsets.documents, candidate.settings.sample)
-            n_bytes = sum(array.nbytes for array in counts_to_plain(CorpusCounts(subsets.statistics, sample)).values())
-            self._costs[analysis] = Cost(entries, self.clock() - begin, n_bytes, candidate.expansion)
-            while self._corpora and entries + sum(self._costs[other].entries for other in self._corpora) > MOST_ENTRIES:
-                del self._corpora[next(iter(self._corpora))]
+            corpus = CountedSubsets(counted, Subsets(counted.corpus.statistics, counted.corpus.documents))
+            statistics, documents = corpus.subsets.statistics, corpus.subsets.documents
+            sample = DocumentSample.of(documents, candidate.settings.sample)
+            n_bytes = sum(array.nbytes for array in counts_to_plain(CorpusCounts(statistics, sample)).values())
+            self._costs[analysis] = Cost(documents.matrix.terms.size, self.clock() - begin, n_bytes, candidate.expansion)
+            if not self._folds and self.by == "cross-validation":
+                self._divide(documents.classes, statistics.n_classes)
         self._corpora[analysis] = corpus
         return corpus
 
-    def _folds(self, subsets: Subsets) -> list[Any]:
-        if self.by != "cross-validation":
-            return []
+    def _divide(self, classes: Whole, n_classes: int) -> None:
+        """Draw the folds, and the order of samples."""
         if self.may_lower_folds:
-            self.division = self.division._replace(folds=max(min(self.division.folds, len(subsets)), 2))
-        generator = np.random.default_rng(self.division.seed).spawn(1)[0]
-        return list(stratified_folds(subsets.documents.classes, self.division.folds, generator))
+            self.division = self.division._replace(folds=max(min(self.division.folds, classes.size), 2))
+        of_folds, of_samples = np.random.default_rng(self.division.seed).spawn(2)
+        self._folds = list(stratified_folds(classes, self.division.folds, of_folds))
+        self._order, self._chosen_by, self._n_classes = of_samples.permutation(classes.size), np.zeros(classes.size, np.bool_), n_classes
 
-    def _settings(self, corpus: CountedFolds[C], numbers: Sequence[int]) -> dict[int, Settings]:
+    def _settings(self, corpus: CountedSubsets[C], numbers: Sequence[int]) -> dict[int, Settings]:
         """Return the settings of candidates as `nbtext.model.training.learn` takes them; leave out those that cannot be."""
         found = {}
         for number in numbers:
@@ -472,25 +476,16 @@ class Search(Generic[C]):
         """Return the trials of candidates that were not left out, best first."""
         return best_first(self._figure, [trial for number, trial in self._trials.items() if number not in self._left_out])
 
-    def _add(self, number: int, parts: list[FoldJudgement]) -> None:
-        """Add the judgements of the next folds of a candidate."""
-        parts = [*self._parts.get(number, ()), *parts]
+    def _add(self, number: int, rung: Rung, parts: list[FoldJudgement]) -> None:
+        """Record the judgements of a candidate on a rung."""
+        self._parts[number, rung.documents] = parts
         n_folds = self.division.folds
         fitted = max(part.fitted_bytes for part in parts) * n_folds / (n_folds - 1)  # grows at most as the documents do
-        seconds = sum(part.seconds for part in parts)
-        self._parts.setdefault(number, [])[:] = parts
-        self._trials[number] = Trial(
-            number, figures_of(parts, self._n_classes), len(parts), seconds, self._cost(number).bytes + round(fitted)
-        )
-
-    def _has_lost(self, number: int) -> bool:
-        """Return whether a candidate is given up: it has lost against the best of those that were judged on all folds."""
-        best = self._ranked()[0]
-        is_ahead = best.folds == self.division.folds and best.candidate != number
-        return self.limits.is_race and is_ahead and has_lost(self._figure, self._parts[number], self._parts[best.candidate])
-
-    def _is_behind(self, trial: Trial, best: Trial, errors: float) -> bool:
-        return trial is not best and has_lost(self._figure, self._parts[trial.candidate], self._parts[best.candidate], errors)
+        n_bytes = self._cost(number).bytes + round(fitted)
+        seconds = sum(part.seconds for (candidate, _), each in self._parts.items() if candidate == number for part in each)
+        self._trials[number] = Trial(number, figures_of(parts, self._n_classes), rung, seconds, n_bytes)
+        if self.limits.most_bytes is not None and n_bytes > self.limits.most_bytes:
+            self._leave_out(number, UsageError(f"its model would have about {n_bytes:,} bytes"))
 
     def _report(self) -> None:
         """Report the settings tried and the best so far; if there is a limit of time, the share of that has passed."""

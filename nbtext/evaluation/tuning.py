@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.metrics.outcomes import Judged
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask
+    from nbtext.type_names import Floats, Mask, Whole
 
     Figures = Mapping[str, float | None]
 
@@ -40,15 +40,26 @@ GOALS = {"accuracy": "accuracy", "macro-f1": "macro_f1", "log-loss": "log_loss"}
 
 LEAST_IS_BEST = ("aic", "bic", "log_loss")
 
-LOST = 2.0
-"""Standard errors by which a setting is worse than the best when it has lost."""
-
 
 class Division(NamedTuple):
     """The division of a corpus for cross-validation; the same for every setting, and as `nbtext cross-validate` divides it."""
 
     folds: int = 10
     seed: int = 0
+
+
+class Rung(NamedTuple):
+    """A stage of successive halving."""
+
+    documents: int = 0
+    """Size of the sample that is divided into training and test documents."""
+    folds: int = 0
+    """Folds that are tested."""
+    settings: int = 0
+    """The best so many of the rung before are judged."""
+
+
+NO_RUNG = Rung()
 
 
 class FoldJudgement(NamedTuple):
@@ -60,6 +71,10 @@ class FoldJudgement(NamedTuple):
     seconds: float
     fitted_bytes: int
     """Of the arrays that the classifier keeps beside the counts."""
+
+    def of(self, rows: Whole | Mask) -> FoldJudgement:
+        """Return the judgement of some of the documents."""
+        return self._replace(judged=self.judged.of(rows), known=self.known[rows])
 
 
 class Folding(NamedTuple):
@@ -138,7 +153,7 @@ def losses(figure: str, parts: Sequence[FoldJudgement]) -> Floats:
     return weighted
 
 
-def has_lost(figure: str, parts: Sequence[FoldJudgement], best: Sequence[FoldJudgement], errors: float = LOST) -> bool:
+def is_worse(figure: str, parts: Sequence[FoldJudgement], best: Sequence[FoldJudgement], errors: float) -> bool:
     """Return whether a setting is worse than another by so many standard errors of the difference, on the first folds, which both have."""
     both = min(len(parts), len(best))
     with np.errstate(invalid="ignore"):  # ∞ − ∞
@@ -146,11 +161,17 @@ def has_lost(figure: str, parts: Sequence[FoldJudgement], best: Sequence[FoldJud
     return not differences.mean() <= errors * differences.std() / np.sqrt(differences.size)
 
 
-def nested_figure(figure: str, settings: Sequence[Sequence[FoldJudgement]], n_classes: int) -> float | None:
+def nested_figure(
+    figure: str, settings: Sequence[Sequence[FoldJudgement]], fresh: Sequence[Mask], n_parts: int, n_classes: int
+) -> float | None:
     """Return the figure of choosing a setting by all folds but one and answering in that one, pooled over folds.
 
-    ``settings`` has the judgements of each setting in the same folds, two or more.
+    ``settings`` has the judgements of each setting in the same folds; a single fold is divided into ``n_parts``, since no model saw any of its documents.
+    ``fresh`` are the documents of each fold that had no part in choosing these settings from others: only they are answered.
     """
+    if len(fresh) == 1:
+        parts = [np.arange(each, fresh[0].size, n_parts) for each in range(min(n_parts, fresh[0].size))]
+        settings, fresh = [[fold.of(rows) for rows in parts] for (fold,) in settings], [fresh[0][rows] for rows in parts]
     tables = [[outcomes(confusion_cells(part.judged), n_classes) for part in parts] for parts in settings]
     columns = (np.array([[getattr(table, name) for table in row] for row in tables]) for name in Outcomes._fields)
     others = Outcomes(*(column.sum(axis=1, keepdims=True) - column for column in columns))
@@ -160,7 +181,8 @@ def nested_figure(figure: str, settings: Sequence[Sequence[FoldJudgement]], n_cl
     else:
         worth = accuracy(others) if figure == "accuracy" else macro(f1(others), others)
     chosen = worth.argmax(axis=0).tolist()
-    return figures_of([settings[setting][fold] for fold, setting in enumerate(chosen)], n_classes)[figure]
+    answered = [settings[setting][fold].of(fresh[fold]) for fold, setting in enumerate(chosen) if fresh[fold].any()]
+    return figures_of(answered, n_classes)[figure]
 
 
 @dataclass(frozen=True)
@@ -171,21 +193,29 @@ class Trial:
     """Its number."""
     figures: Figures
     """By name; the criterion is among them."""
-    folds: int = 0
-    """Folds on which it was judged, with cross-validation."""
+    rung: Rung = NO_RUNG
+    """The last that it was judged on, with cross-validation."""
     seconds: float = 0.0
     """All folds together."""
     bytes: int = 0
     """Size of the model file, estimated; 0 if it was not."""
+    beyond_chance: bool | None = None
+    """True if it is worse than the best beyond chance; None for the best."""
 
 
 def best_first(figure: str, trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials sorted: those of more folds first, then by the figure (none is the worst), then by macro F1, then by number."""
+    """Return the trials sorted: those of more documents and folds first, then by the figure (none is the worst), then by macro F1, then by number."""
     sign = 1 if figure in LEAST_IS_BEST else -1
 
-    def order(trial: Trial) -> tuple[int, float, float, int]:
+    def order(trial: Trial) -> tuple[float, ...]:
         value = trial.figures[figure]
-        return (-trial.folds, np.inf if value is None else sign * value, -(trial.figures.get("macro_f1") or 0.0), trial.candidate)
+        return (
+            -trial.rung.documents,
+            -trial.rung.folds,
+            np.inf if value is None else sign * value,
+            -(trial.figures.get("macro_f1") or 0.0),
+            trial.candidate,
+        )
 
     return sorted(trials, key=order)
 
@@ -209,11 +239,13 @@ class RankedTrial:
     figures: Figures
     command: str
     """The command line that trains this model."""
-    folds: int = 0
+    rung: Rung = NO_RUNG
     seconds: float | None = None
     """None where the result is not to depend on time."""
     bytes: int = 0
     """Size of the model file, that of the best exact, of the others estimated; 0 if it was not."""
+    beyond_chance: bool | None = None
+    """True if it is worse than the best beyond chance; None for the best."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +268,11 @@ class SearchResult:
         """Return the result as JSON has it: figures beside the setting, and the best setting once more."""
         settings = []
         for trial in self.trials:
-            of_folds = {} if self.division is None else {"folds": trial.folds, "bytes": trial.bytes}
+            of_folds = {}
+            if self.division is not None:
+                of_folds = {
+                    "documents": trial.rung.documents, "folds": trial.rung.folds, "bytes": trial.bytes, "beyond_chance": trial.beyond_chance,
+                }  # fmt: skip
             time = {} if trial.seconds is None else {"seconds": round(trial.seconds, 3)}
             settings.append({
                 "rank": trial.rank, "setting": trial.setting, **trial.figures, **of_folds, **time, "command": trial.command,

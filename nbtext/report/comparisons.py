@@ -6,7 +6,7 @@ import sys
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from nbtext.errors import quantity
+from nbtext.errors import listed, quantity
 from nbtext.metrics.outcomes import METRICS
 from nbtext.report.forms import excel_safe, grid, is_plain_terminal, json_line, listing, show, visible_on_terminal, write_records
 from nbtext.report.numbers import FIGURES, binary_size, bounds, figure, rounded, six_digits, strip, three_decimals
@@ -114,6 +114,9 @@ TRIAL_FIGURES = {
 """Title and format of each figure. A standard deviation between folds comes after its figure."""
 
 
+ROWS_NAMED = 8
+
+
 def print_trials(result: SearchResult) -> None:
     """Print the settings tried, best first, the model that was written, and the command line that trains each."""
     division, best = result.division, result.trials[0]
@@ -127,6 +130,13 @@ def print_trials(result: SearchResult) -> None:
         lines["corrected"] = f"{result.goal} {result.corrected:.4f}, on documents that had no part in the choice"
     elif result.goal is not None and len(result.trials) > 1:
         lines["corrected"] = f"no: the {result.goal} of the first setting is optimistic, since it was chosen by it"
+    if division is not None and len(result.trials) > 1:
+        alike = [f"{trial.rank:,}" for trial in result.trials if trial.beyond_chance is False]
+        better = len(result.trials) - 1 - len(alike)
+        others = f"{better:,} of {len(result.trials) - 1:,} others" if better else "no other"
+        lines["beyond chance"] = f"the first setting is better than {others}" + (
+            f", not than {listed(alike, ROWS_NAMED)}" if alike and better else ""
+        )
     figures = [name for name in TRIAL_FIGURES if name in best.figures]
     titles = [TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best.figures else "") for name in figures]
     is_grid = all(trial.setting.keys() == best.setting.keys() for trial in result.trials)
@@ -140,9 +150,10 @@ def print_trials(result: SearchResult) -> None:
         ]
         for trial in result.trials
     ]
-    further = [("size", [binary_size(trial.bytes) for trial in result.trials])] if best.folds else []
-    if len({trial.folds for trial in result.trials}) > 1:
-        further.insert(0, ("folds", [f"{trial.folds:,}" for trial in result.trials]))
+    further = [] if division is None else [("size", [binary_size(trial.bytes) for trial in result.trials])]
+    for name in ("folds", "documents"):
+        if len({getattr(trial.rung, name) for trial in result.trials}) > 1:
+            further.insert(0, (name, [f"{getattr(trial.rung, name):,}" for trial in result.trials]))
     if best.seconds is not None:
         further.insert(0, ("seconds", [f"{trial.seconds:.1f}" for trial in result.trials]))
     for title, cells in further:
