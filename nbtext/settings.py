@@ -504,14 +504,14 @@ class Reading(Declared):
     drop_signatures: bool = declared(False, "", flag, 'Ignore the signature of a mail. It is all that follows the last line "--".')
     label_column: str | None = declared(
         None, "COLUMN", column,
-        "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key. By default it is "
-        "column 1, in jsonl the key label.",
+        "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key, by default label. "
+        "By default it is recognised by the header or the values, else it is column 1.",
         common=True,
     )
     text_column: str | None = declared(
         None, "COLUMNS", text_columns,
-        "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they are keys, a.b for b inside a. By default it is column 2, in "
-        "jsonl the key text. none: there is no text.",
+        "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they are keys, a.b for b inside a, by default text. By default the "
+        "column is recognised as that of the class is, else it is column 2. none: there is no text.",
         common=True,
     )
     tag_fields: str | None = declared(
@@ -536,9 +536,13 @@ class Reading(Declared):
         "twice, one of weight 0 not at all. none: there is no such column.",
     )
     header: bool | None = declared(
-        None, "", flag, "Read the first row of a table as its header, or as a document. By default it has one if a column is given by name."
+        None, "", flag, "Read the first row of a table as its header, or as a document. By default it is a header if a column is given by name, or if no column is given "
+        "and it looks like one. With columns given by number, a first row that looks like a header ends with status 2.",
     )
-    delimiter: str | None = declared(None, "CHARACTER", character, "Character between columns. By default a comma for csv, a tab for tsv.")
+    delimiter: str | None = declared(
+        None, "CHARACTER", character,
+        "Character between columns. By default a tab for tsv; for csv a comma, or a semicolon, tab or bar if the first rows show it.",
+    )
     encoding: str = declared(
         "auto", "NAME", codec,
         "Encoding of the documents, such as utf-8 or latin-1. auto: use the byte order mark if there is one, else UTF-8, else Windows-1252. "

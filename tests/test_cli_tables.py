@@ -114,12 +114,23 @@ def warnings(result: Result) -> list[str]:
 def test_columns_that_were_named_wrongly_are_warned_of(tables: Path) -> None:
     wrong = warnings(nbtext("train", "swapped.tsv", "--label-column", "1", "--text-column", "2", cwd=tables))
     assert wrong == ["nearly every document is a class of its own: 24 classes, 24 documents; see --label-column and --text-column"]
-    headless = warnings(nbtext("train", "headed.csv", "--label-column", "2", "--text-column", "1", cwd=tables))
+    line = error_line(nbtext("train", "headed.csv", "--label-column", "2", "--text-column", "1", cwd=tables), 2)
+    assert line.endswith("the first row looks like a header: text, category; give --header or --no-header")
+    headless = warnings(nbtext("train", "headed.csv", "--label-column", "2", "--text-column", "1", "--no-header", cwd=tables))
     (tables / "few.csv").write_text("animal,sound\n" + "".join(f"cat {number},sound {number}\n" for number in range(6)))
     assert warnings(nbtext("train", "few.csv", cwd=tables))[0].startswith(
         "nearly every document is a class of its own: 7 classes, 7 documents"
     )
     assert headless == ["the only document of class 'category' looks like the header of the table; if it is, give --header"]
+
+
+def test_tables_of_paths_are_warned_of(tables: Path) -> None:
+    (tables / "files").mkdir()
+    for number, (text, _) in enumerate(PETS):
+        (tables / "files" / str(number)).write_text(text)
+    (tables / "files/list.csv").write_text("path,label\n" + "".join(f"{number},{label}\n" for number, (_, label) in enumerate(PETS)))
+    (said,) = warnings(nbtext("train", "files/list.csv", "--text-column", "path", "--label-column", "label", cwd=tables))
+    assert said.startswith("files/list.csv: the texts are names of files, and the names are counted, not the files; ")
 
 
 def test_semicolons_are_recognised(tables: Path) -> None:
@@ -146,8 +157,8 @@ def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(tables: Pa
         answers = []
         for line in lines:
             child.stdin.write(line.encode() + b"\n")
-            child.stdin.flush()
-            if not line.startswith("id,"):
+            if not line.startswith("id,"):  # which is written together with the first record
+                child.stdin.flush()
                 answers.append(child.stdout.readline().decode().split("\t")[:2])  # comes before the next line is written
         child.stdin.close()
         assert child.wait() == 0

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.corpus.columns import holds_paths
+from nbtext.corpus.reading import column_names, resolved
 from nbtext.errors import PathError, UsageError
+from nbtext.settings import Reading
 from tests.process import corpus
 from tests.reading import documents, problems, texts
 
@@ -28,9 +31,77 @@ def test_columns_by_number_and_by_name(tmp_path: Path) -> None:
     assert texts(path, label_column="topic", text_column="text") == [("a", "hello"), ("b", "bye")]
     assert texts(path, label_column="3", text_column="2", header=True) == [("a", "hello"), ("b", "bye")]
     assert texts(path, label_column="topic", text_column="2") == [("a", "hello"), ("b", "bye")]
-    assert texts(path, label_column=3, text_column=2)[0] == ("topic", "text")
+    assert texts(path, label_column=3, text_column=2, header=False)[0] == ("topic", "text")
     assert [d.id for d in documents(path, label_column="topic", text_column="text")] == [f"{path}:2", f"{path}:3"]
     assert [d.id for d in documents(path, label_column="topic", text_column="text", id_column="id")] == ["7", "8"]
+
+
+def test_columns_by_number_beside_a_header_are_refused(tmp_path: Path) -> None:
+    """In every table of the corpus, with labels and without, unless a further column is named, or options say whether there is a header."""
+    plain, headed = table(tmp_path, "a,hello\nb,bye\n"), table(tmp_path, "topic,text\na,hello\nb,bye\n", "headed.csv")
+    cases: list[tuple[bool, dict[str, Any]]] = [
+        (True, {"label_column": 1, "text_column": 2}),
+        (False, {"text_column": 2}),
+        (True, {"label_column": 1}),
+    ]
+    for labelled, columns in cases:
+        assert len(texts(plain, labelled=labelled, **columns)) == 2
+        more: list[tuple[dict[str, Any], int | None]] = [
+            ({}, None),
+            ({"header": False}, 3),
+            ({"header": True}, 2),
+            ({"id_column": "topic"}, 2),
+        ]
+        for others, width in more:
+            if width is None:
+                with pytest.raises(
+                    UsageError, match=r"headed.csv: columns are given by number, and the first row looks like a header: topic, text;"
+                ):
+                    documents(plain, headed, labelled=labelled, **columns)
+            else:
+                assert len(documents(headed, labelled=labelled, **columns, **others)) == width
+
+
+def test_the_delimiter_is_recognised_beside_columns_that_are_named(tmp_path: Path) -> None:
+    for mark, text in ((";", "hello, you"), ("\t", "hello; you"), ("|", "hello, you")):
+        path = table(tmp_path, f"topic{mark}text\r\na{mark}{text}\r\n")
+        assert texts(path, format="csv", label_column="topic", text_column="text") == [("a", text)]
+        assert texts(path, format="csv", label_column="1", text_column="2", header=True) == [("a", text)]
+    assert texts(table(tmp_path, "topic,a;b,text\nx,1;2,hello\n"), label_column="topic", text_column="text") == [("x", "hello")]
+    assert texts(table(tmp_path, "hello; you\n"), labelled=False, text_column="1", header=False) == [(None, "hello; you")]
+
+
+@pytest.mark.parametrize("names", [10, 9000, 300_000])
+def test_headers_of_any_length_are_recognised_and_kept(tmp_path: Path, names: int) -> None:
+    header = ["text", "label", *(f"column_{name:06d}" for name in range(names))]
+    path = str(table(tmp_path, ",".join(header) + "\n" + ",".join(["hello", "a", *"1" * names]) + "\n"))
+    found = resolved(Reading(format="csv"), [path], labelled=True)
+    if names < 300_000:
+        assert (found.label_column, found.text_column) == ("label", "text")
+        assert column_names(path, found) == tuple(header)
+    else:
+        with pytest.raises(UsageError, match="keep all needs the first row, which has more than 4 MiB") as raised:
+            column_names(path, Reading(format="csv", text_column="text"))
+        assert len(raised.value.line) < 1000
+
+
+def test_texts_that_are_paths_of_files(tmp_path: Path) -> None:
+    def are_paths(*values: str, text_column: str | None = None, header: bool | None = None) -> bool:
+        reading = Reading(format="csv", text_column=text_column, header=header)
+        return holds_paths([["a", value] for value in values], reading, tmp_path)
+
+    (tmp_path / "with blanks").touch()
+    (tmp_path / "two").touch()
+    assert are_paths("mails/1.txt", "/a/b/2.eml", "C:\\a\\3.html", "with blanks")
+    assert are_paths("two", "with blanks")
+    assert are_paths("text", "two", "two", text_column="text")
+    assert are_paths("text", "two", "two", text_column="2", header=True)
+    assert not are_paths("two", "two", text_column="1")
+    assert not are_paths("two", "two", text_column="none")
+    assert not are_paths("text", "two", "two", text_column="2")
+    for other in ("it purrs", "three", "https://a.example/b.html", "and/or", "a" * 5000 + "/b.c", "/".join("ab" * 1000) + ".c", ""):
+        assert not are_paths("two", other), other
+    assert not are_paths("two")
 
 
 def test_without_labels_the_label_column_is_not_needed_but_its_name_tells_of_a_header(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ import click
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import ANALYSING, given
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.columns import described, holds_quoted_cells
+from nbtext.corpus.columns import described, holds_paths, holds_quoted_cells
 from nbtext.corpus.directory import LabelledFolder
-from nbtext.corpus.reading import format_by_name, resolved
+from nbtext.corpus.reading import first_rows, format_by_name, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import NoDocumentsError, UsageError, listed, quantity
 from nbtext.model.corpus_flow import CountedCorpus, count_each, reading_like
@@ -58,6 +58,10 @@ class CommandCorpus(Corpus):
         if typed:
             say.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, say, labelled=labelled)
+        if reading.format in ("csv", "tsv") and paths and holds_paths(first_rows(paths[0], reading), reading, Path(paths[0]).parent):
+            say.warn(
+                f"{paths[0]}: the texts are names of files, and the names are counted, not the files; make a table of their texts, or a folder per class"
+            )
         super().__init__(paths, reading, labelled, columns, str(on_error), say.document_failed)
         self.reports_progress = progress and not typed
         self._patch = _label_patch(options) if labelled else None

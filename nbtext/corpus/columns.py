@@ -6,6 +6,7 @@ A table without a recognisable header has its label in column 1 and its text in 
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections import Counter
 from contextlib import suppress
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.attributes import NO_TEXT, Attributes
 from nbtext.corpus.decoding import decoded_name
-from nbtext.errors import DocumentError, UsageError
+from nbtext.errors import DocumentError, UsageError, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from nbtext.settings import Reading
 
@@ -45,6 +47,7 @@ _MANY_ROWS = 10
 
 _DOCUMENTED = {"label_column": 0, "text_column": 1}
 _LONGEST_CLASS = 60
+_LONGEST_PATH = 1 << 10
 _RARE = 0.05
 """Share of rows that are the only ones of their class, at most, for a first row of yet another class to be a header."""
 _DELIMITERS = ",;\t|"
@@ -55,6 +58,7 @@ _PLAIN_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
 _NAME = re.compile(r"[#_]?[^\W\d][\w .:/()#-]{0,39}")
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[^\W\dA-Z_])(?=[A-Z])")
+_PATH = re.compile(r"(?!\w+://)\S*[/\\]\S*\.\w{1,5}")
 _NUMBER = re.compile(r"[-+]?(\d+([.,:/-]\d*)*|\.\d+)([eE][-+]?\d+)?%?")
 _QUOTED = re.compile(rb'(?:^|\t)"[^"\t]*+(?:""[^"\t]*+)++"(?=\t|\r?\n)', re.MULTILINE)
 
@@ -215,9 +219,38 @@ def names_a_column(reading: Reading, others: Sequence[str] = ()) -> bool:
     """Return whether the settings imply a header line: as set, else if any column is given by name, even if it is not needed now."""
     if reading.header is not None:
         return bool(reading.header)
+    return not all(column.isdigit() for column in (*_given_columns(reading), *others) if column != NO_TEXT)
+
+
+def _given_columns(reading: Reading) -> list[str]:
     several = (name for names in (reading.text_column, reading.tag_fields) if names for name in names.split(","))
-    given = (reading.label_column, *several, reading.id_column, reading.weight_column, *Attributes.of(reading).names, *others)
-    return any(column not in (None, NO_TEXT) and not column.isdigit() for column in given)
+    given = (reading.label_column, *several, reading.id_column, reading.weight_column, *Attributes.of(reading).names)
+    return [column for column in given if column not in (None, NO_TEXT)]
+
+
+def refuse_header(rows: Sequence[Sequence[str]], reading: Reading, others: Sequence[str] = ()) -> None:
+    """Raise `UsageError` if columns are given by number and the first row looks like a header, unless the settings say whether it is one."""
+    if reading.header is not None or names_a_column(reading, others) or not _given_columns(reading):
+        return
+    alike = [row for row in rows if len(row) == len(rows[0])]
+    if alike and _begins_with_header(alike):
+        shown = listed([cut_short(cell, 30) for cell in rows[0]], 3)
+        raise UsageError(
+            f"columns are given by number, and the first row looks like a header: {shown}", hint="give --header or --no-header"
+        )
+
+
+def holds_paths(rows: Sequence[Sequence[str]], reading: Reading, folder: Path) -> bool:
+    """Return whether the texts of a table are paths: of files that are there, seen from its folder or from here, or with folders and a suffix."""
+    name = reading.text_column or "2"
+    names = rows[0] if rows and names_a_column(reading) else []
+    place = names.index(name) if name in names else int(name) - 1 if name.isdigit() else -1
+    texts = [row[place] for row in rows[bool(names) :] if 0 <= place < len(row)][:_MANY_ROWS]
+    return len(texts) > 1 and all(len(text) <= _LONGEST_PATH and _is_path(text, folder) for text in texts)
+
+
+def _is_path(text: str, folder: Path) -> bool:
+    return _PATH.fullmatch(text) is not None or os.path.isfile(folder / text) or os.path.isfile(text)  # noqa: PTH113 - does not raise
 
 
 def column_name(cell: bytes, encoding: str) -> str:

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
-from nbtext.corpus.columns import column_name, find_delimiter, is_table, names_a_column, recognise, split_rows, table_format
+from nbtext.corpus.columns import column_name, find_delimiter, is_table, names_a_column, recognise, refuse_header, split_rows, table_format
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
 from nbtext.corpus.directory import read_listed
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import holds_maildirs, is_mbox, read_message
 from nbtext.corpus.parts import Shard, reader
-from nbtext.corpus.streams import LINES_AT_ONCE, beginning
+from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning
 from nbtext.document_parts import (
     BEFORE_WRITTEN_FIELDS,
     NO_FIELDS,
@@ -97,6 +97,8 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
     if layout.file_per_document:
         read = read_message if layout.mail else read_listed
         return (read(file, source) for file in shard.files or reader(layout)(shard.path, source))
+    if layout.columns and not layout.decoded and not (shard.part and shard.part.start):
+        _refuse_header(shard.path, source)
     return reader(layout)(shard.path, replace(source, part=shard.part))
 
 
@@ -241,14 +243,43 @@ def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Readi
 
 def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     """Return the settings of a table with the delimiter and the columns that its beginning shows, where they do not say them."""
-    if reading.text_column is not None and (reading.label_column is not None or not labelled):
+    are_given = reading.text_column is not None and (reading.label_column is not None or not labelled)
+    if are_given and (reading.delimiter is not None or reading.format != "csv" or not names_a_column(reading)):
         return reading
-    start = beginning(path, _LOOKED_AT, of_pipe=_LOOKED_AT if labelled else 0)  # a pipe to be answered may be slow
-    quoted, complete = reading.format == "csv", len(start) < _LOOKED_AT
-    delimiter = reading.delimiter or (find_delimiter(start, complete=complete) if quoted else None)
-    rows = split_rows(start, delimiter or (",", "\t")[not quoted], quoted=quoted, complete=complete)
+    delimiter, rows = _delimiter_and_rows(path, reading, of_pipe=_LOOKED_AT if labelled else 0)  # a pipe to be answered may be slow
+    reading = replace(reading, delimiter=delimiter)
     try:
-        return recognise(rows, replace(reading, delimiter=delimiter), labelled=labelled)
+        return reading if are_given else recognise(rows, reading, labelled=labelled)
+    except UsageError as problem:
+        problem.where = path
+        raise
+
+
+def first_rows(path: str, reading: Reading) -> list[list[str]]:
+    """Return the first rows of a table, for settings that are `resolved`."""
+    return _delimiter_and_rows(path, replace(reading, delimiter=reading.delimiter or _delimiter_of(reading)))[1]
+
+
+def _delimiter_of(reading: Reading) -> str:
+    return "," if reading.format == "csv" else "\t"
+
+
+def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tuple[str | None, list[list[str]]]:
+    """Return the delimiter of a table, None for that of its format, and the rows in its first 64 KiB; if there is none, those in its first 4 MiB."""
+    quoted = reading.format == "csv"
+    for size in (_LOOKED_AT, LONGEST_FIRST_LINE):
+        start = beginning(path, size, of_pipe=of_pipe)
+        complete = len(start) < size
+        delimiter = reading.delimiter or (find_delimiter(start, complete=complete) if quoted else None)
+        rows = split_rows(start, delimiter or _delimiter_of(reading), quoted=quoted, complete=complete)
+        if rows or complete:
+            break
+    return delimiter, rows
+
+
+def _refuse_header(path: str, source: Source) -> None:
+    try:
+        refuse_header(first_rows(path, source.reading), source.reading, source.columns)
     except UsageError as problem:
         problem.where = path
         raise
@@ -258,8 +289,9 @@ def column_names(path: str, reading: Reading) -> tuple[str, ...]:
     """Return the columns of a table, for settings that are `resolved`: names, or numbers without a header; raise `UsageError` for no table."""
     if reading.format not in ("csv", "tsv"):
         raise UsageError(f"--keep all is for tables, not for {reading.format}", hint="name the columns")
-    start, quoted = beginning(path, _LOOKED_AT, of_pipe=0), reading.format == "csv"
-    rows = split_rows(start, reading.delimiter or (",", "\t")[not quoted], quoted=quoted, complete=len(start) < _LOOKED_AT)
+    rows = first_rows(path, reading)
+    if not rows and beginning(path, _LOOKED_AT, of_pipe=0).strip():
+        raise UsageError("--keep all needs the first row, which has more than 4 MiB", where=path, hint="name the columns")
     first = rows[0] if rows else []
     if not names_a_column(reading):
         return tuple(str(place) for place in range(1, len(first) + 1))

@@ -29,6 +29,9 @@ _NO_LIMIT = 1 << 62
 LINES_AT_ONCE = 1 << 21
 """Bytes of lines that are looked at as a whole."""
 
+LONGEST_FIRST_LINE = 1 << 22
+"""Bytes of a first line that `beginning` waits for at most."""
+
 LARGEST_NUMBER = 1e12
 """The largest value of the training parameters that a file of `read_named_numbers` can replace."""
 
@@ -54,8 +57,7 @@ class _Rejoined(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer)
         piece, self._start = self._start[: len(view)], self._start[len(view) :]
-        if not piece:
-            return self._rest.readinto1(view)
+        piece = piece or self._rest.read1(len(view))  # readinto1 would wait for more than is there
         view[: len(piece)] = piece
         return len(piece)
 
@@ -104,7 +106,9 @@ def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
             if path not in _begun:
                 stream = standard_input() if path == "-" else cast("BufferedReader", Path(path).open("rb", buffering=_BUFFER))  # noqa: SIM115 - stays open
                 start = stream.read(of_pipe) if of_pipe else stream.readline(size)
-                if not of_pipe and compression(path, start[:LONGEST_BEGINNING]) is not None:
+                if compression(path, start[:LONGEST_BEGINNING]) is None:
+                    start += b"" if len(start) < size or b"\n" in start else stream.readline(LONGEST_FIRST_LINE)
+                elif not of_pipe:
                     start += stream.read(size)
                 again = _Rejoined(start, stream, is_standard_input=path == "-")
                 _begun[path] = (start, cast("BufferedReader", io.BufferedReader(again, _BUFFER)))
