@@ -319,6 +319,12 @@ class Format(NamedTuple):
     """A path is a directory of files with a document in each."""
 
 
+KINDS_OF_FILES = {".eml": "mail", **dict.fromkeys((".html", ".htm", ".xhtml"), "html")}
+"""What a document is by the suffix of its file, if not text."""
+
+BY_NAME = "by-name"
+"""The kind of documents that have different ones, by the names of their files."""
+
 FORMATS = {
     "dir": Format("one sub-directory per class", "directory.files", file_per_document=True),
     "csv": Format("quoted", "table.delimited", (".csv",), columns=True),
@@ -487,9 +493,11 @@ class Reading(Declared):
         common=True,
     )
     document: str = declared(
-        "text", "KIND", one_of("text", "html", "mail"),
-        "Kind of each document: text, html or mail. html: count the text that a browser shows; mail: count the chosen headers and the text parts. "
-        "mbox and maildir always hold mail.",
+        "auto", "KIND", one_of("auto", "text", "html", "mail", BY_NAME),
+        f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a browser shows; mail: count the chosen headers and the text "
+        f"parts; {BY_NAME}: mail for files .eml, html for .html, .htm and .xhtml, text for all others. auto: the kind that all files have by their names, "
+        f"{BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox and maildir always hold mail.",
+        before="text",
     )
     headers: str = declared(
         "auto", "auto|NAMES", names,
@@ -745,7 +753,7 @@ class Settings(Declared):
         group="answer", decides="counts",
     )
 
-    reading: Reading = Reading()
+    reading: Reading = Reading(document="text")
 
     @property
     def models(self) -> tuple[Settings, ...]:

@@ -223,6 +223,44 @@ def test_a_text_alone_needs_no_columns(tables: Path) -> None:
     assert "no column is called 'text'" in error_line(nbtext("classify", "-", cwd=tables, stdin=b"id,body\n1,it barks\n"), 4)
 
 
+def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> None:
+    """As with the option; by what was read in training, later commands read too."""
+    letters = {"a/1.eml": "Subject: lunch\n\nat noon", "a/2.eml": "Subject: tea\n\nat five", "b/1.eml": "Subject: prize\n\nyou win"}
+    corpus(tmp_path, {"mail/" + name: text for name, text in letters.items()})
+    corpus(tmp_path, {"mixed/" + name: text for name, text in {**letters, "b/2.html": "<p>w<b>in</b>"}.items()})
+    corpus(tmp_path, {"plain/" + name.replace(".eml", ".txt"): text for name, text in letters.items()})
+    notes = nbtext("train", "mail", "-v", cwd=tmp_path).notes
+    assert notes[0] == "nbtext: mail: by their names, all files are mail; if not, give --document text"
+    assert "by their names" not in notes[1]
+    succeeded(nbtext("train", "mail", "--document", "mail", "-m", "given", cwd=tmp_path))
+    assert (tmp_path / "given").read_bytes() == (tmp_path / "nbtext.joblib").read_bytes()
+    rows = nbtext("classify", "-", "mail/b/1.eml", cwd=tmp_path, stdin=letters["b/1.eml"].encode()).rows
+    assert rows[0][1:] == rows[1][1:]
+    succeeded(nbtext("train", "mail", "--document", "text", "-m", "as-text", cwd=tmp_path))
+    succeeded(nbtext("train", "plain", "-m", "of-text", cwd=tmp_path))
+    assert (tmp_path / "as-text").read_bytes() == (tmp_path / "of-text").read_bytes()
+    notes = nbtext("train", "mixed", "-v", cwd=tmp_path).notes
+    assert notes[0].startswith("nbtext: mixed: each file is read by its name, .eml as mail, .html as html, ")
+    found = json.loads(succeeded(nbtext("inspect", "-o", "json", cwd=tmp_path)).out)
+    assert found["reading"]["document"] == "by-name"
+    page = nbtext("tokens", "mixed/b/2.html", cwd=tmp_path).text
+    assert "win" in page
+    assert "script" not in page
+    filtered = nbtext("classify", "--mail-filter", cwd=tmp_path, stdin=letters["b/1.eml"].encode()).text
+    assert filtered.startswith("X-Nbtext: b; ")
+
+
+def test_a_file_of_lines_is_asked_about(pets: Path) -> None:
+    corpus(pets, {"messages.txt": "the cat purrs\nit barks\na dog that barks at the postman\n", "letter": "the cat\n\npurrs\n"})
+    succeeded(nbtext("train", "pets", cwd=pets))
+    asked = "nbtext: messages.txt: read as one document of 3 lines or more; if each line is a document, give --format lines"
+    assert asked in nbtext("classify", "messages.txt", "-v", cwd=pets).notes
+    assert asked in nbtext("label", "messages.txt", "--suggest", "1", "-v", cwd=pets).notes
+    for arguments in (["messages.txt", "--format", "dir"], ["messages.txt", "letter"], ["letter"]):
+        assert not any("if each line" in note for note in nbtext("classify", *arguments, "-v", cwd=pets).notes)
+    assert len(nbtext("classify", "messages.txt", "--format", "lines", "-v", cwd=pets).rows) == 3
+
+
 def test_pipes_are_documents(pets: Path) -> None:
     succeeded(nbtext("train", "pets", cwd=pets))
     os.mkfifo(pets / "fifo")

@@ -41,6 +41,16 @@ def test_training_with_a_pool_says_what_came_from_where(desk: Path) -> None:
     assert "100% of its counts from unlabelled documents" in notes
 
 
+def test_a_file_of_the_pool_has_a_document_in_each_line(desk: Path) -> None:
+    texts = [" ".join(file.read_text().split()) for file in sorted((desk / "pool").iterdir())]
+    corpus(desk, {"lines.txt": "".join(f"{text}\n" for text in texts), **{f"each/{n:03d}": text for n, text in enumerate(texts)}})
+    notes = nbtext("train", "few", "--unlabelled", "lines.txt", "-v", cwd=desk).notes
+    said = "lines.txt: read as lines, a document each; for files that are one document each, give their folder"
+    assert notes[0] == f"nbtext: {said}"
+    succeeded(nbtext("train", "few", "--unlabelled", "each", "-m", "each.model", cwd=desk))
+    assert (desk / "each.model").read_bytes() == (desk / "nbtext.joblib").read_bytes()
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -12,6 +12,7 @@ import io
 import json
 import lzma
 import mailbox
+import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.parts import reader
-from nbtext.corpus.reading import resolve_format
+from nbtext.corpus.reading import lines_of_document, resolve_format, resolved
+from nbtext.document_parts import without_fields
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS, Reading
 from tests.building import plain
@@ -229,6 +231,62 @@ def test_for_training_the_first_line_tells_where_it_is_beyond_doubt(tmp_path: Pa
 def test_suffixes_tell_the_format_compressed_or_not(suffix: str, name: str) -> None:
     assert [resolve_format([f"x{ending}"], "auto") for ending in (suffix, suffix.upper(), f"{suffix}.gz", f"{suffix}.XZ")] == [name] * 4
     assert resolve_format([f"x{suffix}"], "lines") == "lines"
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["a/1", "b/2.txt", "b/.hidden/3.eml", "b/.4.html"], "text"),
+        (["a/1.eml", "b/deep/2.EML.gz"], "mail"),
+        (["a/1.html", "b/2.htm", "c/3.xhtml.xz"], "html"),
+        (["a/1.eml", "b/2"], "by-name"),
+        (["a/1.eml.gz", "b/2.txt.gz"], "by-name"),
+        (["a/eml", "b/x.eml.txt"], "text"),
+        ([], "text"),
+    ],
+)
+def test_what_documents_are_by_the_names_of_their_files(tmp_path: Path, names: list[str], kind: str) -> None:
+    (tmp_path / "in").mkdir()
+    corpus(tmp_path / "in", dict.fromkeys(names, "x"))
+    path = str(tmp_path / "in")
+    assert resolved(Reading(), [path], labelled=True).document == kind
+    assert resolved(Reading(), [path, path], labelled=False).document == kind
+    assert resolved(Reading(document="html"), [path], labelled=True).document == "html"
+    assert resolved(Reading(document="by-name"), [path], labelled=True).document == "by-name"
+    assert resolved(Reading(document="by-name", format="jsonl"), [path], labelled=True).document == "text"
+    files = [str(tmp_path / "in" / name) for name in names if "/." not in name]
+    assert resolved(Reading(), [*files, "-"][: len(files) or 1], labelled=False).document == kind
+    (tmp_path / "outside").mkdir()
+    corpus(tmp_path / "outside", {"1.eml": "x"})
+    (tmp_path / "in" / "linked").symlink_to("../outside")
+    corpus(tmp_path / "in", {"README.html": "x"})
+    alone = kind == "mail" or not names
+    assert resolved(Reading(), [path], labelled=True).document == ("mail" if alone else "by-name")
+
+
+def test_documents_of_all_kinds_side_by_side(tmp_path: Path) -> None:
+    files = {"a/1.eml": "Subject: lunch\n\nat noon", "a/2.html": "<p>at <b>one</b><script>no()</script>", "a/3": "<p>x"}
+    corpus(tmp_path, files)
+    found = dict(zip(files, (without_fields(d.text).decode().split() for d in documents(tmp_path)), strict=True))
+    assert found == {"a/1.eml": ["lunch", "at", "noon"], "a/2.html": ["at", "one"], "a/3": ["<p>x"]}
+    assert [text for _, text in texts(tmp_path, document="text")] == list(files.values())
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ("my bin is full\nthe lamp is out\na tree fell on the road\n", 3),
+        ("a\nb\r\nccccc\nd", 4),
+        ("x" * 300 + "\n" + "y" * 280 + "\n" + "z" * 290, 3),
+        ("a\nbbbb\n", None),
+        ("my bin is full\n\nthe lamp is out\na tree fell on the road\n", None),
+        (textwrap.fill("who wrote this letter did not know how many lines it has, but broke them " * 9, 72) + "\nyours", None),
+        ("", None),
+    ],
+)
+def test_files_of_lines_that_look_like_documents(tmp_path: Path, content: str, lines: int | None) -> None:
+    (tmp_path / "f").write_text(content)
+    assert lines_of_document(str(tmp_path / "f")) == lines
 
 
 def test_what_is_no_corpus_for_training_is_told_in_a_line(tmp_path: Path) -> None:

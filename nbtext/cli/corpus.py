@@ -16,11 +16,11 @@ from nbtext.cli.options import ANALYSING, given
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.columns import described, holds_paths, holds_quoted_cells
 from nbtext.corpus.directory import LabelledFolder
-from nbtext.corpus.reading import first_rows, format_by_name, resolved
+from nbtext.corpus.reading import first_rows, format_by_name, lines_of_document, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import NoDocumentsError, UsageError, listed, quantity
 from nbtext.model.corpus_flow import CountedCorpus, count_each, reading_like
-from nbtext.settings import FORMATS, INPUT, READING, TRAINING, Reading, Settings
+from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings
 from nbtext.store.atomic import check_replaceable
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class CommandCorpus(Corpus):
         if typed:
             say.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, say, labelled=labelled)
+        if reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format")):
+            _ask_about_lines(paths, say)
         if reading.format in ("csv", "tsv") and paths and holds_paths(first_rows(paths[0], reading), reading, Path(paths[0]).parent):
             say.warn(
                 f"{paths[0]}: the texts are names of files, and the names are counted, not the files; make a table of their texts, or a folder per class"
@@ -78,6 +80,12 @@ class CommandCorpus(Corpus):
         if files := self.notices.unlabelled:
             self._say.notice(f"{listed(files, 1)}: in no class directory, left out")
         self._say.failed += self.notices.unnamed
+
+
+def _ask_about_lines(paths: Sequence[str], say: Messages) -> None:
+    """Say if the only document is a file that looks like one of many documents."""
+    if say.shows_notices and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])) is not None:  # noqa: PTH113
+        say.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
 
 
 def _label_patch(options: Options) -> LabelPatch | None:
@@ -130,6 +138,12 @@ def labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
 def recognised(reading: Reading, paths: Sequence[str], say: Messages, *, labelled: bool) -> Reading:
     """Return reading settings as `resolved`, and say which columns of a table were recognised that they do not name."""
     found = resolved(reading, paths, labelled=labelled)
+    if reading.document == "auto" and found.document in ("mail", "html"):
+        say.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
+    elif reading.document == "auto" and found.document == BY_NAME:
+        say.notice(
+            f"{paths[0]}: each file is read by its name, {', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_OF_FILES.items())}; if not, give --document"
+        )
     if (columns := described(reading, found, labelled=labelled)) is not None:
         say.notice(f"{paths[0]}: {columns}")
     if (

@@ -48,13 +48,13 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         from nbtext.corpus.reading import read_bytes
         from nbtext.model import TextClassifier
         from nbtext.model.scoring import answers
-        from nbtext.settings import FORMATS, in_bytes
+        from nbtext.settings import BY_NAME, FORMATS, in_bytes
 
         say = messages(options)
         model = TextClassifier.load(model_path)
         reading = reading_of(model, (), options, say)
         layout = FORMATS.get(reading.format)  # none for a model that was trained from Python
-        is_text = layout is None or not (layout.file_per_document or layout.mail)  # without headers
+        is_text = layout is None or not (layout.file_per_document or layout.mail) or reading.document == BY_NAME  # without headers, or name
         reading = replace(reading, format="dir", document="mail" if is_text and not options["document"] else reading.document)
         limit = in_bytes(reading.max_document_size)
         rest = source.read(max(limit + 1 - len(start), 0))

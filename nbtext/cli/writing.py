@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli import panels
@@ -65,14 +66,20 @@ def read_pool(model: TextClassifier, model_path: str, options: Options, say: Mes
     if not options["unlabelled"]:
         return None
     from nbtext.cli.corpus import CommandCorpus, require_distinct
+    from nbtext.corpus.reading import resolve_format
     from nbtext.model.corpus_flow import reading_like
     from nbtext.model.training import looked_up
     from nbtext.model.unlabelled import UnlabelledDocuments, require_unlabelled
+    from nbtext.settings import BY_NAME
 
     paths = options["unlabelled"]
     require_unlabelled(looked_up(model.analysis))
     require_distinct(model_path, paths)
-    source = CommandCorpus(paths, reading_like(model.reading, paths, {}).unweighted, say, options, labelled=False)
+    reading = reading_like(model.reading, paths, {}).unweighted
+    if resolve_format(paths, reading.format) == "dir" and reading.document in ("text", BY_NAME) and not any(map(os.path.isdir, paths)):
+        reading = replace(reading, format="lines")
+        say.notice(f"{paths[0]}: read as lines, a document each; for files that are one document each, give their folder")
+    source = CommandCorpus(paths, reading, say, options, labelled=False)
     pool = UnlabelledDocuments.of(model.analysis, (document.text for document in source.readable()))
     source.say_notices()
     return pool

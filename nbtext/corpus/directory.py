@@ -109,6 +109,24 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
                 followed.update(each for each, is_folder in inside if is_folder)
 
 
+def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[str]:
+    """Yield the names of the files in and below some paths, in no order; of a labelled corpus those in its folders."""
+    pending = [(path, True) for path in paths]
+    while pending:
+        path, is_top = pending.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.name[:1] == ".":
+                        continue
+                    if entry.is_dir(follow_symlinks=is_top):
+                        pending.append((entry.path, False))
+                    elif not (labelled and is_top):
+                        yield entry.name
+        except OSError:  # mostly a path that is a file
+            yield path
+
+
 def _visible(folder: str) -> list[tuple[str, bool | None]]:
     """Return the paths in a folder whose names do not begin with a dot, in the order of the names' bytes: whether each is a directory, None for neither it nor a file."""
     with os.scandir(folder) as entries:

@@ -16,7 +16,7 @@ from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
 from nbtext.corpus.columns import column_name, find_delimiter, is_table, names_a_column, recognise, refuse_header, split_rows, table_format
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
-from nbtext.corpus.directory import read_listed
+from nbtext.corpus.directory import names_below, read_listed
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
 from nbtext.corpus.mailboxes import holds_maildirs, is_mbox, read_message
 from nbtext.corpus.parts import Shard, reader
@@ -33,7 +33,7 @@ from nbtext.document_parts import (
     without_separators,
 )
 from nbtext.errors import DocumentError, UsageError
-from nbtext.settings import FORMATS
+from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES
 from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
@@ -41,7 +41,12 @@ if TYPE_CHECKING:
 
     from nbtext.settings import Reading
 
+    Decoder = Callable[[bytes], tuple[bytes, bool, Fields]]
+
 _LOOKED_AT = 1 << 16
+
+_FEWEST_LINES, _WIDEST_LINE = 3, 100
+"""Lines of documents, at least, and bytes of a line of prose, at most."""
 
 CONVERTED = {
     ".parquet": "make it jsonl first, as with python -c \"import pandas; pandas.read_parquet('FILE').to_json('FILE.jsonl', orient='records', lines=True)\"",
@@ -231,14 +236,54 @@ def _format_like_table(path: str, trained: Reading) -> str:
     return trained.format if not rows or is_table(rows, trained) else "dir"
 
 
+def lines_of_document(path: str) -> int | None:
+    """Return the number of lines in the beginning of a file that look like a document each; None if they look like one text.
+
+    That has empty lines, or lines that are broken at about the same width.
+    """
+    start = beginning(path, _LOOKED_AT, of_pipe=0)
+    lines = start.splitlines()[: None if len(start) < _LOOKED_AT else -1]
+    longest = max(map(len, lines), default=0)
+    shorter = sum(len(line) < 0.75 * longest for line in lines[:-1])
+    is_broken = longest <= _WIDEST_LINE and shorter <= len(lines) / 10
+    return len(lines) if len(lines) >= _FEWEST_LINES and all(map(bytes.strip, lines)) and not is_broken else None
+
+
 def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
-    """Return reading settings with ``auto`` replaced by the format it means, and with the kind of document that the format implies."""
+    """Return reading settings with ``auto`` replaced by the format and the kind of documents that it means."""
     file_format = resolve_format(paths, reading.format, labelled=labelled)
     layout = FORMATS[file_format]
     document = "mail" if layout.mail else "text" if layout.counted else reading.document
+    if document in ("auto", BY_NAME) and not layout.file_per_document:
+        document = "text"
+    elif document == "auto":
+        document = kind_of_files(paths, labelled=labelled)
     text_column = reading.text_column or (NO_TEXT if Attributes.of(reading).names else None)
     found = replace(reading, format=file_format, document=document, text_column=text_column)
     return _with_columns(found, paths[0], labelled=labelled) if layout.columns and not layout.decoded and paths else found
+
+
+def kind_of_file(path: str) -> str:
+    """Return what a document is by the name of its file: mail, html or text.
+
+    >>> kind_of_file("inbox/7.eml.gz"), kind_of_file("page.HTML"), kind_of_file("letter")
+    ('mail', 'html', 'text')
+    """
+    return KINDS_OF_FILES.get(Path(uncompressed_name(path)).suffix.lower(), "text")
+
+
+def kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
+    """Return the kind that all files in and below the paths have by their names, `BY_NAME` if they differ."""
+    kinds, seen = set(), set()
+    for name in names_below(paths, labelled=labelled):
+        suffix = name[name.rfind(".") :]
+        if suffix not in seen:
+            if uncompressed_name(name) == name:
+                seen.add(suffix)
+            kinds.add(kind_of_file(name))
+            if len(kinds) > 1:
+                return BY_NAME
+    return kinds.pop() if kinds else "text"
 
 
 def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
@@ -310,14 +355,23 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
     if columns and not layout.columns:
         *others, last = (name for name, other in FORMATS.items() if other.columns)
         raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
-    if labelled and reading.tag_fields and not layout.columns and reading.document != "mail":
+    if labelled and reading.tag_fields and not layout.columns and reading.document not in ("mail", BY_NAME):
         raise UsageError("--tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
     if labelled and not layout.labelled:
         raise UsageError(f"--format {file_format} has no classes", hint="use dir, csv or tsv")
     return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, blocks=blocks)
 
 
-def _decoder(reading: Reading) -> Callable[[bytes], tuple[bytes, bool, Fields]]:
+def _decoders(reading: Reading) -> Callable[[str], Decoder]:
+    """Return a function from the name of a document to its `_decoder`."""
+    if reading.document != BY_NAME:
+        decoder = _decoder(reading)
+        return lambda _: decoder
+    by_kind = {kind: _decoder(replace(reading, document=kind)) for kind in ("text", "html", "mail")}
+    return lambda name: by_kind[kind_of_file(name)]
+
+
+def _decoder(reading: Reading) -> Decoder:
     """Return a function from the bytes of a document to its text, whether it was read as Windows-1252, and its fields, all with any separators."""
     layout = FORMATS[reading.format]
     encoding = "utf-8" if layout.decoded else reading.encoding
@@ -353,7 +407,7 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
 
     Documents of weight 0 are left out.
     """
-    text_of = _decoder(source.reading)
+    decoder_of = _decoders(source.reading)
     attributes, n_attributes, weight_column = source.attributes, len(source.attributes.names), source.weight_column
     layout, reading = FORMATS[source.reading.format], source.reading
     may_be_binary = reading.encoding == "auto" and reading.document != "mail" and not (layout.decoded or layout.file_per_document)
@@ -365,7 +419,7 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
         if problem is None:
             try:
                 _require_label_and_limit(label, body, source)
-                found, transcoded, fields = text_of(body)
+                found, transcoded, fields = decoder_of(identity)(body)
                 fields = _fields(names, columns[n_attributes:n_beside]) if names else fields
                 text = without_separators(found)
                 if text is not found and may_be_binary:

@@ -267,7 +267,7 @@ class TextClassifier:
         from nbtext.corpus.reading import resolved
         from nbtext.counts.counting import require_words
 
-        given = Reading.of({**self.reading, **reading})
+        given = Reading.of({**self.reading, "document": "auto", **reading})
         corpus = Corpus(path_names(paths), given, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
         before = self.settings
         self.reading = corpus.reading = resolved(given, corpus.paths, labelled=True)

@@ -26,7 +26,7 @@ from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCou
 from nbtext.language_model.smoothing import could_be_chosen
 from nbtext.model.choosing import NO_CHOICES, Choices, choose, dropped_terms, has_choice
 from nbtext.model.left_out import LeftOutPosteriors
-from nbtext.settings import ALL_OTHERS, AVERAGE, FORMATS, GivenSmoothing
+from nbtext.settings import ALL_OTHERS, AVERAGE, BY_NAME, FORMATS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
 from nbtext.text.surfaces import PAIRS
@@ -118,7 +118,9 @@ def terms_of_words(named: list[str], analysis: Analysis, option: str) -> list[Te
 def _field_of(word: str, reading: Reading) -> bytes:
     """Return the name of the field that stands before a word; empty if documents have no such field."""
     name, colon, _ = word.partition(":")
-    if not colon or not (reading.tag_fields or reading.document == "mail" or (reading.format in FORMATS and FORMATS[reading.format].mail)):
+    if not colon or not (
+        reading.tag_fields or reading.document in ("mail", BY_NAME) or (reading.format in FORMATS and FORMATS[reading.format].mail)
+    ):
         return b""
     tagged = map(field_name, (reading.tag_fields or name).split(","))  # mail has any field unless some are named
     return field_name(name) if field_name(name) in tagged else b""
