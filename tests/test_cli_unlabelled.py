@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from tests.changing import inspected
@@ -29,7 +30,7 @@ def test_training_with_a_pool_says_what_came_from_where(desk: Path) -> None:
     succeeded(nbtext("train", "few", "--unlabelled", "pool", "--jobs", "2", "-m", "jobs", cwd=desk))
     assert (desk / "jobs").read_bytes() == (desk / "nbtext.joblib").read_bytes()
     found = inspected(desk)
-    assert found["training"]["weighting"] == "log"
+    assert found["training"]["weighting"] == "counts"
     assert found["unlabelled"]["documents"] == len(list((desk / "pool").iterdir()))
     assert set(found["unlabelled"]["log_loss"]) >= {"0", "1"}
     assert found["unlabelled"]["weight"] > 0
@@ -64,7 +65,7 @@ def test_a_file_of_the_pool_has_a_document_in_each_line(desk: Path) -> None:
 def test_what_does_not_follow_from_counts_is_not_changed(command: tuple[str, ...], desk: Path) -> None:
     succeeded(nbtext("train", "few", "--unlabelled", "pool", cwd=desk))
     if command[0] == "merge":
-        succeeded(nbtext("train", "few", "--weighting", "log", "-m", "alone", cwd=desk))
+        succeeded(nbtext("train", "few", "-m", "alone", cwd=desk))
         command = (*command, "nbtext.joblib")
     before = (desk / "nbtext.joblib").read_bytes()
     assert "unlabelled documents too" in error_line(nbtext(*command, cwd=desk), 2)
@@ -86,11 +87,32 @@ def test_the_part_of_unlabelled_documents_goes_and_comes_back(desk: Path) -> Non
     pool = ("--unlabelled", "pool")
     succeeded(nbtext("train", "few", *pool, cwd=desk))
     first = (desk / "nbtext.joblib").read_bytes()
-    succeeded(nbtext("train", "few", "--weighting", "log", "-m", "alone", cwd=desk))
+    succeeded(nbtext("train", "few", "-m", "alone", cwd=desk))
     succeeded(nbtext("update", "--drop-unlabelled", cwd=desk))
     assert (desk / "nbtext.joblib").read_bytes() == (desk / "alone").read_bytes()
     succeeded(nbtext("update", *pool, cwd=desk))
     assert (desk / "nbtext.joblib").read_bytes() == first
+
+
+def test_a_pool_that_does_not_help_leaves_the_model_of_labelled_documents(tmp_path: Path) -> None:
+    """Its documents have the words of both classes."""
+    draw, words = np.random.default_rng(3), np.array([["red", "rose", "ruby", "wine"], ["blue", "sea", "sky", "ice"]])
+    rows = [
+        f"{'ab'[number % 2]}\t{' '.join([*draw.choice(words[number % 2], 3), *draw.choice(words.ravel(), 2)])}\n" for number in range(60)
+    ]
+    corpus(tmp_path, {"few.tsv": "".join(rows[:40]), "more.tsv": "".join(rows[40:])})
+    corpus(tmp_path, {f"pool/{number}": " ".join(draw.choice(words.ravel(), 12)) for number in range(200)})
+    succeeded(nbtext("train", "few.tsv", "-m", "alone", "-q", cwd=tmp_path))
+    done = nbtext("train", "few.tsv", "--unlabelled", "pool", "-v", cwd=tmp_path)
+    assert b"200 unlabelled documents not used: without them left-out documents are answered best" in done.err
+    found = inspected(tmp_path)
+    assert (found["unlabelled"]["weight"], found["training"]["weighting"]) == (0, "counts")
+    for command in (("classify", "--output", "jsonl", "--scores"), ("evaluate", "--output", "json"), ("explain", "--output", "jsonl")):
+        ours, theirs = (nbtext(command[0], "more.tsv", *command[1:], "-m", model, cwd=tmp_path) for model in ("nbtext.joblib", "alone"))
+        assert succeeded(ours).out == succeeded(theirs).out
+    for model in ("nbtext.joblib", "alone"):
+        succeeded(nbtext("update", "more.tsv", "-q", "-m", model, cwd=tmp_path))
+    assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "alone").read_bytes()
 
 
 def test_wrong_usage(desk: Path) -> None:

@@ -144,6 +144,23 @@ def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(mo
     assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(documents(20, 5)[0]), expected)
 
 
+def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loss(model: TextClassifier) -> float:
+        assert model.learnt.unlabelled is not None
+        return model.learnt.unlabelled.loss
+
+    each = {weighting: few(40, weighting=weighting).learn_unlabelled(pool(few())) for weighting in unlabelled.WEIGHTINGS}
+    model = few(40, weighting="log").learn_unlabelled(pool(few()), unlabelled.WEIGHTINGS)
+    best = min(each, key=lambda weighting: loss(each[weighting]))
+    asked = documents(20, 5)[0]
+    assert (model.settings.weighting, loss(model)) == (best, loss(each[best]))
+    assert np.array_equal(model.predict_log_proba(asked), each[best].predict_log_proba(asked))
+    monkeypatch.setattr(unlabelled, "WEIGHTS", ())
+    model = few(40, weighting="log").learn_unlabelled(pool(few()), unlabelled.WEIGHTINGS)
+    assert model.settings.weighting == "counts"
+    assert np.array_equal(model.predict_log_proba(asked), few(40).predict_log_proba(asked))
+
+
 def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out() -> None:
     model = few(40)
     model.learn_unlabelled(pool(model))

@@ -51,7 +51,8 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
     paths = options["unlabelled"] if from_seeds else corpus_paths(corpus, options)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
-    if options["unlabelled"] and options["weighting"] is options["classifier"] is None:
+    chooses_weighting = bool(options["unlabelled"]) and options["weighting"] is options["classifier"] is None
+    if chooses_weighting:
         options["weighting"] = "log"
     model, _ = untrained(paths, options, say, labelled=not from_seeds)
     if seeds:
@@ -69,7 +70,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
     if documents is not None:
         require_seeded_classes(seeds, model.classes)
     if pool is not None:
-        model.learn_unlabelled(pool)
+        from nbtext.model.unlabelled import WEIGHTINGS
+
+        model.learn_unlabelled(pool, WEIGHTINGS if chooses_weighting and not from_seeds else ())
     write_new_model(model, model_path, options, say, ledger)
     if documents is not None:
         documents.say_notices()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli import panels
 from nbtext.cli.options import Number, several
 from nbtext.cli.paths import InputPath
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ writing_options = several(
 unlabelled_option = panels.option(
     "--unlabelled", group="documents", common=True, multiple=True, metavar="PATH", type=InputPath(),
     help="Learn from these documents without labels too, as far as left-out labelled ones are then answered better. Give it once for each path. "
-    "A new model then has --weighting log, unless another is given.",
+    "Unless --weighting is given, left-out documents also choose between counts and log.",
 )  # fmt: skip
 """For `read_pool`."""
 
@@ -164,4 +164,10 @@ def say_model(model: TextClassifier, path: str, say: Messages, before: TextClass
         for warning in found:
             if warning not in known:
                 say.warn(warning)
+    layer = model.learnt.unlabelled
+    if layer is not None and not layer.weight:
+        unused = quantity(layer.documents, "unlabelled document")
+        say.notice(
+            f"{unused} not used: without them left-out documents are answered best, so the model is that of labelled documents alone"
+        )
     say.notice(f"{path}: {model.describe()}{more}")

@@ -39,6 +39,11 @@ class SoftCounts:
     losses: Mapping[str, float] = field(default_factory=dict)
     """Mean log loss of left-out labelled documents, in nats, by the weight that was tried."""
 
+    @property
+    def loss(self) -> float:
+        """The loss with the weight that was taken; labelled documents must have judged it."""
+        return self.losses[f"{self.weight:g}"]
+
     def added_to(self, labelled: ClassStatistics) -> ClassStatistics:
         """Return labelled + λ · soft counts, float64; ``labelled`` have the same vocabulary and classes, and are in documents and tokens."""
         return added(labelled, self.statistics, self.weight / self.statistics.unit) if self.weight else labelled

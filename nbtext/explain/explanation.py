@@ -219,7 +219,7 @@ def _words(
 
 def _layers(model: TextClassifier) -> Sequence[ClassStatistics] | None:
     """Return the statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
-    if model.learnt.unlabelled is None and not model.learnt.seeds:
+    if not (model.learnt.uses_unlabelled or model.learnt.seeds):
         return None
     natural = model.counts.statistics.natural
     return natural, with_seeds(natural, model.learnt.seeds), model.statistics
@@ -229,7 +229,7 @@ def _shares_of_layers(model: TextClassifier, layers: Sequence[ClassStatistics], 
     """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
     labelled, seeded, whole = (each.counts_of(np.array(terms)).sum() for each in layers)
     unlabelled, seeds = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
-    return None if model.learnt.unlabelled is None else unlabelled, seeds if model.learnt.seeds else None
+    return unlabelled if model.learnt.uses_unlabelled else None, seeds if model.learnt.seeds else None
 
 
 def ruled_out(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, document: bytes) -> tuple[RuledOut, ...]:

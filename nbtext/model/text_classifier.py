@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -363,11 +365,21 @@ class TextClassifier:
         self.seeds = seed_terms(seeds, self.analysis)
         return self if self._counts is None else self.learn(self._counts)
 
-    def learn_unlabelled(self, pool: UnlabelledDocuments) -> TextClassifier:
+    def learn_unlabelled(self, pool: UnlabelledDocuments, weightings: Sequence[str] = ()) -> TextClassifier:
         """Learn from unlabelled documents, in place of those that it learnt from before; raise as `nbtext.model.unlabelled.learn_unlabelled`.
 
         What was learnt from labelled documents is estimated from their counts, which stay as they are. With seed words no labelled documents are needed.
+        Of ``weightings`` the one is taken whose left-out documents are answered best; without unlabelled documents it is the first.
         """
+        if weightings:
+            models = [copy(self).set_params(weighting=weighting).learn_unlabelled(pool) for weighting in weightings]
+
+            def loss(model: TextClassifier) -> float:
+                layer = model.learnt.unlabelled
+                return inf if layer is None or not (layer.weight or model is models[0]) else layer.loss
+
+            best = min(models, key=loss)
+            return self._replace(best.settings, best.counts, best.learnt)
         from nbtext.model.unlabelled import learn_unlabelled, nothing_labelled
 
         settings = looked_up(self.analysis)

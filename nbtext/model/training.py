@@ -193,6 +193,11 @@ class Learnt:
     left_out: LeftOutPosteriors | None = None
     """Of a calibrated classifier that needs all documents, or of a model with a layer; for the others `left_out_posteriors` computes them."""
 
+    @property
+    def uses_unlabelled(self) -> bool:
+        """True if unlabelled documents added anything: the layer stays where its weight is 0, to say so."""
+        return self.unlabelled is not None and self.unlabelled.weight > 0
+
 
 def learn(
     counts: CorpusCounts,
@@ -399,7 +404,7 @@ def needs_documents(settings: Settings) -> bool:
 
 def require_additive(settings: Settings, learnt: Learnt | None = None) -> None:
     """Raise `UsageError` for a classifier that needs all documents at once, or what unlabelled ones added, and so cannot be changed through its counts."""
-    if learnt is not None and learnt.unlabelled is not None:
+    if learnt is not None and learnt.uses_unlabelled:
         hint = "give --unlabelled POOL to learn from them again, or --drop-unlabelled, to nbtext update or forget; or train it again"
         raise UsageError("the model has learnt from unlabelled documents too, whose part does not follow from its counts", hint=hint)
     if needs_documents(settings):

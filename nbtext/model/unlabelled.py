@@ -62,6 +62,9 @@ if TYPE_CHECKING:
 WEIGHTS = (1.0, 0.3, 0.1, 0.03)
 """λ, tried downwards as long as left-out documents become more probable; 0 is tried too."""
 
+WEIGHTINGS = ("counts", "log")
+"""Where none is given: the first without unlabelled documents and each with them, of which left-out documents choose."""
+
 ITERATIONS = 5
 """Of EM. On 20 Newsgroups more change less than a hundredth of the answers."""
 
