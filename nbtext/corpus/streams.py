@@ -57,7 +57,7 @@ class _Rejoined(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer)
         piece, self._start = self._start[: len(view)], self._start[len(view) :]
-        piece = piece or self._rest.read1(len(view))  # readinto1 would wait for more than is there
+        piece = piece or memoryview(self._rest.read1(len(view)))  # readinto1 would wait for more than is there
         view[: len(piece)] = piece
         return len(piece)
 
