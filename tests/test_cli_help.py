@@ -17,6 +17,7 @@ import pytest
 from nbtext import __version__
 from nbtext.cli.main import COMMANDS
 from nbtext.cli.panels import Option
+from nbtext.model.choosing import ALTERNATIVES
 from nbtext.settings import GROUPS
 from tests.process import HOUSE, PETS, REPOSITORY, bash, corpus, error_line, nbtext, run, succeeded
 from tests.test_cli_terminal import on_terminal
@@ -157,3 +158,10 @@ def test_the_examples_of_the_help_run(command: str, trained: Path, tmp_path: Pat
     if command == "drift":
         run_examples("classify", folder)
     run_examples(command, folder)
+
+
+def test_help_smoothing_names_what_auto_compares() -> None:
+    said = " ".join(succeeded(nbtext("help", "smoothing")).text.split())
+    assert f"evidence, or {', '.join(f'{each:g}' for each in ALTERNATIVES[:-1])} or {ALTERNATIVES[-1]:g} if left-out documents" in said
+    for value in ("auto", "evidence", "leave-one-out", "FILE"):
+        assert f"--smoothing {value} " in said
