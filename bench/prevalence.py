@@ -2,11 +2,16 @@
 
 FOLDER holds 20 Newsgroups as `run.py` takes it. A sample has 500 test documents, drawn with replacement, with class shares from Dirichlet(1); the truth
 is the shares in the sample. Everything follows from the posteriors of the test documents and of left-out training documents.
+
+`--few` measures instead how often intervals hold the truth with few labels: `python bench/prevalence.py FOLDER --few --samples 200 --models 10`. FOLDER
+holds `reuters-90` too, of which the documents of one topic are taken. Samples are spread over models of different training documents, and drawn
+without replacement as far as a class has documents.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import shutil
 import sys
@@ -19,8 +24,9 @@ from measuring import progress, write_between
 
 from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
+from nbtext.errors import UsageError
 from nbtext.model.corpus_flow import score_corpus
-from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, class_shares, most_likely_shares
+from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, class_shares, most_likely_shares, require_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,14 +118,100 @@ def compare(name: str, train: Path, test: Path, samples: int) -> list[str]:
     return rows
 
 
+Rows = list[tuple[str, str]]
+LABELS = (40, 60, 100, 200, 1000)
+CLASSIFIERS = ("multinomial", "logistic", "average")
+
+
+def news(folder: Path) -> dict[str, Rows]:
+    """Return class, subject and text of the posts of `split`, which has the parts train and test."""
+    parts: dict[str, Rows] = {}
+    for part in ("train", "test"):
+        rows = parts[part] = []
+        for file in sorted((folder / part).rglob("*")):
+            if file.is_file():
+                head, _, body = file.read_text(encoding="latin-1").partition("\n\n")
+                subjects = [line[8:] for line in head.splitlines() if line.lower().startswith("subject:")]
+                rows.append((file.parent.name, " ".join(subjects) + "\n" + body))
+    return parts
+
+
+def reuters(folder: Path) -> dict[str, Rows]:
+    """Return class and text of the documents of one topic."""
+    parts: dict[str, Rows] = {}
+    for part in ("train", "test"):
+        with (folder / f"{part}.jsonl").open(encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines]
+        parts[part] = [(row["labels"][0], row["text"]) for row in rows if len(row["labels"]) == 1]
+    return parts
+
+
+def held_by(classifier: str, train: Rows, test: Rows, samples: int, seed: int) -> tuple[list[float], list[float]] | str:
+    """Return the shares of intervals that hold the truth and their widths, one of each for a sample, or the error of `nbtext prevalence`."""
+    model = TextClassifier(classifier=classifier).fit([text for _, text in train], [label for label, _ in train])
+    try:
+        require_labels(model)
+        likelihoods = class_likelihoods(model)
+    except UsageError as problem:
+        return problem.message
+    test = [row for row in test if row[0] in model.classes]
+    posterior, classes = model.predict_log_proba([text for _, text in test]), np.array([model.classes.index(label) for label, _ in test])
+    draw, n_classes, held, widths = np.random.default_rng(seed), len(model.classes), [], []
+    here = np.unique(classes)
+    for _ in range(samples):
+        wanted = draw.multinomial(DOCUMENTS, draw.dirichlet(np.ones(here.size)))
+        chosen = [draw.permutation(np.flatnonzero(classes == number))[:n] for number, n in zip(here, wanted, strict=True)]
+        rows = np.concatenate(chosen)
+        truth = np.bincount(classes[rows], minlength=n_classes) / rows.size
+        found = class_shares(posterior[rows], model.classes, likelihoods).prevalence.values()
+        held.append(
+            float(np.mean([each.low - 1e-9 <= share <= each.high + 1e-9 for each, share in zip(found, truth.tolist(), strict=True)]))
+        )
+        widths.append(float(np.mean([each.high - each.low for each in found])))
+    return held, widths
+
+
+def few_labels(news_parts: dict[str, Rows], reuters_parts: dict[str, Rows], samples: int, models: int) -> list[str]:
+    """Return a row for each corpus, classifier and number of labels."""
+    rows = []
+    for name, parts, n_classes in (("3 newsgroups", news_parts, 3), ("20 newsgroups", news_parts, 20), ("Reuters", reuters_parts, None)):
+        for n_labels in LABELS:
+            for classifier in CLASSIFIERS:
+                progress(f"{name}, {n_labels}, {classifier}")
+                held, widths, refused = [], [], ""
+                for seed in range(models):
+                    draw = random.Random(f"{name}/{n_labels}/{seed}")
+                    names = sorted({label for label, _ in parts["train"]})
+                    names = draw.sample(names, n_classes) if n_classes else names
+                    train, test = ([row for row in parts[part] if row[0] in names] for part in ("train", "test"))
+                    found = held_by(classifier, draw.sample(train, n_labels), test, -(-samples // models), seed)
+                    if isinstance(found, str):
+                        refused = found
+                        break
+                    held += found[0]
+                    widths += found[1]
+                cell = refused or f"{np.mean(held):.3f}"
+                rows.append(f"| {name} | {n_labels:,} | {classifier} | {cell} | {'–' if refused else f'{np.mean(widths):.3f}'} |")
+                progress(rows[-1])
+    return rows
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--few", action="store_true", help="measure intervals with few labels instead")
+    parser.add_argument("--models", type=int, default=10, help="models of different documents, with --few")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
+        if options.few:
+            split(options.folder / "20news-19997", Path(scratch))
+            found = few_labels(news(Path(scratch)), reuters(options.folder / "reuters-90"), options.samples, options.models)
+            head = ["| corpus | labels | classifier | 95 % intervals hold the truth | mean width |", "|---|---|---|---|---|"]
+            sys.stdout.write("\n".join([*head, *found]) + "\n")
+            return
         halves = {
             "random two thirds": split(options.folder / "20news-19997", Path(scratch)),
             "by date": (options.folder / "20news-bydate-train", options.folder / "20news-bydate-test"),

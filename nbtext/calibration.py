@@ -2,7 +2,7 @@
 
 Naive Bayes counts every term as independent evidence. Terms of one document are not independent, so its posterior is too extreme, the more so
 the longer the document. Calibration divides the scores by a temperature T before they become a posterior. The parameters make documents that
-the model has not seen most probable in their own class.
+the model has not seen most probable in their own class. A document without known tokens has T = 1 whatever they are, so it has no part in their fit.
 
 Sources: C. Guo et al., On calibration of modern neural networks (2017), for the temperature; P. Bennett, Assessing the calibration of
 naive Bayes' posterior estimates (2000), for the part of the length; J. Zhang, B. Kailkhura, T. Han, Mix-n-match (2020), for isotonic
@@ -79,32 +79,35 @@ UNCALIBRATED = Calibration()
 """The posterior of the textbook: T = 1."""
 
 
-def by_temperature(scores: Floats, truth: Whole, weights: Floats | None = None) -> Calibration:
+def by_temperature(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None) -> Calibration:
     """Fit one temperature for all documents (Guo et al. 2017) to scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,).
 
-    ``weights`` multiply the loss of each document, shape (n_docs,); None for 1.
+    ``lengths`` n are known tokens, and ``weights`` multiply the loss of each document, both of shape (n_docs,); None for weights of 1.
     """
-    log_scale, _ = _fitted(scores, truth, np.zeros(len(truth)), weights)
+    log_scale, _ = _fitted(scores, truth, lengths, np.zeros(len(truth)), weights)
     return Calibration(float(f"{np.exp(log_scale):.9g}"))
 
 
 def by_length(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None) -> Calibration:
-    """Fit a temperature that depends on the length, T = a·n^b; ``lengths`` n are known tokens, shape (n_docs,), the rest as in `by_temperature`."""
-    log_lengths = np.log(np.maximum(lengths, 1))
-    centre = np.average(log_lengths, weights=weights) if log_lengths.size else 0.0
-    log_middle, exponent = _fitted(scores, truth, log_lengths - centre, weights)
+    """Fit a temperature that depends on the length, T = a·n^b; shapes as in `by_temperature`."""
+    log_lengths, counted = np.log(np.maximum(lengths, 1)), (lengths > 0) * (1.0 if weights is None else weights)
+    centre = np.average(log_lengths, weights=counted) if counted.any() else 0.0
+    log_middle, exponent = _fitted(scores, truth, lengths, log_lengths - centre, weights)
     return Calibration(float(f"{np.exp(log_middle - exponent * centre):.9g}"), float(f"{exponent:.9g}"))
 
 
-def _fitted(scores: Floats, truth: Whole, x: Floats, weights: Floats | None) -> tuple[float, float]:
+def _fitted(scores: Floats, truth: Whole, lengths: Whole, x: Floats, weights: Floats | None) -> tuple[float, float]:
     """Return (t, b) that minimise Σ_d −w_d log p(truth | s / T) + t²/2 + b²/2 with log T = t + b·x.
 
     The last two terms are a standard normal prior around "no calibration", for corpora of few documents. By Newton steps with the
     positive part of the second derivative, halved until the loss falls: with u = 1/T, ∂loss/∂log T = u (s_truth − E[s]) and the positive
     part of the second is u² Var[s], expectations under the posterior.
     """
-    design = np.stack((np.ones_like(x), x))
     weights = np.ones_like(x) if weights is None else weights
+    if not lengths.all():
+        here = lengths > 0
+        scores, truth, x, weights = scores[here], truth[here], x[here], weights[here]
+    design = np.stack((np.ones_like(x), x))
     parameters = np.zeros(2)
     loss, gradient, curvature = _loss(scores, truth, design, weights, parameters)
     for _ in range(MOST_STEPS):
@@ -172,7 +175,24 @@ def _log_odds(posterior: Floats) -> Floats:
 
 METHODS: dict[str, Callable[..., Calibration]] = {
     "length": by_length,
-    "temperature": lambda scores, truth, _, weights=None: by_temperature(scores, truth, weights),
+    "temperature": by_temperature,
     "isotonic": isotonic,
 }
 """Name to the function that fits it to scores, true classes, known tokens and weights, with shapes as in `by_length`."""
+
+FOLDS = 10
+"""Parts of the documents that `cross_fitted` judges, each by a fit to the others."""
+
+
+def cross_fitted(method: str, scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -> Floats:
+    """Return log p(C_k | d), shape (n_docs, n_classes), of each document calibrated by others; shapes as in `by_temperature`.
+
+    Documents that a calibration was fitted to are answered better by it than new ones are. ``truth`` of an impossible class takes no part in a fit.
+    """
+    usable, found = np.isfinite(scores[np.arange(len(truth)), truth]), np.empty_like(scores)
+    for fold in range(FOLDS):
+        is_out = np.arange(len(truth)) % FOLDS == fold
+        rest = usable & ~is_out
+        calibration = METHODS[method](scores[rest], truth[rest], lengths[rest], weights[rest])
+        found[is_out] = calibration.log_posterior(scores[is_out], lengths[is_out])
+    return found

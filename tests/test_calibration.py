@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression, minimize
 
 from nbtext import TextClassifier
-from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, by_temperature, isotonic
+from nbtext.calibration import FOLDS, METHODS, UNCALIBRATED, Calibration, by_length, by_temperature, cross_fitted, isotonic
 from nbtext.decision import log_posterior
 from nbtext.metrics.evaluation import expected_calibration_error, reliability
 from nbtext.metrics.outcomes import judge_documents
@@ -80,9 +80,38 @@ def test_a_document_of_weight_two_is_two_documents(method: str) -> None:
     np.testing.assert_allclose(weighted.log_posterior(scores, lengths), several.log_posterior(scores, lengths), rtol=1e-4)
 
 
+@pytest.mark.parametrize("method", ["length", "temperature"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_documents_without_known_words_have_no_part_in_the_fit(method: str, *, weighted: bool) -> None:
+    """They are answered at temperature 1 whatever is fitted."""
+    scores, truth, lengths = overconfident(0.7, 0.8, 60, 3)
+    weights = (np.arange(60) % 3 + 1).astype(np.float64) if weighted else None
+    lengths[::4] = 0
+    known = lengths > 0
+    found = METHODS[method](scores, truth, lengths, weights)
+    wanted = METHODS[method](scores[known], truth[known], lengths[known], None if weights is None else weights[known])
+    assert found.scale == pytest.approx(wanted.scale, rel=1e-6)
+    assert found.exponent == pytest.approx(wanted.exponent, rel=1e-6)
+    nothing = METHODS[method](scores, truth, 0 * lengths, weights)
+    assert (nothing.scale, nothing.exponent) == (1, 0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_documents_are_calibrated_by_the_others(method: str) -> None:
+    scores, truth, lengths = overconfident(0.7, 0.8, 50, 3)
+    scores[np.arange(3), truth[:3]] = -np.inf  # classes that the models do not know
+    weights = (np.arange(50) % 3 + 1).astype(np.float64)
+    found = cross_fitted(method, scores, truth, lengths, weights)
+    for document in range(50):
+        others = [other for other in range(3, 50) if (other - document) % FOLDS]
+        calibration = METHODS[method](scores[others], truth[others], lengths[others], weights[others])
+        alone = calibration.log_posterior(scores[[document]], lengths[[document]])[0]
+        assert found[document] == pytest.approx(alone)
+
+
 def test_one_temperature_does_not_look_at_lengths() -> None:
     scores, truth, lengths = overconfident(4.0, 0.0)
-    found = by_temperature(scores, truth)
+    found = by_temperature(scores, truth, lengths)
     assert found.scale == pytest.approx(4.0, rel=0.1)
     assert found.exponent == 0.0
     assert METHODS["temperature"](scores, truth, lengths).scale == found.scale

@@ -75,6 +75,7 @@ def test_weights_are_the_best_that_scipy_finds(seed: int, n_members: int) -> Non
     from scipy.special import logsumexp
 
     scores, truth, lengths, heavy = drawn(seed, n_members)
+    heavy *= lengths > 0  # others have equal weights
     x = np.log(np.maximum(lengths, 1))
     centre = (heavy * x).sum() / heavy.sum()
 
@@ -105,6 +106,26 @@ def test_the_weight_of_one_member_is_one_over_its_temperature(seed: int) -> None
 def test_a_member_that_knows_nothing_has_little_weight() -> None:
     weights = fitted_pool(*drawn(3)).weights(np.array([20]))[0]
     assert weights[0] < weights[1] / 4
+
+
+def test_documents_without_known_words_have_no_part_in_the_weights() -> None:
+    """They are answered with equal weights whatever is fitted."""
+    scores, truth, lengths, heavy = drawn(3)
+    lengths[::4] = 0
+    known = lengths > 0
+    found, wanted = fitted_pool(scores, truth, lengths, heavy), fitted_pool(scores[known], truth[known], lengths[known], heavy[known])
+    assert np.concatenate(found) == pytest.approx(np.concatenate(wanted), rel=1e-6)
+
+
+def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
+    """Labels drawn by chance: weights fitted to the very documents that they answer would make these look less than certain to be a coin's throw."""
+    draw = np.random.default_rng(4)
+    losses = []
+    for _ in range(8):
+        texts = [" ".join(f"w{word}" for word in draw.integers(0, 40, 12)) for _ in range(60)]
+        found = TextClassifier(classifier="average").fit(texts, list("ab") * 30).left_out_posteriors()
+        losses.append(-found.log_posterior[np.arange(len(found.classes)), found.classes].mean())
+    assert np.mean(losses) > np.log(2)
 
 
 def test_without_documents_weights_are_equal() -> None:

@@ -46,6 +46,15 @@ def test_every_form_has_the_same_shares(desk: Path) -> None:
     assert table.splitlines()[4].split()[:2] == [largest, f"{found['prevalence'][largest]['share']:.3f}"]
 
 
+def test_few_labels_end_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "one.tsv").write_text("a\tcat dog\n")
+    reading = ("--label-column", "1", "--text-column", "2")
+    assert nbtext("train", "one.tsv", *reading, cwd=tmp_path).status == 0  # it warns of the only class
+    for command in (("prevalence", "one.tsv"), ("evaluate", "one.tsv", "--prior-from", "one.tsv")):
+        line = error_line(nbtext(*command, *reading, cwd=tmp_path), 2)
+        assert "shares of 1 class take at least 25 labelled documents, and the model has 1" in line
+
+
 def test_by_column_there_is_a_row_for_each_value(desk: Path) -> None:
     whole = json.loads(succeeded(nbtext("prevalence", "messages.csv", "--by", "day", "-o", "json", cwd=desk)).text)
     days = whole["by"]["day"]

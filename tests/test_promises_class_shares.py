@@ -1,4 +1,4 @@
-"""Shares of classes: EM against an optimiser, slopes and offsets against an optimiser and refits, intervals against documents that were drawn."""
+"""Shares of classes: EM against an optimiser, slopes and offsets against an optimiser, their draws against refits, intervals against documents that were drawn."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from nbtext.promises.class_shares import (
     class_shares,
     estimate_prevalence,
     most_likely_shares,
+    require_labels,
     with_prior_of,
 )
 
@@ -60,34 +61,66 @@ def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
 
     def loss(scaling: Any) -> float:
         slopes, offsets = scaling.reshape(2, 3)
-        away = ((slopes - 1) ** 2 + offsets**2).sum() / 2
-        return float(away - normalised(slopes * documents.log_posterior + offsets)[truth].sum())
+        common, own, offset = module.COMMON_SLOPE**2, module.OWN_SLOPE**2, module.OFFSET**2
+        of_slopes = (slopes - 1) @ np.linalg.inv(common + own * np.eye(3)) @ (slopes - 1)
+        return float((of_slopes + offsets @ offsets / offset) / 2 - normalised(slopes * documents.log_posterior + offsets)[truth].sum())
 
-    found = ClassLikelihoods.corrected(documents).scaling
-    best = minimize(loss, np.ones(6), tol=1e-10)
+    found = fitted(documents)
+    best = minimize(loss, np.array([1.0] * 3 + [0] * 3), tol=1e-10)
     assert loss(found.ravel()) == pytest.approx(best.fun, abs=1e-4)
     assert found.ravel() == pytest.approx(best.x, abs=0.01)
 
 
-def test_a_newton_step_is_near_the_fit_to_resampled_documents() -> None:
-    documents = left_out(1000)
-    likelihoods = ClassLikelihoods.corrected(documents)
-    times = module._resampling(documents.classes)
-    for draw in range(3):
-        rows = np.repeat(np.arange(1000), times[draw].astype(int))
-        again = ClassLikelihoods.corrected(
-            LeftOutPosteriors(documents.log_posterior[rows], documents.classes[rows], documents.weights[rows])
-        )
-        moved = np.abs(again.scaling - likelihoods.scaling).max()
-        assert np.abs(likelihoods.resampled[draw] - again.scaling).max() < 0.3 * moved
+def fitted(documents: LeftOutPosteriors) -> Any:
+    """Slopes and offsets before the division by the shares of classes, which are those of training, shape (2, 3)."""
+    scaling = ClassLikelihoods.corrected(documents).scaling
+    slopes, offsets = scaling
+    shares, n_documents = np.full(3, 1 / 3), len(documents.classes)
+    for _ in range(2000):
+        of_documents = np.exp(normalised(slopes * documents.log_posterior + offsets + np.log(shares)))
+        shares = (of_documents.sum(axis=0) + module.PSEUDO_DOCUMENTS) / (n_documents + 3 * module.PSEUDO_DOCUMENTS)
+    return np.stack((slopes, offsets + np.log(shares)))
 
 
-def test_documents_are_resampled_within_their_classes() -> None:
-    classes = np.array([0, 1, 1, 0, 3, 1])
-    times = module._resampling(classes)
-    for number in (0, 1, 3):
-        here = classes == number
-        assert np.all(times[:, here].sum(axis=1) == here.sum())
+def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WIDER", 1.0)
+    documents, random = left_out(500), np.random.default_rng(3)
+    refitted = []
+    for _ in range(30):
+        rows = random.integers(0, 500, 500)
+        refitted.append(ClassLikelihoods.corrected(LeftOutPosteriors._make(column[rows] for column in documents)).scaling)
+    draws = ClassLikelihoods.corrected(documents).drawn
+
+    def spread_of(scalings: Any) -> Any:  # what all offsets have in common changes nothing
+        return np.std(scalings - scalings.mean(axis=2, keepdims=True) * np.array([[0], [1]]), axis=0)
+
+    spread, wanted = spread_of(draws), spread_of(np.array(refitted))
+    assert np.all((spread > 0.6 * wanted) & (spread < 1.6 * wanted))
+
+
+def test_a_class_with_one_document_has_nearly_the_slope_of_the_others_and_takes_no_share_from_them() -> None:
+    """The models without that document do not know its class."""
+    documents = left_out(400)
+    posterior, classes = np.hstack((documents.log_posterior, np.full((400, 1), -6.0))), documents.classes.copy()
+    classes[7], posterior[7, 3] = 3, -np.inf
+    likelihoods = ClassLikelihoods.corrected(LeftOutPosteriors(posterior, classes, documents.weights))
+    slopes = likelihoods.scaling[0]
+    assert slopes[3] == pytest.approx(slopes[:3].mean(), abs=0.3)
+    found = class_shares(posterior[::2], [*NAMES, "d"], likelihoods).prevalence
+    assert found["d"].share < 0.02
+    without = class_shares(posterior[::2, :3], NAMES, ClassLikelihoods.corrected(documents)).prevalence
+    assert [found[name].share for name in NAMES] == pytest.approx([without[name].share for name in NAMES], abs=0.02)
+
+
+def test_intervals_hold_the_truth_with_few_documents_left_out() -> None:
+    random, held = np.random.default_rng(6), []
+    for seed in range(25):
+        bias = float(random.uniform(-0.5, 0.8))
+        likelihoods = ClassLikelihoods.corrected(left_out(40, seed, bias))
+        counts = random.multinomial(200, random.dirichlet(np.ones(3)))
+        found = class_shares(drawn(counts.tolist(), 100 + seed, bias=bias)[0], NAMES, likelihoods).prevalence.values()
+        held += [each.low - 1e-9 <= count / 200 <= each.high + 1e-9 for count, each in zip(counts, found, strict=True)]
+    assert np.mean(held) >= 0.93
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.7])
@@ -143,7 +176,7 @@ TEXTS = ["sofa cat", "cat purr", "dog bark", "dog bone bark", "cat dog"] * 8
 LABELS = ["cats", "cats", "dogs", "dogs", "cats"] * 8
 
 
-def test_posteriors_for_the_prior_of_training_are_the_corrected_ones() -> None:
+def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
     likelihoods = class_likelihoods(model)
     documents = [Document(str(place), None, text.encode()) for place, text in enumerate([*TEXTS, ""])]
@@ -151,13 +184,10 @@ def test_posteriors_for_the_prior_of_training_are_the_corrected_ones() -> None:
     assert shares.documents == len(TEXTS) + 1
     training = shares._replace(
         documents=10**9,
-        prevalence={
-            label: share._replace(share=float(prior))
-            for (label, share), prior in zip(shares.prevalence.items(), np.exp(likelihoods.log_prior), strict=True)
-        },
+        prevalence={"cats": shares.prevalence["cats"]._replace(share=0.7), "dogs": shares.prevalence["dogs"]._replace(share=0.3)},
     )
     [before], [after] = list(scored(model, documents)), list(with_prior_of(scored(model, documents), training, likelihoods))
-    corrected = normalised(likelihoods.scaling[0] * before.log_posterior + likelihoods.scaling[1])
+    corrected = normalised(likelihoods.scaling[0] * before.log_posterior + likelihoods.scaling[1] + np.log((0.7, 0.3)))
     assert after.log_posterior == pytest.approx(corrected, abs=1e-6)
     assert np.exp(after.log_posterior).sum(axis=1) == pytest.approx(1)
 
@@ -178,3 +208,9 @@ def test_too_many_classes_for_the_sample(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "MOST_CLASSES", 1)
     with pytest.raises(UsageError, match="more than 1 classes"):
         class_likelihoods(TextClassifier().fit(TEXTS, LABELS))
+
+
+def test_few_labels_are_refused() -> None:
+    require_labels(TextClassifier().fit(TEXTS * 2, LABELS * 2))
+    with pytest.raises(UsageError, match="2 classes take at least 50 labelled documents, and the model has 40; label more"):
+        require_labels(TextClassifier().fit(TEXTS, LABELS))

@@ -43,6 +43,9 @@ LARGEST_LOG = 30.0
 MOST_SCORES = 1 << 21
 """Most scores of a member, documents by classes, that weights are fitted to: 16 MiB."""
 
+POOL_FOLDS = 5
+"""Parts of the left-out documents; each is scored with weights fitted to the others, since calibration and promises take them for new ones."""
+
 POOL, SMOOTHING = "pool", "smoothing"
 """Arrays in the model file: c and β, and the pseudo-counts of the members."""
 
@@ -75,8 +78,11 @@ def fitted_pool(scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -
     the documents, shape (n_docs,). By Newton steps with the positive part of the second derivative, halved until the loss falls.
     """
     n_members, log_lengths = scores.shape[1], np.log(np.maximum(lengths, 1))
-    if not truth.size:
+    if not lengths.any():
         return Pool.equal(n_members)
+    if not lengths.all():  # documents without tokens that count have equal weights
+        here = lengths > 0
+        return fitted_pool(scores[here], truth[here], lengths[here], weights[here])
     centre = np.average(log_lengths, weights=weights)
     design = np.stack((np.ones(truth.size), log_lengths - centre), axis=1)
     beyond = scores - scores.max(axis=2, keepdims=True)  # the same for every class, so it changes no posterior
@@ -129,7 +135,7 @@ class PooledClassifier(AdditiveClassifier):
     members: tuple[Classifier, ...]
     pool: Pool
     held_out: Unseen | None = None
-    """The documents that the weights were fitted to, each scored without it; None if there were none."""
+    """The documents that the weights were fitted to, each scored by members and weights that were fitted without it; None if there were none."""
 
     @classmethod
     def needs_documents(cls, settings: Settings) -> bool:
@@ -181,8 +187,16 @@ class PooledClassifier(AdditiveClassifier):
             return self
         scores, lengths, unknown, classes, weights = (np.concatenate(column)[:most] for column in zip(*parts, strict=True))
         usable = np.isfinite(scores[np.arange(classes.size), :, classes]).all(axis=1)  # not where the class went with its only document
-        pool = fitted_pool(scores[usable], classes[usable], lengths[usable], weights[usable])
-        return replace(self, pool=pool, held_out=Unseen(_pooled(scores, pool.weights(lengths)), lengths, unknown, classes, weights))
+
+        def pool_without(is_out: Mask) -> Pool:
+            rest = usable & ~is_out
+            return fitted_pool(scores[rest], classes[rest], lengths[rest], weights[rest])
+
+        pooled = np.empty((classes.size, training.statistics.n_classes))
+        for fold in range(POOL_FOLDS):
+            is_out = np.arange(classes.size) % POOL_FOLDS == fold
+            pooled[is_out] = _pooled(scores[is_out], pool_without(is_out).weights(lengths[is_out]))
+        return replace(self, pool=pool_without(np.zeros_like(usable)), held_out=Unseen(pooled, lengths, unknown, classes, weights))
 
     def estimate_again(self, training: Training) -> Self:
         """Return the model of fewer documents with the same weights."""

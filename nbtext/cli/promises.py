@@ -97,9 +97,10 @@ def thresholds_of(
 
 
 def likelihoods_of(model: TextClassifier, say: Messages) -> ClassLikelihoods:
-    """Return the likelihoods that shares are estimated from; warn if left-out documents cannot correct them."""
-    from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods
+    """Return the likelihoods that shares are estimated from; warn if left-out documents cannot correct them. Raises as `require_labels`."""
+    from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, require_labels
 
+    require_labels(model)
     try:
         return class_likelihoods(model)
     except UsageError as problem:
