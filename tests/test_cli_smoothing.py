@@ -61,6 +61,16 @@ def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) 
     assert dict(zip(names, model.learnt.own.numbers.tolist(), strict=True)) == {"bark": 0.25, "kennel": 3.0, "sofa": 4.0}
 
 
+def test_a_value_of_an_attribute_is_no_term(pets: Path) -> None:
+    (pets / "dice.csv").write_text("die,face,text\nfair,1,a red one\nloaded,2,a blue one\n")
+    options = ("dice.csv", "--label-column", "die", "--text-column", "text", "--smoothing", "alpha")
+    (pets / "alpha").write_text("*\t1\nface=1\t3\nred\t2\n")
+    for command in ("train", "cross-validate"):
+        refused = error_line(nbtext(command, *options, "--categorical", "face=6", cwd=pets), 2)
+        assert "--smoothing names 'face=1', a value of the attribute 'face', and is for terms of the text; leave the line out" in refused
+    succeeded(nbtext("train", *options, cwd=pets))
+
+
 def json_of(result: Result) -> Any:
     return json.loads(succeeded(result).text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -161,6 +162,18 @@ def test_a_seed_word_that_no_document_holds_speaks_for_its_class(seeded: Path) -
         assert explained[0][1] == "parks-and-trees"
         assert any("100% of its counts from seed words" in row[-1] for row in explained), explained
     assert b"marmot 10 in parks-and-trees" in nbtext("inspect", cwd=seeded, env={"COLUMNS": "300"}).out
+
+
+def test_seed_words_are_no_documents_with_the_term(seeded: Path) -> None:
+    details = []
+    for more in ((), ("--seeds", "seeds")):
+        succeeded(nbtext("train", "few", *more, "--smoothing", "1", cwd=seeded))
+        shown = json.loads(succeeded(nbtext("inspect", "--term", "tax", "--output", "json", cwd=seeded)).text)
+        details.append(shown["words"][0]["terms"][0]["classes"])
+    alone, with_seeds = details
+    for label, seeds in (("parks-and-trees", 0), ("taxes-and-fees", 30)):
+        assert with_seeds[label]["documents"] == alone[label]["documents"]
+        assert with_seeds[label]["count"] == alone[label]["count"] + seeds
 
 
 def test_a_model_with_seed_words_changes_as_one_that_is_trained_again(seeded: Path) -> None:

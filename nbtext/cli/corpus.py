@@ -253,12 +253,13 @@ def untrained(paths: Sequence[str], options: Options, say: Messages, *, labelled
     """Return a model as the options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
-    from nbtext.model.training import looked_up
+    from nbtext.model.training import looked_up, require_words_of_texts
 
     reading = Reading.of(given(READING, options))
     model = TextClassifier(**given(TRAINING, options))
     model.reading = recognised(reading, paths, say, labelled=labelled)
     require_words(model.settings)
+    require_words_of_texts(model.settings)
     return model, looked_up(model.analysis)
 
 

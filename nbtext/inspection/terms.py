@@ -10,6 +10,7 @@ import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
 from nbtext.counts.matrix import in_blocks
+from nbtext.counts.seeds import seed_statistics
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
 from nbtext.document_parts import Fields, field_name, with_fields, without_separators
@@ -109,7 +110,7 @@ class TermInClass:
     count: float
     """m_jk."""
     documents: float
-    """Documents of the class that hold the term."""
+    """Documents of the class that hold the term, which seeds are not."""
     probability: float | None
     """None for a term that training left out."""
     interval: list[float] | None
@@ -174,7 +175,10 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
         if probabilities.posteriors is not None:
             posteriors = np.concatenate(probabilities.posteriors(terms))
     pairs = ([pair if np.isfinite(pair).all() else None for pair in each.tolist()] for each in (beta_intervals(*posteriors), posteriors.T))
-    columns = (statistics.counts_of(terms)[0], statistics.documents_of(terms)[0], probability, *pairs)
+    documents = statistics.documents_of(terms)[0]
+    if seeds := model.learnt.seeds:
+        documents = documents - seed_statistics(seeds, model.counts.statistics).documents_of(terms)[0]
+    columns = (statistics.counts_of(terms)[0], documents, probability, *pairs)
     classes = {
         label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)
         for label, count, documents, value, interval, posterior in zip(statistics.classes, *columns, strict=True)

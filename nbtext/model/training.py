@@ -65,6 +65,16 @@ def read_smoothing(value: str) -> str | dict[str, float]:
     return numbers
 
 
+def require_words_of_texts(settings: Settings) -> None:
+    """Raise `UsageError` for a pseudo-count of the value of an attribute, which would change nothing: those by term are of the text."""
+    attributes = set(Attributes.of(settings.reading).names)
+    for word in settings.smoothing if isinstance(settings.smoothing, dict) else ():
+        name, equals, _ = word.partition("=")
+        if equals and name in attributes:
+            hint = "leave the line out; --smoothing auto or one number holds for values too"
+            raise UsageError(f"--smoothing names {word!r}, a value of the attribute {name!r}, and is for terms of the text", hint=hint)
+
+
 def looked_up(analysis: Analysis) -> Settings:
     """Return the settings as `learn` takes them: with a `GivenSmoothing` in place of pseudo-counts by word.
 
