@@ -16,7 +16,7 @@ import pytest
 
 from nbtext import __version__
 from nbtext.cli.main import COMMANDS
-from nbtext.cli.panels import Option
+from nbtext.cli.panels import SYNONYMS, Option
 from nbtext.model.choosing import ALTERNATIVES
 from nbtext.settings import GROUPS
 from tests.process import HOUSE, PETS, REPOSITORY, bash, corpus, error_line, nbtext, run, succeeded
@@ -32,13 +32,14 @@ def test_help_by_either_name(command: list[str]) -> None:
     assert succeeded(nbtext(*command, "-h", env={"COLUMNS": "80"})) == helped
     assert helped.text.startswith("Usage: nbtext")
     assert "-h, --help" in helped.text
+    assert max(map(len, helped.text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_what_is_used_most_and_help_all_the_rest(command: str) -> None:
     short, everything = (succeeded(nbtext(command, option, env={"COLUMNS": "80"})).text for option in ("--help", "--help-all"))
     assert len(short.splitlines()) <= 60
-    assert all(len(line) <= 80 for line in short.partition("\nDocuments:")[2].splitlines())
+    assert max(map(len, [*short.splitlines(), *everything.splitlines()])) <= 80
     options = [each for each in command_named(command).params if isinstance(each, click.Option)]
     for each in options:
         assert isinstance(each, Option)
@@ -123,6 +124,19 @@ def test_what_is_unknown_is_told_in_one_line(arguments: list[str]) -> None:
     assert "; see nbtext" in error_line(nbtext(*arguments), 2)
 
 
+@pytest.mark.parametrize(("wrong", "right"), [("predict", "classify"), ("why", "explain"), ("test", "evaluate"), ("FIT", "train")])
+def test_what_other_tools_call_a_command_is_asked_about(wrong: str, right: str) -> None:
+    assert error_line(nbtext(wrong, "x"), 2) == f"nbtext: No such command '{wrong}' (did you mean '{right}'?); see nbtext --help"
+    assert f"(did you mean '{right}'?)" in error_line(nbtext("help", wrong), 2)
+
+
+def test_no_synonym_is_a_command_or_stands_for_two() -> None:
+    synonyms = [name for names in SYNONYMS.values() for name in names]
+    assert set(COMMANDS) >= SYNONYMS.keys()
+    assert not set(synonyms) & set(COMMANDS)
+    assert len(synonyms) == len(set(synonyms))
+
+
 def examples(command: str) -> list[str]:
     text = succeeded(nbtext(command, "--help", env={"COLUMNS": "200"})).text
     found = re.search(r"^Examples:\n((?:  .*\n)+)", text, re.MULTILINE)
@@ -147,7 +161,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = "topic,body,sender\n" + "".join(f"{name.partition('/')[0]},{text},{name}\n" for name, text in PETS.items())
     (folder / "corpora").symlink_to(REPOSITORY / "corpora")
     letters = {"letter.txt": "the bin was not emptied", "inbox/1": "a street lamp is out", "messages.txt": "one\ntwo\n", "log": "a\nb\n"}
-    corpus(folder, {**letters, "messages.csv": table, "test.csv": table})
+    corpus(folder, {**letters, "messages.csv": table, "test.csv": table, "withdrawn.csv": table[: table.index("\n", 20) + 1]})
     run_examples("train", folder)
     return folder
 

@@ -233,7 +233,9 @@ def _beside(option: click.Option, value: str, file: ConfigFile | None, source: s
 
 
 def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
-    """Return the defaults that hold here, a line each with where they come from."""
+    """Return the defaults that hold here, each with where it comes from."""
+    from textwrap import wrap
+
     file = config_file(arguments)
     lines = [f"File of defaults: {file.path}" if file else f"There is no {FILE} here or in a parent directory."]
     rows: dict[tuple[str, str, str], list[str]] = {}
@@ -245,5 +247,6 @@ def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
             shown = " ".join(map(str, value)) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else str(value)
             rows.setdefault((name.replace("_", "-"), shown, source), []).append(command.name or "")
     for (name, value, source), of_commands in rows.items():
-        lines.append(f"  {name} = {value}   from {source}, for {', '.join(of_commands)}")
+        line = f"{name} = {value}   from {source}, for {', '.join(of_commands)}"
+        lines += wrap(line, 80, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines if rows else [*lines, "No defaults are set."])

@@ -63,9 +63,9 @@ def command(
     \b
     Examples:
       nbtext cross-validate corpora/service-desk/train
-      nbtext cross-validate corpora/service-desk/train --folds 5 --repeats 3 --top 200
-      nbtext cross-validate corpora/service-desk/train --leave-one-out --fail-under accuracy=0.5
-      nbtext cross-validate messages.csv --label-column topic --text-column body --group-column sender --folds 2
+      nbtext cross-validate corpora/service-desk/train --folds 5 --repeats 3
+      nbtext cross-validate corpora/service-desk/train --leave-one-out --top 200
+      nbtext cross-validate messages.csv --group-column sender --folds 2
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, read_and_count, warn_of_small_classes
     from nbtext.evaluation.cross_validation import validate_corpus

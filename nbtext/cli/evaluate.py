@@ -60,8 +60,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
       nbtext evaluate corpora/service-desk/test
       nbtext evaluate test.csv --model topics.joblib --output json
       nbtext evaluate corpora/service-desk/test --errors mistakes.jsonl
-      nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6 --fail-over log_loss=2
-      nbtext evaluate corpora/service-desk/test --training corpora/service-desk/train
+      nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6
+      nbtext evaluate test.csv --model topics.joblib --training messages.csv
       nbtext evaluate corpora/service-desk/test --sweep prior
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch

@@ -34,7 +34,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
 
     \b
     Examples:
-      nbtext update corpora/service-desk/test && nbtext forget corpora/service-desk/test
+      nbtext forget withdrawn.csv --model topics.joblib
     """
     from nbtext.cli.corpus import corpus_paths
     from nbtext.model import TextClassifier

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nbtext.cli import panels
-from nbtext.errors import UsageError, did_you_mean
+from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -19,9 +19,9 @@ TOPICS = {
     "exit-status": "what the exit status says",
     "model": "what the model file is, and where it is looked for",
     "smoothing": "what is added to the counts, and how it is chosen",
-    "calibration": "how scores become probabilities, and when not to believe them",
-    "judgement": "how good a model is, and what to look at before trusting a figure",
-    "config": "defaults of your own in a file, and those that hold here",
+    "calibration": "how scores become probabilities, and their limits",
+    "judgement": "how good a model is, and what to check first",
+    "config": "defaults of your own, and those that hold here",
     "environment": "variables that nbtext heeds",
     "cron": "running unattended",
 }
@@ -59,7 +59,7 @@ def command(topic: str | None) -> int:
     elif (found := _group(context).get_command(context, topic)) is not None:
         text = found.get_help(click.Context(found, info_name=topic, parent=context.find_root()))
     else:
-        near = did_you_mean(topic, [*TOPICS, *_group(context).list_commands(context)])
+        near = panels.did_you_mean_command(topic, [*TOPICS, *_group(context).list_commands(context)])
         raise UsageError(f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}")
     sys.stdout.write(text.rstrip("\n") + "\n")
     return 0
@@ -73,7 +73,7 @@ def topic_text(topic: str) -> str:
 def _listed() -> str:
     width = max(map(len, TOPICS))
     lines = [f"  nbtext help {topic.ljust(width)}  {meaning}" for topic, meaning in TOPICS.items()]
-    return "\n".join(["Topics:", *lines, "", "nbtext help COMMAND is nbtext COMMAND --help; nbtext --help lists the commands."])
+    return "\n".join(["Topics:", *lines, "", "nbtext help COMMAND is nbtext COMMAND --help; nbtext --help lists commands."])
 
 
 def _group(context: click.Context) -> click.Group:

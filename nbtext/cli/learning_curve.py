@@ -40,7 +40,7 @@ def command(
     \b
     Examples:
       nbtext learning-curve corpora/service-desk/train
-      nbtext learning-curve messages.csv --label-column topic --text-column body --folds 2 --output json
+      nbtext learning-curve messages.csv --label-column topic --folds 2 -o json
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count
     from nbtext.counts.corpus_counts import Subsets

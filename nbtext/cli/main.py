@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
-from nbtext.cli.panels import color_option, log_format_option, painter
+from nbtext.cli.panels import color_option, did_you_mean_command, log_format_option, painter
 from nbtext.errors import NbtextError, PathError, did_you_mean, reason
 from nbtext.settings import GONE
 from nbtext.version import __version__
@@ -105,7 +105,7 @@ class Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve as click does, and suggest names that are near a mistyped one."""
         if args[0] not in (*COMMANDS, *OLD_COMMANDS) and not args[0].startswith("-"):
-            raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(args[0], list(COMMANDS))}", ctx)
+            raise click.UsageError(f"No such command {args[0]!r}{did_you_mean_command(args[0], list(COMMANDS))}", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -127,7 +127,7 @@ def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
     """Text classification: learn classes from labelled documents, then classify others.
 
     \b
-      nbtext train corpus/            one sub-directory per class; makes nbtext.joblib
+      nbtext train corpus/            a folder per class; makes nbtext.joblib
       nbtext classify doc.txt         the class, and how probable it is
       nbtext evaluate corpus-test/    how often it is right
 

@@ -22,6 +22,27 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 EVERYTHING = "nbtext.help-all"
 """Set in the ``meta`` of a context whose help shows all."""
 
+SYNONYMS = {
+    "classify": ("predict", "score", "run", "infer", "ask"),
+    "compare": ("diff",),
+    "cross-validate": ("cv", "crossvalidate", "validate"),
+    "doctor": ("check", "verify"),
+    "evaluate": ("test", "measure", "eval", "accuracy"),
+    "explain": ("why", "interpret"),
+    "forget": ("delete", "remove", "unlearn"),
+    "generate": ("sample", "draw"),
+    "inspect": ("show", "info", "describe", "view"),
+    "label": ("annotate", "tag"),
+    "merge": ("join", "combine", "add"),
+    "relabel": ("rename",),
+    "select-features": ("features", "terms", "top"),
+    "suspects": ("mistakes", "clean"),
+    "tokens": ("tokenize", "tokenise", "analyze", "analyse"),
+    "train": ("fit", "learn", "build"),
+    "tune": ("search", "optimize", "optimise"),
+}
+"""What other tools call a command, to be asked about."""
+
 _NAMES = 24
 """Width of the column of names; a longer one has a line of its own."""
 
@@ -168,6 +189,12 @@ def command(name: str, cls: type[Command] = Command, *, hidden: bool = False) ->
 def option(*names: str, group: str, common: bool = False, **attributes: Any) -> Callable[[Function], Function]:
     """Return the decorator that adds an option to a command, in a panel of its help; other arguments are those of `click.option`."""
     return click.option(*names, cls=Option, group=group, common=common, **attributes)
+
+
+def did_you_mean_command(given: str, known: Sequence[str]) -> str:
+    """Return a question as `did_you_mean` does, about the command that other tools call so if there is one."""
+    meant = [name for name, synonyms in SYNONYMS.items() if given.lower() in synonyms and name in known]
+    return f" (did you mean {meant[0]!r}?)" if meant else did_you_mean(given, known)
 
 
 def first_sentence(text: str) -> str:

@@ -43,7 +43,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     Examples:
       nbtext report corpora/service-desk/test
       nbtext report corpora/service-desk/test --training corpora/service-desk/train
-      nbtext report test.csv --model topics.joblib --to topics.html --title "Topics of messages"
+      nbtext report test.csv --model topics.joblib --to topics.html --title Topics
       nbtext report corpora/service-desk/test --to README.md --license mit
       nbtext report --to card.md --name "Service desk"
     """

@@ -73,9 +73,9 @@ def command(
     \b
     Examples:
       nbtext tune corpora/service-desk/train --within 3s
-      nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1 --try prior-shape=symmetric,background
-      nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none --folds 5
-      nbtext tune corpora/service-desk/train --by evidence --try smoothing=0.01,0.1,auto --estimate mean
+      nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1
+      nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none
+      nbtext tune corpora/service-desk/train --by evidence --try smoothing=0.1,1
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count, require_distinct, warn_of_small_classes
     from nbtext.cli.messages import SHOWN
