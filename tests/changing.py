@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.model.training import needs_documents
+from nbtext.exclusions import needs_documents
 from nbtext.settings import CLASSIFIERS, Settings
 from tests.process import corpus, error_line, nbtext, succeeded
 

@@ -213,7 +213,7 @@ def test_every_classifier_of_probabilities_takes_attributes(classifier: str, tmp
 
 
 def test_scores_that_are_no_probabilities_take_none() -> None:
-    with pytest.raises(UsageError, match="complement takes no attributes"):
+    with pytest.raises(UsageError, match="categorical, count or numeric and classifier complement exclude each other"):
         fitted(classifier="complement")
 
 

@@ -178,16 +178,19 @@ def test_what_names_no_members_is_refused(members: str) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"members": "multinomial+bernoulli:tfidf"}, "classifier bernoulli does not take weighting tfidf"),
+        ({"members": "multinomial+bernoulli:tfidf"}, "classifier bernoulli and weighting tfidf exclude each other"),
         (
             {"members": "multinomial+complement", "class_prior": {"cats": 1, "dogs": 1, "fish": 2}},
-            "classifier complement has no class prior",
+            "class_prior and members .* exclude each other",
         ),
-        ({"smoothing": {"*": 1.0, "cat": 2.0}}, "classifier average does not take pseudo-counts by term"),
-        ({"smoothing": "leave-one-out"}, "smoothing leave-one-out is for"),
-        ({"estimate": "ml"}, "classifier logistic needs smoothed counts"),
-        ({"weighting": "log"}, "classifier average does not take weighting log"),
-        ({"members": "multinomial+dirichlet-multinomial", "class_weight": "balanced"}, "does not take weights of documents or classes"),
+        ({"smoothing": {"*": 1.0, "cat": 2.0}}, "smoothing FILE and members .* exclude each other"),
+        ({"smoothing": "leave-one-out"}, "smoothing leave-one-out and members .* exclude each other"),
+        ({"estimate": "ml"}, "and estimate ml exclude each other"),
+        ({"weighting": "log"}, "classifier average and weighting log exclude each other"),
+        (
+            {"members": "multinomial+dirichlet-multinomial", "class_weight": "balanced"},
+            "class_weight balanced and members .* exclude each other",
+        ),
     ],
     ids=str,
 )
@@ -206,7 +209,7 @@ def test_attributes_add_to_the_pool_unless_a_member_takes_them_as_features() -> 
     labels = ["cats", "cats", "fish", "fish"]
     of = TextClassifier(classifier="average", numeric="legs").fit(rows, labels)
     assert of.predict([{"text": "", "legs": 4}, {"text": "", "legs": 0.5}]).tolist() == ["cats", "fish"]
-    with pytest.raises(UsageError, match="no attributes with a member gaussian"):
+    with pytest.raises(UsageError, match=r"categorical, count or numeric and members .* exclude each other"):
         TextClassifier(classifier="average", members="multinomial+gaussian", numeric="legs").fit(rows, labels)
 
 

@@ -180,11 +180,11 @@ def test_a_class_whose_prior_is_zero_is_impossible() -> None:
 
 def test_a_prior_with_the_shape_of_the_corpus_is_refused(tmp_path: Path, pets: Path) -> None:
     """A coin has two sides; there is nothing that could be in proportion to the corpus."""
-    with pytest.raises(UsageError, match="classifier bernoulli does not take prior_shape background"):
+    with pytest.raises(UsageError, match="prior_shape background and classifier bernoulli exclude each other"):
         TextClassifier(classifier="bernoulli", prior_shape="background").fit(["ant", "bee"], ["a", "b"])
     for command in (["train", "pets", "-m", tmp_path / "m"], ["cross-validate", "pets", "--folds", "2"]):
         said = error_line(nbtext(*command, "--classifier", "bernoulli", "--prior-shape", "background", cwd=pets), 2)
-        assert "--classifier bernoulli does not take --prior-shape background; it takes symmetric" in said
+        assert "--prior-shape background and --classifier bernoulli exclude each other: it takes symmetric" in said
     assert not (tmp_path / "m").exists()
 
 
@@ -221,4 +221,4 @@ def test_two_pseudo_counts_on_the_command_line(tmp_path: Path, pets: Path) -> No
     succeeded(nbtext("train", "pets", "-m", tmp_path / "m", "--classifier", "bernoulli", "--smoothing", "0.1,2", cwd=pets))
     assert "0.1 with a term, 2 without (given)" in succeeded(nbtext("inspect", "-m", tmp_path / "m", cwd=pets)).text
     said = error_line(nbtext("train", "pets", "-m", tmp_path / "n", "--smoothing", "0.1,2", cwd=pets), 2)
-    assert "--classifier multinomial takes one pseudo-count, not 0.1,2; two are for bernoulli" in said
+    assert "--smoothing A,B and --classifier multinomial exclude each other: two numbers are for bernoulli" in said

@@ -19,6 +19,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents, document_counter
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
+from nbtext.exclusions import KINDS, needs_documents
 from nbtext.inspection.verification import verify
 from nbtext.model.training import looked_up
 from nbtext.settings import CALIBRATIONS, CLASSIFIERS, WEIGHTINGS
@@ -33,7 +34,7 @@ Labelled = tuple[str, str]
 Options = dict[str, Any]
 
 VARIANTS: list[Options] = [
-    *({"classifier": name, "weighting": weighting} for name in CLASSIFIERS for weighting in classifier_class(name).WEIGHTINGS),
+    *({"classifier": name, "weighting": weighting} for name in CLASSIFIERS for weighting in KINDS[name]),
     {"classifier": "average", "members": "multinomial+dirichlet-multinomial"},
 ]
 EVERY = pytest.mark.parametrize("options", VARIANTS, ids=lambda options: "-".join(options.values()))
@@ -73,7 +74,7 @@ def saved(model: TextClassifier, folder: Path) -> bytes:
 
 def is_additive(options: Options) -> bool:
     """Whether its statistics are enough, so that nothing depends on the order of anything."""
-    return not classifier_class(options["classifier"]).needs_documents(TextClassifier(**options).parameters)
+    return not needs_documents(TextClassifier(**options).parameters)
 
 
 def assert_same_scores(found: NDArray[np.float64], wanted: NDArray[np.float64], options: Options) -> None:
@@ -247,7 +248,7 @@ def test_fitted_in_parts_it_is_that_of_one_fit_or_says_that_it_cannot(options: O
         assert saved(parts.partial_fit(texts, labels), tmp_path) == saved(whole, tmp_path)
         return
     before = saved(parts, tmp_path)
-    with pytest.raises(UsageError, match=f"classifier {options['classifier']}.* cannot be changed exactly"):
+    with pytest.raises(UsageError, match=r"an exact change of a model and .* exclude each other"):
         parts.partial_fit(texts, labels)
     assert saved(parts, tmp_path) == before
 
@@ -330,16 +331,16 @@ def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
 
 @EVERY_NAME
 def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
-    for weighting in set(WEIGHTINGS) - set(classifier_class(name).WEIGHTINGS):
-        with pytest.raises(UsageError, match=f"classifier {name} does not take weighting {weighting}"):
+    for weighting in set(WEIGHTINGS) - set(KINDS[name]):
+        with pytest.raises(UsageError, match=f"classifier {name} and weighting {weighting} exclude each other"):
             fitted(CORPUS, {"classifier": name, "weighting": weighting})
 
 
 @EVERY_NAME
 def test_a_shape_of_the_prior_that_it_does_not_take_is_refused(name: str) -> None:
     for shape in ("symmetric", "background"):
-        if shape in classifier_class(name).PRIOR_SHAPES:
+        if shape == "symmetric" or "background" in KINDS[name]["counts"].split():
             assert fitted(CORPUS, {"classifier": name}, prior_shape=shape).score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.7
             continue
-        with pytest.raises(UsageError, match=f"classifier {name} does not take prior_shape {shape}"):
+        with pytest.raises(UsageError, match=f"prior_shape {shape} and .* exclude each other"):
             fitted(CORPUS, {"classifier": name}, prior_shape=shape)

@@ -211,11 +211,14 @@ def test_smoothing_is_by_the_evidence_of_documents_that_hold_a_term() -> None:
 
 
 def test_without_a_sample_it_cannot_learn(pets: Path) -> None:
-    with pytest.raises(UsageError, match="learns from the sample"):
+    with pytest.raises(UsageError, match="and sample 0 exclude each other"):
         TextClassifier(classifier="dirichlet-multinomial", sample=0).fit(TEXTS, LABELS)
     for command in (["train", "pets", "-m", "other"], ["cross-validate", "pets", "--folds", "2"]):
         said = error_line(nbtext(*command, "--classifier", "dirichlet-multinomial", "--sample", "0", cwd=pets), 2)
-        assert "--classifier dirichlet-multinomial learns from the sample; train with a --sample above 0" in said
+        assert (
+            "--classifier dirichlet-multinomial and --sample 0 exclude each other: documents must be kept; train with a --sample above 0"
+            in said
+        )
 
 
 @pytest.mark.parametrize(

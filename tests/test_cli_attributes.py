@@ -102,7 +102,9 @@ def test_text_and_attributes_go_through_the_commands(people: Path) -> None:
     assert "city=Rome" in succeeded(nbtext("select-features", cwd=people)).text
     assert json.loads(nbtext("evaluate", "people.csv", "--output", "json", cwd=people).text)["accuracy"] == 1
     succeeded(nbtext("suspects", "people.csv", *ALL, cwd=people))
-    assert "takes no attributes" in error_line(nbtext("cross-validate", "people.csv", *ALL, "--leave-one-out", cwd=people), 2)
+    assert "leave-one-out and --categorical, --count or --numeric exclude each other" in error_line(
+        nbtext("cross-validate", "people.csv", *ALL, "--leave-one-out", cwd=people), 2
+    )
     for classifier in ("multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"):
         succeeded(nbtext("cross-validate", "people.csv", *ALL, "--folds", "2", "--classifier", classifier, cwd=people))
     nbtext("report", "people.csv", "--to", "page.html", cwd=people)
@@ -136,7 +138,10 @@ def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Pat
     ("options", "complaint"),
     [
         (("--categorical", "city,city"), "--categorical must be names or numbers of columns"),
-        (("--numeric", "age", "--classifier", "complement"), "--classifier complement takes no attributes"),
+        (
+            ("--numeric", "age", "--classifier", "complement"),
+            "--categorical, --count or --numeric and --classifier complement exclude each other",
+        ),
     ],
 )
 def test_options_that_do_not_fit(people: Path, options: tuple[str, ...], complaint: str) -> None:

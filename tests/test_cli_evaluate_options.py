@@ -203,4 +203,4 @@ def test_what_has_no_prior_to_sweep_and_what_goes_with_no_sweep(pets: Path) -> N
     succeeded(nbtext("train", pets / "pets", "--estimate", "ml", cwd=pets))
     assert "--sweep prior needs a model of counts" in error_line(nbtext("evaluate", pets / "pets", "--sweep", "prior", cwd=pets), 2)
     gated = nbtext("evaluate", pets / "pets", "--sweep", "prior", "--fail-under", "accuracy=0.5", cwd=pets)
-    assert "--sweep goes with no" in error_line(gated, 2)
+    assert "and --sweep exclude each other" in error_line(gated, 2)

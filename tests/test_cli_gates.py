@@ -116,7 +116,7 @@ def test_a_gate_not_met_outweighs_unreadable_documents(pets: Path) -> None:
         (["--fail-over", "mean_cost=1"], "there is no mean_cost without costs; give --costs FILE"),
         (["--fail-under", "top_2_accuracy=0.5"], "there is no top_2_accuracy with 2 classes"),
         (["--fail-under", "n=5", "--fail-under-interval"], "there is no interval for n; leave out --fail-under-interval"),
-        (["--fail-under-interval"], "--fail-under-interval goes with --fail-under or --fail-over"),
+        (["--fail-under-interval"], "--fail-under-interval needs --fail-under or --fail-over"),
     ],
 )
 def test_a_gate_that_cannot_be_is_told_in_one_line(arguments: list[str], message: str, pets: Path) -> None:

@@ -61,7 +61,7 @@ def test_training_and_evaluating_from_a_list(pets: Path) -> None:
 @pytest.mark.parametrize("command", ["train", "classify", "evaluate"])
 def test_lists_that_cannot_be(pets: Path, command: str) -> None:
     assert "list of files" in error_line(nbtext(command, "-", "--files-from", "-", cwd=pets), 2)
-    assert "--null goes with --files-from" in error_line(nbtext(command, "pets", "-0", cwd=pets), 2)
+    assert "--null needs --files-from" in error_line(nbtext(command, "pets", "-0", cwd=pets), 2)
     assert "none: cannot read: no such file" in error_line(nbtext(command, "--files-from", "none", cwd=pets), 4)
     assert error_line(nbtext(command, cwd=pets), 2) == f"nbtext: Missing argument 'CORPUS...'; see nbtext {command} --help"
 

@@ -117,8 +117,8 @@ def test_parts_stand_below_each_other(pets: Path) -> None:
     [
         (["--class", "birds"], 2, "the model has no class 'birds'; see the classes with nbtext inspect"),
         (["--similarity", "--class", "birds"], 2, "the model has no class 'birds'"),
-        (["--verify", "--similarity"], 2, "--verify goes with nothing else"),
-        (["--document", "mail"], 2, "options of reading go with --perplexity"),
+        (["--verify", "--similarity"], 2, "--similarity and --verify exclude each other"),
+        (["--document", "mail"], 2, "--document needs --perplexity"),
         (["--perplexity", "nothere"], 4, "nothere: cannot read"),
         (["--perplexity", "birds"], 2, "the corpus has no document of a class that the model knows"),
     ],

@@ -81,12 +81,12 @@ def test_too_few_documents_for_a_promise(home: Path) -> None:
     [
         (["--coverage", "0.9", "--min-precision", "0.9"], "exclude each other"),
         (["--coverage", "0.9", "--limit", "2", "-o", "jsonl"], "exclude each other"),
-        (["--by-class"], "--by-class goes with"),
+        (["--by-class"], "--by-class needs"),
         (["--coverage", "1"], "above 0 and below 1"),
         (["--min-precision", "plain=0.9,x=0.8"], "names 'x', which is no class"),
         (["--min-precision", "plain=high"], "above 0 and below 1, not 'high'"),
         (["--min-probability", "plan=0.5"], "which is no class"),
-        (["--mail-filter", "--coverage", "0.9"], "does not go with --mail-filter"),
+        (["--mail-filter", "--coverage", "0.9"], "--coverage and --mail-filter exclude each other"),
     ],
 )
 def test_wrong_usage(home: Path, options: list[str], said: str) -> None:
@@ -117,7 +117,7 @@ def test_thresholds_say_how_many_more(home: Path) -> None:
     assert [each["precision"] for each in said] == [0.999, None, 0.6]
     assert [each["probability"] is None for each in said] == [True, False, False]
     assert said[0]["more"] is None or said[0]["more"] > 2000
-    assert "--by-class goes with" in error_line(nbtext("inspect", "--by-class", cwd=home), 2)
+    assert "--by-class needs" in error_line(nbtext("inspect", "--by-class", cwd=home), 2)
 
 
 def test_evaluate_says_how_far_promises_were_kept(service_desk_model: Path) -> None:

@@ -116,8 +116,8 @@ def test_other_commands_that_train_take_it(pets: Path, command: str) -> None:
         ("silent", [], 4, "silent: no line says what all other terms have, '*'; add one"),
         ("twice", [], 2, "two numbers for 'sofa', by 'sofa' and 'sofas'"),
         ("stop", ["--stop-words", "default"], 2, "'the', which is no term: it is a stop word"),
-        ("alpha", ["--prior-shape", "background"], 2, "--prior-shape background and pseudo-counts by term exclude each other"),
-        ("alpha", ["--classifier", "gaussian"], 2, "--classifier gaussian does not take pseudo-counts by term"),
+        ("alpha", ["--prior-shape", "background"], 2, "--smoothing FILE and --prior-shape background exclude each other"),
+        ("alpha", ["--classifier", "gaussian"], 2, "--smoothing FILE and --classifier gaussian exclude each other"),
     ],
 )
 @pytest.mark.parametrize("command", ["train", "cross-validate", "tune", "learning-curve"])

@@ -106,8 +106,8 @@ def test_no_suspects_is_no_failure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--paths", "--output", "csv"], "--paths and --output exclude each other"),
-        (["--print0", "--output", "tsv"], "--print0 and --output exclude each other"),
+        (["--paths", "--output", "csv"], "--output and --paths exclude each other"),
+        (["--print0", "--output", "tsv"], "--output and --print0 exclude each other"),
         (["--excel-safe"], "--excel-safe goes with --output csv"),
         (["--min-log-odds", "-1"], "--min-log-odds must be a number from 0, not '-1'"),
         (["--limit", "0"], "--limit must be a whole number from 1, not '0'"),

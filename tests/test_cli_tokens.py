@@ -147,7 +147,7 @@ def test_documents_that_cannot_be_read_are_named(pets: Path) -> None:
     [
         ([], 2, "Missing argument 'CORPUS...'"),
         (["doc", "-m", "none"], 3, "there is no model"),
-        (["doc", "--ngrams", "2"], 2, "--ngrams goes with --no-model"),
+        (["doc", "--ngrams", "2"], 2, "--ngrams needs --no-model"),
         (["doc", "--no-model", "--ngrams", "0"], 2, "--ngrams must be a whole number from 1 to 10"),
         (["doc", "--no-model", "--stop-words", "klingon"], 2, "no stop list or file is called 'klingon'"),
         (["nothere"], 1, "nothere: cannot read"),

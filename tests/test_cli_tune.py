@@ -238,7 +238,7 @@ def test_a_pipe_is_read_once_only(pets: Path) -> None:
         (["pets", "--by", "aic", "--for", "log-loss"], 2, "--for goes with --by cross-validation or leave-one-out"),
         (["pets", "--tries", "2", "--max-size", "much"], 2, "--max-size must be a number of bytes"),
         (["pets", "--tries", "2", "--max-size", "1"], 2, "its model would have about"),
-        (["pets", "--updatable", "--classifier", "logistic"], 2, "cannot be changed exactly"),
+        (["pets", "--updatable", "--classifier", "logistic"], 2, "an exact change of a model and --classifier logistic exclude each other"),
         (["pets", "-m", "no/model"], 4, "no: the folder does not exist; make it first"),
         (["pets", "-m", "pets/cats/model"], 2, "would be read and overwritten"),
         (["nothere"], 4, "nothere: cannot read"),

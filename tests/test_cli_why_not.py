@@ -89,9 +89,9 @@ def test_the_old_name_prints_what_explain_prints(pets: Path) -> None:
     for form in ("table", "tsv", "jsonl"):
         old = succeeded(nbtext("why-not", "dogs", "pets", "-o", form, cwd=pets))
         assert succeeded(nbtext("explain", "pets", "--why-not", "dogs", "-o", form, cwd=pets)).out == old.out
-    assert "--why-not and --against exclude each other" in error_line(
+    assert "--against and --why-not exclude each other" in error_line(
         nbtext("explain", "pets", "--why-not", "dogs", "--against", "cats", cwd=pets), 2
     )
-    assert "--why-not and --to exclude each other" in error_line(
+    assert "--to and --why-not exclude each other" in error_line(
         nbtext("explain", "pets", "--why-not", "dogs", "--to", "x.html", cwd=pets), 2
     )

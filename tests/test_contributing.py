@@ -64,15 +64,15 @@ def add(section: str, folder: Path) -> None:
 
 
 def add_classifier(folder: Path) -> None:
-    """Add the classifier of CONTRIBUTING.md to a copy of the package: one file and one line."""
+    """Add the classifier of CONTRIBUTING.md to a copy of the package: one file and two lines."""
     section = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Add a classifier\n")[2].partition("\n## ")[0]
     (code,) = re.findall(r"^   ```python\n(.*?)^   ```$", section, flags=re.DOTALL | re.MULTILINE)
     (line,) = re.findall(r'here `("[a-z-]+": "[A-Za-z]+",)`', section)
     (folder / "nbtext/classifiers/nearest_centroid.py").write_text(dedent(code), encoding="utf-8")
-    settings = folder / "nbtext/settings.py"
-    settings.write_text(
-        settings.read_text(encoding="utf-8").replace("CLASSIFIERS = {\n", f"CLASSIFIERS = {{\n    {line}\n"), encoding="utf-8"
-    )
+    (kind,) = re.findall(r'here `("[a-z-]+": \{.*\},)`', section)
+    for file, table, entry in (("settings", "CLASSIFIERS", line), ("exclusions", "KINDS", kind)):
+        path = folder / f"nbtext/{file}.py"
+        path.write_text(path.read_text(encoding="utf-8").replace(f"{table} = {{\n", f"{table} = {{\n    {entry}\n"), encoding="utf-8")
 
 
 COMMANDS = {

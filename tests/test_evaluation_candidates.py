@@ -20,7 +20,7 @@ from nbtext.evaluation.candidates import (
     possible,
     require_comparable,
 )
-from nbtext.model.training import needs_documents
+from nbtext.exclusions import needs_documents
 from nbtext.settings import TRAINING, Reading, Settings
 
 
@@ -84,7 +84,7 @@ def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
     }
     assert out
     assert all("with classifier=bernoulli" in str(each.named()) for each in out)
-    with pytest.raises(UsageError, match="with classifier=bernoulli weighting=tfidf: classifier bernoulli does not take"):
+    with pytest.raises(UsageError, match="with classifier=bernoulli weighting=tfidf: classifier bernoulli and weighting tfidf"):
         possible(combinations(["classifier=bernoulli", "weighting=tfidf"], values()), "cross-validation", Reading())
 
 
@@ -123,7 +123,7 @@ def test_smoothing_and_prior_shape_compare_by_everything(by: str) -> None:
     [
         ("evidence", {"classifier": "bernoulli"}, "classifier multinomial"),
         ("leave-one-out", {"classifier": "bernoulli"}, "classifier multinomial"),
-        ("leave-one-out", {"weighting": "binary"}, "weighting counts only"),
+        ("leave-one-out", {"weighting": "tfidf"}, "leave-one-out and weighting tfidf exclude each other"),
     ],
 )
 def test_what_a_criterion_cannot_judge_is_left_out(by: str, settings: dict[str, Any], message: str) -> None:

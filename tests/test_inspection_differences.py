@@ -184,9 +184,9 @@ def test_attributes_that_differ_are_named(tmp_path: Path) -> None:
     ("arguments", "status", "message"),
     [
         (["nbtext.joblib", "none"], 3, "none: there is no model"),
-        (["nbtext.joblib", "nbtext.joblib", "--changed", "x"], 2, "--changed needs a CORPUS"),
-        (["nbtext.joblib", "nbtext.joblib", "--no-header"], 2, "--header needs a CORPUS"),
-        (["nbtext.joblib", "nbtext.joblib", "-0"], 2, "--null needs a CORPUS"),
+        (["nbtext.joblib", "nbtext.joblib", "--changed", "x"], 2, "--changed needs CORPUS"),
+        (["nbtext.joblib", "nbtext.joblib", "--no-header"], 2, "--header needs CORPUS"),
+        (["nbtext.joblib", "nbtext.joblib", "-0"], 2, "--null needs --files-from"),
         (["nbtext.joblib", "nbtext.joblib", "--limit", "-1"], 2, "--limit must be a whole number from 0, not '-1'"),
     ],
 )

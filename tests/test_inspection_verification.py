@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.classifiers.base import classifier_class
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
 from nbtext.classifiers.complement import ComplementNaiveBayes
+from nbtext.exclusions import KINDS
 from nbtext.inspection.verification import Check, verify
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.store import read_model_file, write_model_file
@@ -51,7 +51,7 @@ def failed(checks: list[Check]) -> dict[str, str]:
 @given(
     corpora,
     st.integers(1, 3),
-    st.sampled_from([(name, how) for name in ("multinomial", "bernoulli", "complement") for how in classifier_class(name).WEIGHTINGS]),
+    st.sampled_from([(name, how) for name in ("multinomial", "bernoulli", "complement") for how in KINDS[name]]),
     st.sampled_from(["symmetric", "background"]),
     st.sampled_from(["mean", "map", "ml"]),
     st.integers(0, 5),
@@ -289,4 +289,4 @@ def test_the_command(service_desk_model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", [["--criteria"], ["--term", "x"]])
 def test_it_is_asked_for_alone(tmp_path: Path, option: list[str]) -> None:
-    assert "--verify goes with nothing else" in error_line(nbtext("inspect", "--verify", *option, cwd=tmp_path), 2)
+    assert "and --verify exclude each other" in error_line(nbtext("inspect", "--verify", *option, cwd=tmp_path), 2)

@@ -100,7 +100,7 @@ def test_a_trained_model_can_be_pickled_and_copied_before_and_after_it_answers()
 
 @pytest.mark.parametrize("prior", ["smoothed:1", {"cats": 1, "dogs": 3}], ids=str)
 def test_a_class_prior_is_refused_by_the_classifier_that_has_none(prior: Any) -> None:
-    with pytest.raises(UsageError, match="complement has no class prior"):
+    with pytest.raises(UsageError, match="class_prior and classifier complement exclude each other"):
         TextClassifier(classifier="complement", class_prior=prior).fit(TEXTS, LABELS)
     priorless = [TextClassifier(classifier="complement", class_prior=kind).fit(TEXTS, LABELS) for kind in ("empirical", "uniform")]
     assert priorless[0].predict_proba(TEXTS).tolist() == priorless[1].predict_proba(TEXTS).tolist()

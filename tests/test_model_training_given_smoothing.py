@@ -113,9 +113,9 @@ def test_the_same_number_twice_for_a_term_is_no_contradiction() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"prior_shape": "background"}, "prior_shape background and pseudo-counts by term exclude each other"),
-        ({"classifier": "gaussian"}, "classifier gaussian does not take pseudo-counts by term"),
-        ({"classifier": "logistic"}, "classifier logistic does not take pseudo-counts by term"),
+        ({"prior_shape": "background"}, "smoothing FILE and prior_shape background exclude each other"),
+        ({"classifier": "gaussian"}, "smoothing FILE and classifier gaussian exclude"),
+        ({"classifier": "logistic"}, "smoothing FILE and classifier logistic exclude"),
     ],
     ids=str,
 )

@@ -133,14 +133,16 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path)
 def test_where_there_is_no_cluster(tmp_path: Path) -> None:
     train = ("train", SERVICE_DESK / "train", "--backend", "dask")
     assert "--backend dask needs --scheduler" in error_line(nbtext(*train, cwd=tmp_path), 2)
-    assert "--scheduler goes with --backend dask" in error_line(
+    assert "--scheduler needs --backend dask" in error_line(
         nbtext("train", SERVICE_DESK / "train", "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 2
     )
     assert "is no address of a scheduler" in error_line(nbtext(*train, "--scheduler", "nonsense://x", cwd=tmp_path), 2)
     code = "import sys; from nbtext.cli.main import run; from nbtext.parallel import cluster; cluster.PATIENCE = 1; sys.exit(run(sys.argv[1:]))"
     done = run([sys.executable, "-c", code, *train, "--scheduler", "tcp://127.0.0.1:1"], cwd=tmp_path, env=HOUSE)
     assert "does not answer" in error_line(done, 4)
-    assert "of counts alone" in error_line(nbtext(*train, "--scheduler", "tcp://127.0.0.1:1", "--classifier", "logistic", cwd=tmp_path), 2)
+    assert "--backend dask and --classifier logistic exclude each other" in error_line(
+        nbtext(*train, "--scheduler", "tcp://127.0.0.1:1", "--classifier", "logistic", cwd=tmp_path), 2
+    )
     assert "standard input" in error_line(nbtext("train", "-", *train[2:], "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 2)
 
 

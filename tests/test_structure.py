@@ -16,6 +16,7 @@ ROOMS = (
     ("errors", "ragged", "document_parts", "text_block", "steps"),
     ("settings",),
     ("attributes",),
+    ("exclusions",),
     ("parallel",),
     ("corpus",),
     ("text",),

@@ -13,16 +13,13 @@ import numpy as np
 
 from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, given_smoothing
 from nbtext.classifiers.base import Classifier, TermProbabilities, Training, classifier_class
-from nbtext.errors import UsageError, require
+from nbtext.errors import require
 from nbtext.language_model.smoothing import could_be_chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.classifiers.base import Unseen
-    from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 ATTRIBUTE_SMOOTHING = "attribute_smoothing"
@@ -35,11 +32,6 @@ class AttributedClassifier(Classifier):
 
     text: Classifier
     likelihoods: AttributeLikelihoods
-
-    @classmethod
-    def needs_documents(cls, settings: Settings) -> bool:
-        """Return True if the classifier of the texts needs them."""
-        return classifier_class(settings.classifier).needs_documents(settings)
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
@@ -69,8 +61,6 @@ class AttributedClassifier(Classifier):
     @classmethod
     def _of(cls, text: Classifier, training: Training, smoothing: Sequence[float] | None) -> Self:
         settings = training.settings
-        if not text.ADDS_TO_LIKELIHOODS:
-            raise UsageError(f"--classifier {settings.classifier} takes no attributes", hint="its scores are no probabilities")
         likelihoods = AttributeLikelihoods.estimate(training.statistics, settings, smoothing, with_numbers=not text.TAKES_NUMBERS)
         return cls(training, text, likelihoods)
 
@@ -93,11 +83,6 @@ class AttributedClassifier(Classifier):
         """Return the log-likelihood of each attribute, and for features of the classifier of texts what it says of them."""
         yield from self.likelihoods.each_alone(matrix, self.training.statistics.n_classes)
         yield from self.text.attribute_scores(matrix)
-
-    def leave_one_out(self, documents: CountedDocuments) -> Unseen:
-        """Raise `UsageError`: only folds leave attributes out."""
-        del documents
-        raise UsageError("leave-one-out takes no attributes", hint="cross-validate with folds")
 
     def variants(self) -> tuple[Self, ...]:
         """Return one for each variant of the classifier of texts."""

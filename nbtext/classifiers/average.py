@@ -17,7 +17,7 @@ import numpy as np
 
 from nbtext.classifiers.base import HELD_OUT_FOLDS, AdditiveClassifier, Classifier, Unseen, classifier_class, sorted_by_content, split
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.errors import UsageError, require
+from nbtext.errors import require
 from nbtext.settings import MOST_PSEUDO_COUNT
 from nbtext.text.hashing import pair
 
@@ -129,23 +129,11 @@ class PooledClassifier(AdditiveClassifier):
     """Classifiers over the same terms, and the weights of their scores."""
 
     LEARNS_FROM_SAMPLE: ClassVar[bool] = True
-    PRIOR_SHAPES: ClassVar[tuple[str, ...]] = ("symmetric",)
-    TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = False
 
     members: tuple[Classifier, ...]
     pool: Pool
     held_out: Unseen | None = None
     """The documents that the weights were fitted to, each scored by members and weights that were fitted without it; None if there were none."""
-
-    @classmethod
-    def needs_documents(cls, settings: Settings) -> bool:
-        """Return True if a member does."""
-        return any(classifier_class(each.classifier).needs_documents(each) for each in settings.models)
-
-    @classmethod
-    def takes_weights(cls, settings: Settings) -> bool:
-        """Return True if all members do."""
-        return all(classifier_class(each.classifier).takes_weights(each) for each in settings.models)
 
     @classmethod
     def smoothing(cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None) -> float:
@@ -158,7 +146,7 @@ class PooledClassifier(AdditiveClassifier):
         """Estimate the members, then the weights, from documents left out of them.
 
         These are every fifth document, or if all members follow from counts all documents of the sample, by folds. Raise `UsageError` if a member cannot
-        be estimated, or has numeric attributes among its features.
+        be estimated.
         """
         documents = sorted_by_content(training.documents) if training.documents is not None else training.sample
         if training.documents is not None:
@@ -166,8 +154,6 @@ class PooledClassifier(AdditiveClassifier):
         trainings = _trainings(training, _member_smoothing(training))
         members = tuple(classifier_class(each.settings.classifier).estimate(each) for each in trainings)
         model = cls(training, members, Pool.equal(len(members)))
-        if training.statistics.attributes.names and any(member.TAKES_NUMBERS for member in members):
-            raise UsageError("--classifier average takes no attributes with a member gaussian", hint="leave that member out")
         return model if documents is None or not len(documents) else model._with_weights(documents)
 
     def _with_weights(self, documents: CountedDocuments) -> Self:

@@ -19,6 +19,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.counts.seeds import with_seeds
 from nbtext.errors import UsageError, require
+from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
 from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
 from nbtext.settings import CLASSIFIERS
@@ -218,42 +219,14 @@ HELD_OUT_FOLDS_OF_DOCUMENTS = 5
 class Classifier(ABC):
     """A model estimated from counts that scores documents."""
 
-    NEEDS_DOCUMENTS: ClassVar[bool] = False
-    """True if the statistics are not enough: the model cannot be updated, merged, or estimated again from its file."""
     LEARNS_FROM_SAMPLE: ClassVar[bool] = False
     """True if `estimate` needs the sample."""
-    LEAVES_ONE_OUT: ClassVar[bool] = False
-    """True if `leave_one_out` works on counts."""
-    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts",)
-    """The values of ``--weighting`` that it takes."""
-    PRIOR_SHAPES: ClassVar[tuple[str, ...]] = ("symmetric", "background")
-    """The values of ``--prior-shape`` that it takes."""
     PSEUDO_COUNT: ClassVar[float] = 0.1
     """The smoothing for ``auto`` where `histogram` returns None."""
-    TAKES_ABSENCE_SMOOTHING: ClassVar[bool] = False
-    """True if documents without a term can have a pseudo-count of their own."""
-    TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = True
-    """True if terms can have pseudo-counts of their own."""
-    HAS_CLASS_PRIOR: ClassVar[bool] = True
-    """True if the scores depend on the class prior."""
-    ADDS_TO_LIKELIHOODS: ClassVar[bool] = True
-    """True if log-likelihoods of attributes can be added to the scores."""
     TAKES_NUMBERS: ClassVar[bool] = False
     """True if numeric attributes are among its own features."""
 
     training: Training
-
-    @classmethod
-    def needs_documents(cls, settings: Settings) -> bool:
-        """Return True if the statistics are not enough under these settings."""
-        del settings
-        return cls.NEEDS_DOCUMENTS
-
-    @classmethod
-    def takes_weights(cls, settings: Settings) -> bool:
-        """Return True if documents can have weights under these settings."""
-        del cls, settings
-        return False
 
     @classmethod
     def counted(
@@ -381,7 +354,7 @@ class Classifier(ABC):
 
         Terms and smoothing are those chosen from all documents.
         """
-        documents = training.documents if self.needs_documents(training.settings) else None
+        documents = training.documents if needs_documents(training.settings) else None
         n_folds = HELD_OUT_FOLDS if documents is None else HELD_OUT_FOLDS_OF_DOCUMENTS
         folds = np.arange(len(sample)) % n_folds  # the sample is in the order of hashes, so this is random
         subsets = Subsets(training.statistics, sample)
@@ -420,7 +393,7 @@ class Classifier(ABC):
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Score documents that the model was estimated from, each by the model of all others, exactly; raise `UsageError` if it cannot."""
         del documents
-        raise UsageError("leave-one-out is exact for --classifier multinomial without tf-idf only", hint="cross-validate with folds")
+        raise UsageError("this model leaves no single documents out exactly", hint="cross-validate with folds")
 
     def variants(self) -> Sequence[Self]:
         """Return models with the same scores but another `log_scale`; calibration takes the one that makes unseen documents most probable."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -53,16 +53,6 @@ def _finite_log(probability: Floats) -> Floats:
 @dataclass(frozen=True, eq=False)
 class BernoulliNaiveBayes(LinearClassifier):
     """A class prior π and coins θ, estimated from the documents that hold each term; a pseudo-count is added to each side of a coin."""
-
-    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary")
-    PRIOR_SHAPES: ClassVar[tuple[str, ...]] = ("symmetric",)
-    TAKES_ABSENCE_SMOOTHING: ClassVar[bool] = True
-
-    @classmethod
-    def takes_weights(cls, settings: Settings) -> bool:
-        """Return True: the documents that hold a term are a sum of weights."""
-        del cls, settings
-        return True
 
     @classmethod
     def estimate(cls, training: Training) -> Self:

@@ -57,8 +57,6 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     """For every class the language model of the others."""
 
     PSEUDO_COUNT: ClassVar[float] = 0.2
-    ADDS_TO_LIKELIHOODS: ClassVar[bool] = False
-    HAS_CLASS_PRIOR: ClassVar[bool] = False
 
     spread: float | None = None
     """One of `SPREADS`, or None for scores as they are."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training, difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
-from nbtext.errors import UsageError, require
+from nbtext.errors import require
 from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, PolyaModels, likeliest_concentration, log_rise, repetitions
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Return the model that follows from the counts and the sample; raise `UsageError` if no sample is kept."""
-        if training.sample is None or not training.settings.sample:
-            raise UsageError("--classifier dirichlet-multinomial learns from the sample", hint="train with a --sample above 0")
+        """Return the model that follows from the counts and the sample."""
+        if training.sample is None:
+            raise ValueError("--classifier dirichlet-multinomial needs the sample")
         model = cls(training, MOST_CONCENTRATION)
         return replace(model, concentration=likeliest_concentration(repetitions(model.language_models, training.sample)))
 

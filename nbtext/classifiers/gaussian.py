@@ -249,9 +249,7 @@ class StandardNumbers:
 class GaussianDiscriminantAnalysis(Classifier):
     """A class prior π, a latent space, and a Gaussian for each class in it."""
 
-    NEEDS_DOCUMENTS: ClassVar[bool] = True
     TAKES_NUMBERS: ClassVar[bool] = True
-    TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = False
 
     space: LatentSpace
     numbers: StandardNumbers

@@ -406,11 +406,7 @@ class FitReport(NamedTuple):
 class LogisticRegression(LinearClassifier):
     """Weights of the terms that count, times their scales, and biases."""
 
-    NEEDS_DOCUMENTS: ClassVar[bool] = True
-    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "tfidf")
-    """tf-idf either way: ``counts`` is the default of the option."""
     PSEUDO_COUNT: ClassVar[float] = 1.0
-    TAKES_OWN_PSEUDO_COUNTS: ClassVar[bool] = False
 
     scaled_weights: Floats
     """w_jk (1 + |r_jk|), float32, shape (n_selected, n_classes)."""
@@ -485,12 +481,6 @@ class LogisticRegression(LinearClassifier):
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod
-    def takes_weights(cls, settings: Settings) -> bool:
-        """Return True: the loss of each document is multiplied by its weight."""
-        del cls, settings
-        return True
-
-    @classmethod
     def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> None:
         """Return None: the smoothing is 1, as in Wang and Manning (2012)."""
 
@@ -544,9 +534,7 @@ class _Part(NamedTuple):
 
     @classmethod
     def whole(cls, training: Training) -> Self:
-        """Return all documents; raise `UsageError` without smoothing."""
-        if not training.smoothing:
-            raise UsageError("--classifier logistic needs smoothed counts", hint="give a --smoothing above 0, and --estimate mean")
+        """Return all documents."""
         documents = training.documents
         if documents is None:
             raise ValueError("--classifier logistic needs the documents")

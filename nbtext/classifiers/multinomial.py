@@ -7,7 +7,7 @@ the same in every class. Source: IIR eq. 13.4; A. McCallum, K. Nigam, A comparis
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,8 +35,6 @@ OF_WEIGHTS = {
 @dataclass(frozen=True, eq=False)
 class MultinomialNaiveBayes(WeightedCountsClassifier):
     """A class prior π and a language model φ for each class."""
-
-    LEAVES_ONE_OUT: ClassVar[bool] = True
 
     @classmethod
     def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -33,8 +33,6 @@ WEIGHTED_COUNTS = "weighted_counts"
 class WeightedCountsClassifier(LinearClassifier):
     """A linear classifier estimated from weighted counts, for documents weighted in the same way."""
 
-    WEIGHTINGS: ClassVar[tuple[str, ...]] = ("counts", "binary", "log", *NEEDS_DOCUMENTS)
-
     counts: ClassStatistics
     """The statistics, with weighted cells in place of counts."""
 
@@ -47,16 +45,6 @@ class WeightedCountsClassifier(LinearClassifier):
     def language_models(self) -> LanguageModels:
         """The language models of the classes, over weighted counts."""
         return self.training.language_models(self.counts)
-
-    @classmethod
-    def needs_documents(cls, settings: Settings) -> bool:
-        """Return True if the sums of the weights are not in the statistics."""
-        return settings.weighting in NEEDS_DOCUMENTS
-
-    @classmethod
-    def takes_weights(cls, settings: Settings) -> bool:
-        """Return True if the sums are in the statistics, which are weighted exactly."""
-        return settings.weighting not in NEEDS_DOCUMENTS
 
     @classmethod
     def counted(
@@ -80,7 +68,7 @@ class WeightedCountsClassifier(LinearClassifier):
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         statistics, settings = training.statistics, training.settings
-        needed = cls.needs_documents(settings) or (settings.weighting == "log" and statistics.cell_logs is None)
+        needed = settings.weighting in NEEDS_DOCUMENTS or (settings.weighting == "log" and statistics.cell_logs is None)
         require(set(arrays) <= ({WEIGHTED_COUNTS} if needed else set()), "its weighted counts do not fit its weighting")
         if not needed:
             return cls.estimate(training)

@@ -53,8 +53,6 @@ def write_card(corpus: tuple[str, ...], model_path: str, to: str | None, options
     say = option.messages(options)
     model = TextClassifier.load(model_path)
     has_corpus = bool(corpus) or options["files_from"] is not None
-    if has_corpus and options["evaluation"] is not None:
-        raise UsageError("--evaluation and CORPUS exclude each other")
     if to is not None:
         check_output_file(to, "--to", [model_path, *corpus, *filter(None, [options["evaluation"]])])
     evaluation = None

@@ -11,7 +11,7 @@ from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.paths import DRIFT, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
-from nbtext.errors import NbtextError, UsageError, quantity
+from nbtext.errors import NbtextError, quantity
 
 
 class _Classify(panels.Command):
@@ -106,10 +106,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
 
         return filter_message(corpus, model_path, options)
     say = option.messages(options)
-    if options["batch"] and not options["lines"]:
-        raise UsageError("--batch goes with --lines")
-    if options["lines"] and (corpus or options["files_from"] is not None or options["text"] is not None):
-        raise UsageError("--lines reads standard input", hint="for files use --format lines")
     paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
     output = output or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if options["keep"] else "tsv")
@@ -123,7 +119,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
         kept = column_names(paths[0], reading) if options["keep"] == "all" else tuple(options["keep"].split(","))
         form = form._replace(kept=kept)
     documents = CommandCorpus(paths, reading, say, options, labelled=False, columns=form.kept, progress=keeps_screen_clear)
-    sets = set_rule_of(options, model, say, limit=limit)
+    sets = set_rule_of(options, model, say)
     rule = answer_rule(options, model, say)
     form = form._replace(top_k=min(form.top_k, len(model.classes)), coverage=options["coverage"])
     drift, log = None, options["drift"]

@@ -9,7 +9,6 @@ import click
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.paths import JUDGED, InputPath, OutputPath
-from nbtext.errors import UsageError
 from nbtext.settings import READING
 
 
@@ -58,9 +57,6 @@ def command(
 
     say = option.messages(options)
     if not corpus and options["files_from"] is None:
-        useless = ["changed"] * (options["changed"] is not None) + ["null"] * options["null"] + list(option.given(READING, options))
-        if useless:
-            raise UsageError(f"--{useless[0].replace('_', '-')} needs a CORPUS")
         found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), limit)
         if output == "json":
             write_json({"models": [model_a, model_b], **json_values(found)})

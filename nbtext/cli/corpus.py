@@ -103,18 +103,12 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     """
     source, null = options["files_from"], options["null"]
     if options.get("text") is not None:
-        if corpus or source is not None:
-            raise UsageError("--text and CORPUS exclude each other")
         set_standard_input(json.dumps({"id": "-", "text": options["text"]}).encode() + b"\n")
         options.update({"format": "jsonl", "text_column": "text", "id_column": "id", "document": "text", "encoding": "auto"})
         return ("-",)
     if options.get("folders"):
-        if corpus or source is not None:
-            raise UsageError("--from-folder and CORPUS exclude each other")
         return labelled_folders(options)
     if source is None:
-        if null:
-            raise UsageError("--null goes with --files-from")
         if not corpus:
             raise click.UsageError("Missing argument 'CORPUS...'.", click.get_current_context(silent=True))
         return tuple(corpus)

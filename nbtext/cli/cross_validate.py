@@ -9,12 +9,7 @@ from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.paths import JUDGED, OutputPath
-from nbtext.errors import UsageError, listed, quantity
-
-USELESS_WITH = {
-    "leave_one_out": ("folds", "repeats", "seed", "group_column", "time_column"),
-    "time_column": ("group_column", "repeats", "seed"),
-}
+from nbtext.errors import listed, quantity
 
 
 @panels.command("cross-validate")
@@ -76,10 +71,6 @@ def command(
     from nbtext.store.atomic import replace_file
 
     say = option.messages(options)
-    asked_for = {**options, "folds": folds, "repeats": repeats, "seed": seed}
-    for one in filter(asked_for.get, USELESS_WITH):
-        if others := [name for name in USELESS_WITH[one] if asked_for[name] is not None]:
-            raise UsageError(f"--{one.replace('_', '-')} and --{others[0].replace('_', '-')} exclude each other")
     if options["leave_one_out"] and options["top"] is not None:
         say.warn("--leave-one-out judges terms that --top chose with all labels in sight, so figures may be far too good; use folds")
     gates(options)  # most of what may be wrong with them, said before the corpus is read

@@ -10,7 +10,7 @@ from nbtext.cli import panels
 from nbtext.cli.gates import failures, finish, gate_options, gates
 from nbtext.cli.paths import JUDGED, InputPath, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
-from nbtext.errors import UsageError, quantity
+from nbtext.errors import quantity
 
 
 @panels.command("evaluate")
@@ -65,7 +65,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
       nbtext evaluate corpora/service-desk/test --sweep prior
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
-    from nbtext.decision import DecisionRule, answer_threshold
+    from nbtext.decision import answer_threshold
     from nbtext.evaluation.judging import judge_scored, sweep_prior
     from nbtext.explain.mistakes import MistakeFinder
     from nbtext.metrics.results import json_values
@@ -84,8 +84,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     rule = answer_rule(options, model, say)
     paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(by)), options["errors"]
     if options["sweep"] is not None:
-        if asked or rule != DecisionRule() or tally is not None or by or errors is not None or options["training"] or options["prior_from"]:
-            raise UsageError("--sweep goes with no costs, threshold, gate, --by, --errors, --training or --prior-from")
         documents = documents_for(model, paths, options, say, labelled=True)
         sweep = sweep_prior(model, documents.readable())
         write_result(output, lambda: sweep, lambda: json_values(sweep.strengths), lambda: print_sweep(sweep))

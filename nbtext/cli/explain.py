@@ -7,7 +7,6 @@ from typing import Unpack
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.paths import PAGE
-from nbtext.errors import UsageError
 
 
 @panels.command("explain")
@@ -64,8 +63,6 @@ def command(
       nbtext explain inbox/ --to explained.html
     """
     if (label := options.get("why_not")) is not None:
-        if to is not None or options["against"] is not None:
-            raise UsageError(f"--why-not and {'--against' if to is None else '--to'} exclude each other")
         return print_why_not(label, corpus, model_path, output, options)
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for
     from nbtext.explain.explanation import Explainer
@@ -74,8 +71,6 @@ def command(
     say = option.messages(options)
     paths = corpus_paths(corpus, options)
     if to is not None:
-        if output is not None:
-            raise UsageError("--to and --output exclude each other")
         check_output_file(to, "--to", [model_path, *paths])
     model = TextClassifier.load(model_path)
     explainer = Explainer(model, options["against"])

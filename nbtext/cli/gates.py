@@ -69,8 +69,6 @@ def gates(options: Options, n_classes: int = MOST_CLASSES) -> list[Gate]:
     by_interval = options["fail_under_interval"]
     found = [_gate(text, over=False, by_interval=by_interval) for text in options["fail_under"]]
     found += [_gate(text, over=True, by_interval=by_interval) for text in options["fail_over"]]
-    if by_interval and not found:
-        raise UsageError("--fail-under-interval goes with --fail-under or --fail-over")
     for gate in found:
         if gate.name == "mean_cost" and options["costs"] is None:
             raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")

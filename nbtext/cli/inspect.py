@@ -8,8 +8,6 @@ from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.paths import InputPath
 from nbtext.cli.promises import by_class_option, thresholds_of
-from nbtext.errors import UsageError
-from nbtext.settings import READING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,18 +86,12 @@ def command(model_path: str, limit: int, output: str | None, **options: Unpack[o
     say = option.messages(options)
     words, labels, held_out = options["words"], options["labels"], options["held_out"]
     if options["verify"]:
-        if any((options["criteria"], words, labels, options["similarity"], options["thresholds"], held_out)):
-            raise UsageError("--verify goes with nothing else that is to be shown")
         checks = verify(model_path)
         models.print_checks(checks, output)
         require_passed(checks, model_path)
         return 0
-    if option.given(READING, options) and not held_out:
-        raise UsageError("options of reading go with --perplexity")
     model = TextClassifier.load(model_path)
     asked = options["thresholds"]
-    if options["by_class"] and asked is None:
-        raise UsageError("--by-class goes with --thresholds")
     sections: list[tuple[str, object, Callable[[], Any], Callable[[Any], None]]] = [
         ("criteria", options["criteria"], lambda: overview.criteria(model.language_models, model.settings), models.print_criteria),
         (

@@ -105,9 +105,6 @@ def command(corpus: tuple[str, ...], **options: Unpack[LabelOptions]) -> int:
     from nbtext.labelling.suggestions import suggest
 
     say = option.messages(options)
-    modes = [name for name in ("suggest", "take", "review") if options[name] not in (None, False)]
-    if len(modes) > 1:
-        raise UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
     options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
     safe = option.require_csv(options, options["output"] or "tsv")
     paths = corpus_paths(corpus, options)

@@ -6,9 +6,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import click
-from click.core import ParameterSource
-
 from nbtext.corpus.mail.message import LONGEST_HEAD, Message
 from nbtext.corpus.streams import standard_input
 from nbtext.errors import UsageError
@@ -19,13 +16,6 @@ if TYPE_CHECKING:
 
     from nbtext.cli.options import Options
     from nbtext.model.scoring import Answer
-
-_FOR_RECORDS = (
-    "text", "files_from", "null", "format", "output", "excel_safe", "limit", "scores", "drift", "lines", "batch", "exit_status_abstained",
-    "coverage", "prior_from",
-)  # fmt: skip
-"""Options of `nbtext classify` for input of other kinds and for its records."""
-
 
 _PIECE = 1 << 20
 
@@ -86,7 +76,3 @@ def _require_fitting(corpus: Sequence[str]) -> None:
     """Raise `UsageError` for what does not go with one message on standard input."""
     if corpus and tuple(corpus) != ("-",):
         raise UsageError("--mail-filter reads one message on standard input", hint="leave out CORPUS")
-    source_of = click.get_current_context().get_parameter_source
-    for name in _FOR_RECORDS:
-        if source_of(name) is ParameterSource.COMMANDLINE:  # a file of defaults may have them for other runs
-            raise UsageError(f"--{name.replace('_', '-')} does not go with --mail-filter")

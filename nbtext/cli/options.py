@@ -205,15 +205,7 @@ cluster_options = several(
 def scheduler_of(options: Options) -> str | None:
     """Return the address of the scheduler, None without a cluster; raise `UsageError` for options that exclude each other."""
     if options["backend"] == "local":
-        if options["scheduler"] is not None:
-            raise UsageError("--scheduler goes with --backend dask")
         return None
-    if options["scheduler"] is None:
-        raise UsageError("--backend dask needs --scheduler", hint="give its address, such as tcp://host:8786")
-    if options["once"]:
-        raise UsageError("--backend dask and --once exclude each other", hint="use --jobs")
-    if options["jobs"] != 1:
-        raise UsageError("--backend dask and --jobs exclude each other", hint="start more workers")
     return str(options["scheduler"])
 
 
@@ -383,8 +375,6 @@ messages_options = several(
 
 def messages(options: Options) -> Messages:
     """Return what prints messages, as verbosely as the options ask for, and from now on show progress on a terminal."""
-    if options["verbose"] and options["quiet"]:
-        raise UsageError("--verbose and --quiet exclude each other")
     if is_wanted(quiet=options["quiet"]):
         click.get_current_context().with_resource(watching(ProgressBar()))
     return Messages(options["verbose"], options["quiet"])

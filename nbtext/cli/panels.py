@@ -9,9 +9,10 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from nbtext.cli.messages import LOG_FORMATS, say, standard_error_is_terminal
-from nbtext.errors import did_you_mean
+from nbtext.errors import UsageError, did_you_mean
 from nbtext.report.forms import COLOURS, has_colours, set_colours
 
 if TYPE_CHECKING:
@@ -93,7 +94,12 @@ class Command(click.Command):
             from nbtext.cli.config import defaults
 
             ctx.default_map = {name: default.value for name, default in defaults(ctx, args).items()}
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, list(args))
+        if not ctx.resilient_parsing and (overruled := _require_fitting(self, ctx)):
+            ctx.default_map = {name: value for name, value in (ctx.default_map or {}).items() if name not in overruled}
+            ctx.params.clear()
+            rest = super().parse_args(ctx, args)
+        return rest
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write usage, examples and options; with ``--help-all`` the details as well."""
@@ -109,6 +115,17 @@ class Command(click.Command):
         for group, records in self.panels(ctx):
             with formatter.section(paint(group.capitalize(), bold=True)):
                 formatter.write_dl([(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records], _NAMES)
+        if EVERYTHING in ctx.meta and (rules := self.rules()):
+            with formatter.section(paint("What excludes what", bold=True)):
+                for rule in rules:
+                    formatter.write_text(rule)
+
+    def rules(self) -> list[str]:
+        """Return what the table of exclusions says of the options, a line each."""
+        from nbtext.exclusions import options_in_words
+
+        names = {"CORPUS" if isinstance(each, click.Argument) else max(each.opts, key=len) for each in self.params}
+        return list(options_in_words(str(self.name), names))
 
     def texts(self) -> tuple[list[str], list[str]]:
         """Return the paragraphs of the docstring, and the lines of examples."""
@@ -124,6 +141,32 @@ class Command(click.Command):
             records = [record for each in options if each.group == group and (record := each.get_help_record(ctx)) is not None]
             if records:
                 yield group, records
+
+
+def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
+    """Raise `UsageError` for options that exclude each other; return the parameters of a file of defaults that typed options exclude."""
+    from nbtext.exclusions import require_options
+
+    overruled: list[str] = []
+    name, given = str(command.name), dict(_given(command, ctx, ParameterSource.COMMANDLINE))
+    for option, parameter in _given(command, ctx, ParameterSource.DEFAULT_MAP):
+        try:
+            require_options(name, {each: str(ctx.params[of]) for each, of in [*given.items(), (option, parameter)]})
+            given[option] = parameter
+        except UsageError as problem:
+            overruled.append(parameter)
+            if standard_error_is_terminal():
+                say(f"{option} of the file of defaults is ignored: {problem.message}", level="notice")
+    require_options(name, {each: str(ctx.params[of]) for each, of in given.items()})
+    return overruled
+
+
+def _given(command: click.Command, ctx: click.Context, source: ParameterSource) -> Iterator[tuple[str, str]]:
+    """Yield the name of each option and argument with a value from a source, and that of its parameter."""
+    for each in command.params:
+        unset = (None, ()) if each.secondary_opts else (None, (), False)
+        if each.name in ctx.params and ctx.get_parameter_source(each.name) is source and ctx.params[each.name] not in unset:
+            yield str(each.metavar).strip("[].") if isinstance(each, click.Argument) else max(each.opts, key=len), each.name
 
 
 def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:

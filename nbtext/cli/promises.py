@@ -49,16 +49,11 @@ answer_options = several(
 """For `answer_rule`, `set_rule_of` and `for_prior`."""
 
 
-def set_rule_of(options: Options, model: TextClassifier, say: Messages, limit: int | None = None) -> SetRule | None:
+def set_rule_of(options: Options, model: TextClassifier, say: Messages) -> SetRule | None:
     """Return the rule of ``--coverage``, None without; warn of classes that every set has. Raises `UsageError` as `set_rule` does."""
     coverage = options["coverage"]
-    if options["by_class"] and coverage is None and options["min_precision"] is None:
-        raise UsageError("--by-class goes with --coverage or --min-precision")
     if coverage is None:
         return None
-    for other in ("costs", "min_probability", "min_precision", "limit", "scores"):
-        if {**options, "limit": limit}.get(other):
-            raise UsageError(f"--coverage and --{other.replace('_', '-')} exclude each other")
     from nbtext.promises.prediction_sets import least_documents, set_rule
 
     rule = set_rule(model.left_out_posteriors(), model.classes, coverage, by_class=options["by_class"])
@@ -116,11 +111,6 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Opt
     from nbtext.model.corpus_flow import score_corpus
     from nbtext.promises.class_shares import estimate_prevalence, with_prior_of
 
-    for other in ("coverage", "min_precision"):
-        if options[other] is not None:
-            raise UsageError(
-                f"--prior-from and --{other.replace('_', '-')} exclude each other", hint="the promise is for the class shares of training"
-            )
     if "-" in paths:
         raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
     likelihoods = likelihoods_of(model, say)

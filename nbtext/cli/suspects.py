@@ -6,7 +6,7 @@ from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.errors import UsageError, quantity
+from nbtext.errors import quantity
 
 
 @panels.command("suspects")
@@ -44,8 +44,6 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
     say = option.messages(options)
     if options["top"] is not None:
         say.warn("--top chose terms with all labels in sight, so wrong labels look right; leave it out")
-    if (options["paths"] or options["print0"]) and output is not None:
-        raise UsageError(f"--{'print0' if options['print0'] else 'paths'} and --output exclude each other")
     form = "print0" if options["print0"] else "paths" if options["paths"] else option.row_form(output)
     safe = option.require_csv(options, form)
     (statistics, documents, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options, say)

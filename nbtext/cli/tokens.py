@@ -6,8 +6,7 @@ from typing import Unpack
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.errors import UsageError
-from nbtext.settings import ANALYSIS, READING, Reading
+from nbtext.settings import READING, Reading
 
 
 @panels.command("tokens")
@@ -49,9 +48,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
         walker = WordWalker(analysis_of(options, reading))
     else:
-        for name in ANALYSIS:
-            if options.get(name) is not None:
-                raise UsageError(f"--{name.replace('_', '-')} goes with --no-model: a model has settings of its own")
         model = TextClassifier.load(model_path)
         walker, reading = WordWalker.of_model(model), reading_of(model, paths, options, say)
     documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=False)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from nbtext.cli import panels
 from nbtext.cli.options import Number, several
 from nbtext.cli.paths import InputPath
-from nbtext.errors import UsageError, quantity
+from nbtext.errors import quantity
+from nbtext.exclusions import POOL, require_fitting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,12 +69,11 @@ def read_pool(model: TextClassifier, model_path: str, options: Options, say: Mes
     from nbtext.cli.corpus import CommandCorpus, require_distinct
     from nbtext.corpus.reading import resolve_format
     from nbtext.model.corpus_flow import reading_like
-    from nbtext.model.training import looked_up
-    from nbtext.model.unlabelled import UnlabelledDocuments, require_unlabelled
+    from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.settings import BY_NAME
 
     paths = options["unlabelled"]
-    require_unlabelled(looked_up(model.analysis))
+    require_fitting(model.settings, POOL)
     require_distinct(model_path, paths)
     reading = reading_like(model.reading, paths, {}).unweighted
     if resolve_format(paths, reading.format) == "dir" and reading.document in ("text", BY_NAME) and not any(map(os.path.isdir, paths)):
@@ -89,8 +89,6 @@ def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, options: 
     """Read ``--unlabelled``, and let the model forget what it learnt from others before if the options say so."""
     from nbtext.model.locked_model import Unlabelled
 
-    if options["unlabelled"] and options["drop_unlabelled"]:
-        raise UsageError("--unlabelled and --drop-unlabelled exclude each other")
     found = Unlabelled(read_pool(model, model_path, options, say), bool(options["unlabelled"] or options["drop_unlabelled"]))
     if found.is_dropped:
         model.drop_unlabelled()

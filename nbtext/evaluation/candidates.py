@@ -10,8 +10,7 @@ import numpy as np
 
 from nbtext.counts.counting import require_words
 from nbtext.errors import UsageError, did_you_mean
-from nbtext.inspection.overview import require_criteria
-from nbtext.model.training import require_additive, require_supported
+from nbtext.exclusions import CRITERIA, EXACT_CHANGE, LEAVE_ONE_OUT, require_fitting
 from nbtext.settings import COUNTING, TRAINING, Settings
 
 if TYPE_CHECKING:
@@ -107,14 +106,9 @@ class Candidate(NamedTuple):
 
     def require_possible(self, by: str, reading: Reading) -> None:
         """Raise `UsageError` if these settings cannot be judged by a criterion; the corpus may still show another reason."""
-        require_supported(self.settings)
         require_words(replace(self.settings, reading=reading))
-        if by in OF_THE_SAME_COUNTS:
-            require_criteria(self.settings)
-        if by == "leave-one-out" and self.kind[:2] != ("multinomial", "counts"):
-            raise UsageError(
-                "leave-one-out is exact for --classifier multinomial --weighting counts only", hint="use --by cross-validation"
-            )
+        judged_by = [CRITERIA] if by in OF_THE_SAME_COUNTS else [LEAVE_ONE_OUT] if by == "leave-one-out" else []
+        require_fitting(self.settings, *judged_by)
 
 
 class Values:
@@ -219,7 +213,7 @@ def possible(
         try:
             candidate.require_possible(by, reading)
             if updatable:
-                require_additive(candidate.settings)
+                require_fitting(candidate.settings, EXACT_CHANGE)
             left.append(candidate)
         except UsageError as problem:
             out.append(Impossible(candidate, problem))

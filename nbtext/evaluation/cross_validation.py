@@ -23,13 +23,14 @@ from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
+from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.metrics import Evaluation
 from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
 from nbtext.model.choosing import has_choice
-from nbtext.model.training import choices_of, classifier, learn, needs_documents, needs_sample, weighed_documents
+from nbtext.model.training import choices_of, classifier, learn, needs_sample, weighed_documents
 from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
@@ -226,7 +227,11 @@ class HeldOutEvaluation:
 
 
 def leave_one_out_blocks(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
-    """Score every document by the model of all others, in order, a block at a time; raise `UsageError` if no term or no class is left."""
+    """Score every document by the model of all others, in order, a block at a time.
+
+    Raise `UsageError` if no term or no class is left, or settings exclude it.
+    """
+    require_fitting(parameters, LEAVE_ONE_OUT)
     needed = documents if needs_documents(parameters) else None
     learnt = learn(CorpusCounts(statistics, DocumentSample.of(documents, parameters["sample"])), parameters, needed)
     return _scored(statistics, learnt, parameters, documents, None)

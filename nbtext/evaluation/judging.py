@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.counts.counting import document_counter
 from nbtext.decision import DecisionRule
 from nbtext.errors import NoDocumentsError, UsageError
+from nbtext.exclusions import needs_documents
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.scoring import scored
-from nbtext.model.training import needs_documents
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:

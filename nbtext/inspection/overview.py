@@ -17,6 +17,7 @@ from nbtext.counts.seeds import by_class
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
+from nbtext.exclusions import CRITERIA, require_fitting
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.language_model.measures import (
     HeldOutText,
@@ -75,19 +76,12 @@ class ColumnCriteria(NamedTuple):
     bic: float
 
 
-def require_criteria(settings: Settings) -> None:
-    """Raise `UsageError` for a model whose evidence, AIC and BIC are not defined here."""
-    for name, wanted in (("classifier", "multinomial"), ("weighting", "counts")):
-        if settings[name] != wanted:
-            raise UsageError(f"evidence, AIC and BIC are those of --{name} {wanted}", hint="cross-validate others")
-
-
 def criteria(models: LanguageModels, settings: Settings) -> Criteria:
-    """Return the criteria of a model; raise `UsageError` as `require_criteria` and `column_fits`.
+    """Return the criteria of a model; raise `UsageError` for other kinds of models, and as `column_fits`.
 
     With columns each part has its own n in the BIC, and the class prior is a part whose n is the number of documents.
     """
-    require_criteria(settings)
+    require_fitting(settings, CRITERIA)
     statistics, kind, attributes = models.statistics, settings.class_prior, _attributes(models, settings)
     prior = class_prior(kind, statistics)
     of_classes = _evidence(models, settings, attributes)

@@ -13,6 +13,7 @@ from nbtext.corpus.reading import format_like, resolve_format
 from nbtext.corpus.streams import can_be_read_here_only
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import DocumentError, PathError, UsageError, quantity
+from nbtext.exclusions import CLUSTER, PATCH, require_fitting
 from nbtext.model.scoring import scored
 from nbtext.model.sharding import (
     Counting,
@@ -24,7 +25,6 @@ from nbtext.model.sharding import (
     outcomes_in_order,
     score_shards,
 )
-from nbtext.model.training import needs_documents
 from nbtext.settings import FORMATS, Reading
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
@@ -135,10 +135,7 @@ def _count_in_shards(analysis: Analysis, corpus: Corpus, jobs: int, note: Callab
 def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str) -> CorpusCounts | None:
     from nbtext.parallel.cluster import cluster
 
-    if needs_documents(analysis.settings):
-        raise UsageError("--backend dask is for models of counts alone", hint="use --jobs")
-    if corpus.correct is not None:
-        raise UsageError("--relabel and --backend dask exclude each other", hint="leave one of them out")
+    require_fitting(analysis.settings, CLUSTER, *[PATCH] * (corpus.correct is not None))
     if STDIN in corpus.paths:
         raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
     of_corpus, reader = corpus.in_shards(here=False)

@@ -27,6 +27,7 @@ from nbtext.counts.statistics import MOST_UNITS, ClassStatistics, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
+from nbtext.exclusions import DOCUMENT_WEIGHTS, SEED_WORDS, require_fitting
 from nbtext.model.choosing import NO_CHOICES, Choices, PairedTest
 from nbtext.model.given_texts import LABEL_KINDS
 from nbtext.model.left_out import LEFT_OUT_ARRAYS, LeftOutPosteriors
@@ -38,8 +39,6 @@ from nbtext.model.training import (
     is_weighted,
     looked_up,
     own_pseudo_counts,
-    require_seeds_taken,
-    require_weights_taken,
     weighed_statistics,
 )
 from nbtext.ragged import offsets
@@ -204,10 +203,7 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
         counts = replace(counts, is_closed=True)
     stop_list = utf8(part["stop_words"]).split()
     try:
-        if is_weighted(counts, settings):
-            require_weights_taken(settings)
-        if seeds:
-            require_seeds_taken(settings)
+        require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * is_weighted(counts, settings))
         learnt = learnt_from_plain(plain, part, settings, counts.statistics.n_terms, counts.statistics.n_classes)
         own = own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list)))
         learnt = replace(learnt, own=own, seeds=seeds, unlabelled=unlabelled)

@@ -20,6 +20,7 @@ from nbtext.counts.seeds import over_seeds
 from nbtext.counts.vocabulary import is_category
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, NoDocumentsError, UsageError
+from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.model.choosing import dropped_terms
 from nbtext.model.description import describe, warnings
 from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
@@ -31,7 +32,6 @@ from nbtext.model.training import (
     learn,
     left_out_posteriors,
     looked_up,
-    needs_documents,
     require_additive,
     weighed_statistics,
 )
@@ -359,9 +359,9 @@ class TextClassifier:
 
         Raise `UsageError` for settings without such a prior, and for a word that no document could hold.
         """
-        from nbtext.model.training import require_seeds_taken, seed_terms
+        from nbtext.model.training import seed_terms
 
-        require_seeds_taken(self.settings)
+        require_fitting(self.settings, SEED_WORDS)
         self.seeds = seed_terms(seeds, self.analysis)
         return self if self._counts is None else self.learn(self._counts)
 

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from nbtext.attributes import NO_TEXT, Attributes
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, cross_fitted
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.corpus_counts import balancing_factors
 from nbtext.counts.seeds import with_seeds
 from nbtext.counts.vocabulary import has_categories, is_category
-from nbtext.counts.weighting import NEEDS_DOCUMENTS, as_summed
+from nbtext.counts.weighting import as_summed
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import WEIGHT_UNIT, field_name
 from nbtext.errors import PathError, UsageError, quantity
+from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, needs_documents, require_fitting
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
 from nbtext.language_model.smoothing import could_be_chosen
 from nbtext.model.choosing import NO_CHOICES, Choices, choose, dropped_terms, has_choice
 from nbtext.model.left_out import LeftOutPosteriors
-from nbtext.settings import ALL_OTHERS, AVERAGE, BY_NAME, FORMATS, GivenSmoothing
+from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
 from nbtext.text.surfaces import PAIRS
@@ -78,22 +78,16 @@ def require_words_of_texts(settings: Settings) -> None:
 def looked_up(analysis: Analysis) -> Settings:
     """Return the settings as `learn` takes them: with a `GivenSmoothing` in place of pseudo-counts by word.
 
-    Raises `UsageError` for a word that is no term, for two that are the same term and have different numbers, and as `require_supported`.
+    Raises `UsageError` for a word that is no term, for two that are the same term and have different numbers, and for settings that exclude each other.
     """
     settings = analysis.settings
+    require_fitting(settings)
     if isinstance(settings.smoothing, dict):
         settings = replace(settings, smoothing=_given_smoothing(settings.smoothing, analysis))
-    require_supported(settings)
     return settings
 
 
 def _given_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> GivenSmoothing:
-    settings = analysis.settings
-    if not classifier_class(settings.classifier).TAKES_OWN_PSEUDO_COUNTS:
-        raise UsageError(f"--classifier {settings.classifier} does not take pseudo-counts by term", hint="give --smoothing one number")
-    if settings.prior_shape != "symmetric":
-        setting = f"--prior-shape {settings.prior_shape}"
-        raise UsageError(f"{setting} and pseudo-counts by term exclude each other", hint="the numbers themselves are the shape")
     named = [word for word in numbers if word != ALL_OTHERS]
     own: dict[Term, float] = {}
     first: dict[Term, str] = {}
@@ -219,12 +213,11 @@ def learn(
     """Choose terms, smoothing and calibration, and fit what the statistics alone do not give.
 
     The settings are as `looked_up` returns them. ``documents`` are all there are, for a classifier that needs them. ``choices`` are made
-    from the counts if they are not given. Raises `UsageError` if the limits leave no term of those there are, and as `require_seeds_taken`.
+    from the counts if they are not given. Raises `UsageError` if the limits leave no term of those there are, and for what excludes seeds or weights.
     """
-    if seeds:
-        require_seeds_taken(settings)
-    if is_weighted(counts, settings):
-        require_weights_taken(settings)
+    weighted = is_weighted(counts, settings)
+    require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * weighted)
+    if weighted:
         documents = None if documents is None else weighed_documents(documents, counts.statistics, settings)
         counts = weighed(counts, settings)
     learnt = terms_and_smoothing(counts, settings, documents, choices, seeds)
@@ -259,7 +252,7 @@ def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings
     if needs_documents(settings):
         hint = "train it again, with calibration and a --sample above 0"
         raise UsageError(
-            f"a model of {_kind(settings)} promises nothing unless training kept what it says of documents left out", hint=hint
+            f"--classifier {settings.classifier} promises nothing unless training kept what it says of documents left out", hint=hint
         )
     counts = weighed(counts, settings)
     counts = replace(counts, statistics=with_seeds(counts.statistics, learnt.seeds))
@@ -327,57 +320,12 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
     judgement: Judgement = {"documents": len(truth), "before": figures(UNCALIBRATED, scores), "after": after}
     left_out = None
-    if chosen.needs_documents(chosen.training.settings):  # few documents are held out, and more was fitted to them than a temperature
+    if needs_documents(chosen.training.settings):  # few documents are held out, and more was fitted to them than a temperature
         log_posterior = cross_fitted(
             method, chosen.log_scale(unseen.scores, unseen.lengths), unseen.classes, unseen.lengths, unseen.weights
         )
         left_out = LeftOutPosteriors.of(log_posterior, unseen.classes, unseen.weights)
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays(), left_out=left_out)
-
-
-def require_supported(settings: Settings) -> None:
-    """Raise `UsageError` if the classifier does not take the weighting, the shape of the prior or a class prior."""
-    for each in (settings, *settings.models):
-        _require_taken(each)
-    if settings.class_weight is not None or settings.reading.weight_column not in (None, NO_TEXT):
-        require_weights_taken(settings)
-
-
-def _require_taken(settings: Settings) -> None:
-    chosen = classifier_class(settings.classifier)
-    for name, taken in (("weighting", chosen.WEIGHTINGS), ("prior_shape", chosen.PRIOR_SHAPES)):
-        if settings[name] not in taken:
-            setting = f"--{name.replace('_', '-')} {settings[name]}"
-            raise UsageError(f"--classifier {settings.classifier} does not take {setting}", hint=f"it takes {', '.join(taken)}")
-    if isinstance(settings.smoothing, tuple) and not chosen.TAKES_ABSENCE_SMOOTHING:
-        message = f"--classifier {settings.classifier} takes one pseudo-count, not {settings.smoothing[0]:g},{settings.smoothing[1]:g}"
-        raise UsageError(message, hint="two are for bernoulli: of documents with a term and without")
-    if not chosen.HAS_CLASS_PRIOR and settings.class_prior not in ("empirical", "uniform"):
-        message = f"--classifier {settings.classifier} has no class prior, so --class-prior would change nothing"
-        raise UsageError(message, hint="leave it out, or take another classifier")
-
-
-def require_weights_taken(settings: Settings) -> None:
-    """Raise `UsageError` if documents cannot have weights under these settings."""
-    if not classifier_class(settings.classifier).takes_weights(settings):
-        raise UsageError(
-            f"{_kind(settings)} does not take weights of documents or classes", hint="multinomial, bernoulli, complement and logistic do"
-        )
-    if Attributes.of(settings.reading).names:
-        raise UsageError("documents with attributes cannot have weights", hint="leave out the attributes, or the weights")
-
-
-def require_seeds_taken(settings: Settings) -> None:
-    """Raise `UsageError` if a model under these settings has no Dirichlet prior for each class, or labels choose its terms."""
-    others = {
-        f"--classifier {settings.classifier}": settings.classifier != "multinomial",
-        f"--weighting {settings.weighting}": settings.weighting in NEEDS_DOCUMENTS,
-        f"--estimate {settings.estimate}": settings.estimate == "ml",
-        f"--top {settings.top}": settings.top is not None,
-    }
-    for setting, is_set in others.items():
-        if is_set:
-            raise UsageError(f"--seeds and {setting} exclude each other", hint="leave one of them out")
 
 
 def is_weighted(counts: CorpusCounts, settings: Settings) -> bool:
@@ -411,24 +359,9 @@ def weighed_documents(documents: CountedDocuments, statistics: ClassStatistics, 
     return documents if settings.class_weight is None else documents.times(balancing_factors(statistics), statistics.unit)
 
 
-def needs_documents(settings: Settings) -> bool:
-    """Return whether the classifier needs all documents; raises as `require_supported`."""
-    require_supported(settings)
-    return classifier_class(settings.classifier).needs_documents(settings)
-
-
 def require_additive(settings: Settings, learnt: Learnt | None = None) -> None:
-    """Raise `UsageError` for a classifier that needs all documents at once, or what unlabelled ones added, and so cannot be changed through its counts."""
-    if learnt is not None and learnt.uses_unlabelled:
-        hint = "give --unlabelled POOL to learn from them again, or --drop-unlabelled, to nbtext update or forget; or train it again"
-        raise UsageError("the model has learnt from unlabelled documents too, whose part does not follow from its counts", hint=hint)
-    if needs_documents(settings):
-        raise UsageError(f"a model of {_kind(settings)} cannot be changed exactly", hint="train it again on all documents")
-
-
-def _kind(settings: Settings) -> str:
-    part = f"--members {settings.members}" if settings.classifier == AVERAGE else f"--weighting {settings.weighting}"
-    return f"--classifier {settings.classifier} {part}"
+    """Raise `UsageError` for a model that cannot be changed exactly through its counts."""
+    require_fitting(settings, EXACT_CHANGE, *[LEARNT_UNLABELLED] * (learnt is not None and learnt.uses_unlabelled))
 
 
 def needs_sample(settings: Settings, choices: Choices | None = None) -> bool:
@@ -582,10 +515,6 @@ def _smoothing(
         from nbtext.language_model.smoothing import smoothing_by_leave_one_out
 
         chosen = classifier_class(settings.classifier)
-        if not chosen.LEAVES_ONE_OUT or chosen.needs_documents(settings):
-            raise UsageError("--smoothing leave-one-out is for --classifier multinomial without tf-idf only", hint="use auto or a number")
-        if not len(sample):
-            raise UsageError("--smoothing leave-one-out needs documents, and the model keeps none", hint="train with a --sample above 0")
         counted, summed = chosen.counted(statistics, selected, settings), as_summed(sample, settings.weighting)
         return smoothing_by_leave_one_out(counted, selected, settings.prior_shape, summed)
     if isinstance(given, GivenSmoothing):

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.attributes import Attributes
 from nbtext.classifiers.base import Training, Unseen
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
@@ -33,6 +32,7 @@ from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
+from nbtext.exclusions import POOL, require_fitting
 from nbtext.model.choosing import dropped_terms
 from nbtext.model.training import (
     Learnt,
@@ -93,32 +93,13 @@ class UnlabelledDocuments(NamedTuple):
         return cls(statistics.vocabulary, statistics.term_documents, documents.matrix.rows(np.argsort(documents.hashes, kind="stable")))
 
 
-def require_unlabelled(settings: Settings) -> None:
-    """Raise `UsageError` if unlabelled documents cannot be learnt from under these settings."""
-    others = {
-        f"--classifier {settings.classifier}": settings.classifier != "multinomial",
-        f"--weighting {settings.weighting}": settings.weighting == "tfidf",
-        f"--estimate {settings.estimate}": settings.estimate == "ml",
-        f"--class-weight {settings.class_weight}": settings.class_weight is not None,
-        f"--top {settings.top}": settings.top is not None,
-        "--smoothing leave-one-out": settings.smoothing == "leave-one-out",
-        "--smoothing 0": settings.smoothing == 0,
-        "--sample 0": not settings.sample,
-        "--calibration none": settings.calibration == "none",
-        "attributes": bool(Attributes.of(settings.reading).names),
-    }
-    for setting, is_set in others.items():
-        if is_set:
-            raise UsageError(f"--unlabelled and {setting} exclude each other", hint="leave one of them out")
-
-
 def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> tuple[CorpusCounts, Learnt]:
     """Return what a model of labelled documents, which has no such layer, becomes by unlabelled ones: counts over more terms, and a layer.
 
-    Settings are as `nbtext.model.training.learn` takes them. Without labelled documents, by seeds alone, the weight is 1. Raises `UsageError` as
-    `require_unlabelled`, for too few labelled documents, and for seeds of other classes.
+    Settings are as `nbtext.model.training.learn` takes them. Without labelled documents, by seeds alone, the weight is 1. Raises `UsageError` for
+    settings that exclude unlabelled documents, for too few labelled documents, and for seeds of other classes.
     """
-    require_unlabelled(settings)
+    require_fitting(settings, POOL)
     require_seeded_classes(learnt.seeds, counts.statistics.classes)
     if not counts.statistics.n_documents:
         em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)

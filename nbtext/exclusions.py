@@ -1,0 +1,296 @@
+"""What goes with what: one table of what settings, options and commands need, and what they take away.
+
+A row is something asked for. Two rows exclude each other if one needs a trait that the other lacks; a row that needs an option is refused without it.
+Kinds of models lack what they do not offer. Training, tune, the command line, the docs and the test of all pairs read this table.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbtext.attributes import NO_TEXT, Attributes
+from nbtext.errors import UsageError
+from nbtext.settings import AVERAGE, READING, TRAINING
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Mapping
+
+    from nbtext.settings import Settings
+
+LEAVE_OUT = "leave one of them out"
+
+TRAITS = {
+    "sums": ("a model of that kind does not follow from sums of counts", "train it again on all documents"),
+    "labelled": (
+        "that part does not follow from its counts",
+        "give --unlabelled POOL or --drop-unlabelled to nbtext update or forget, or train it again",
+    ),
+    "from-sums": ("its counts would not be those of the labelled documents", LEAVE_OUT),
+    "weights": ("there all documents count alike", "multinomial, bernoulli, complement and logistic take weights"),
+    "joins": ("they join the counts of --classifier multinomial", LEAVE_OUT),
+    "leave-one-out": ("it is exact for --classifier multinomial without tf-idf only", "use folds, or for --smoothing auto or a number"),
+    "evidence": ("evidence, AIC and BIC are those of --classifier multinomial --weighting counts", "cross-validate others"),
+    "prior": ("its scores have no class prior", "leave it out, or take another classifier"),
+    "symmetric": ("the numbers themselves are the shape", LEAVE_OUT),
+    "background": ("it takes symmetric", LEAVE_OUT),
+    "own": ("it takes one pseudo-count for all terms", "give --smoothing one number"),
+    "two": ("two numbers are for bernoulli: of documents with a term and without", "give --smoothing one number"),
+    "attributes": ("its scores are no log-likelihoods that others add to", "leave out the classifier, or the columns"),
+    "posterior": ("maximum likelihood has no prior", "use --estimate mean"),
+    "smoothed": ("a count of 0 would decide alone", "give --smoothing a number above 0, and no --estimate ml"),
+    "sample": ("documents must be kept", "train with a --sample above 0"),
+    "calibrated": ("it is chosen by calibrated answers", LEAVE_OUT),
+    "free": ("labels choose the terms", LEAVE_OUT),
+    "equal": ("all classes must weigh alike", LEAVE_OUT),
+    "source": ("only one of them can be read", LEAVE_OUT),
+    "records": ("a mail filter reads one message and writes it", LEAVE_OUT),
+    "messages": ("one asks for more messages, the other for none", LEAVE_OUT),
+    "here": ("the cluster counts", "use --jobs without --backend dask"),
+    "pool": ("one learns from a pool, the other forgets it", LEAVE_OUT),
+    "single": ("a set of classes has no single answer", LEAVE_OUT),
+    "shares": ("the promise is for the class shares of training", LEAVE_OUT),
+    "folds": ("each document is left out alone", LEAVE_OUT),
+    "draws": ("documents are divided by time, not at random", LEAVE_OUT),
+    "judged": ("it shows several models without a decision", LEAVE_OUT),
+    "contributions": ("it shows changes of the document", LEAVE_OUT),
+    "shown": ("it checks the file, and shows nothing else", LEAVE_OUT),
+    "mode": ("only one of them can be done", LEAVE_OUT),
+    "judged-documents": ("the figures are of one or of the other", LEAVE_OUT),
+    "rows": ("the form is given by the other", LEAVE_OUT),
+    "alone": ("there may be no columns beside the text", "leave out the columns"),
+}
+"""Each trait: why rows that need it exclude those that lack it, and what to do."""
+
+_MULTINOMIAL = "sums weights joins leave-one-out prior background own attributes"
+KINDS = {
+    "multinomial": {
+        "counts": f"{_MULTINOMIAL} evidence",
+        "binary": _MULTINOMIAL,
+        "log": _MULTINOMIAL,
+        "tfidf": "prior background own attributes",
+    },
+    "complement": {**dict.fromkeys(("counts", "binary", "log"), "sums weights background own"), "tfidf": "background own"},
+    "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes"),
+    "dirichlet-multinomial": {"counts": "sums prior background own attributes"},
+    "gaussian": {"counts": "prior background attributes"},
+    "logistic": dict.fromkeys(("counts", "tfidf"), "weights prior background attributes"),
+    AVERAGE: {"counts": "attributes"},
+}
+"""What each classifier offers with each weighting that it takes. An average besides offers what `_OF_ALL_MEMBERS` names if all members do."""
+
+_OFFERED = frozenset(_MULTINOMIAL.split()) | {"evidence", "two"}
+_OF_ALL_MEMBERS = frozenset({"sums", "weights", "prior"})
+_NEEDED = {"complement": {"smoothed"}, "logistic": {"smoothed"}, "dirichlet-multinomial": {"sample"}}
+NONE: frozenset[str] = frozenset()
+
+
+class Row(NamedTuple):
+    """Something asked for: what it is called, and the traits that it needs and lacks."""
+
+    name: str
+    needs: frozenset[str] = NONE
+    lacks: frozenset[str] = NONE
+
+
+def row(name: str, needs: str = "", lacks: str = "") -> Row:
+    """Return a row, given names of traits with blanks between them."""
+    return Row(name, frozenset(needs.split()), frozenset(lacks.split()))
+
+
+SEED_WORDS = row("--seeds", needs="joins posterior free")
+POOL = row("--unlabelled", needs="joins smoothed free from-sums sample calibrated equal alone")
+DOCUMENT_WEIGHTS = row("weights of documents", needs="weights alone")
+EXACT_CHANGE = row("an exact change of a model", needs="sums labelled")
+LEARNT_UNLABELLED = row("what it learnt from unlabelled documents", lacks="labelled")
+CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence")
+CLUSTER = row("--backend dask", needs="sums", lacks="here")
+PATCH = row("--relabel", needs="here")
+LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
+
+
+def offers(settings: Settings) -> frozenset[str]:
+    """Return the traits that the classifier offers; raise `UsageError` if it does not take the weighting."""
+    kinds = KINDS[settings.classifier]
+    if settings.weighting not in kinds:
+        raise UsageError(
+            f"--classifier {settings.classifier} and --weighting {settings.weighting} exclude each other",
+            hint=f"it takes {', '.join(kinds)}",
+        )
+    offered = frozenset(kinds[settings.weighting].split())
+    if settings.classifier == AVERAGE:
+        offered |= _OF_ALL_MEMBERS.intersection(*(offers(member) for member in settings.models))
+        offered -= {"attributes"} if any(member.classifier == "gaussian" for member in settings.models) else NONE
+    return offered
+
+
+def settings_rows(settings: Settings) -> Iterator[Row]:
+    """Yield the rows of training settings."""
+    classifier, weighting = settings.classifier, settings.weighting
+    lacking = _OFFERED - offers(settings)
+    by_weighting = NONE if weighting == "counts" else lacking & frozenset(KINDS[classifier]["counts"].split())
+    name = f"--members {settings.members}" if classifier == AVERAGE else f"--classifier {classifier}"
+    yield Row(name, frozenset().union(*(_NEEDED.get(each.classifier, NONE) for each in settings.models)), lacking - by_weighting)
+    yield Row(f"--weighting {weighting}", lacks=by_weighting)
+    for is_set, found in (
+        (settings.prior_shape != "symmetric", row(f"--prior-shape {settings.prior_shape}", needs="background", lacks="symmetric")),
+        (settings.class_prior not in ("empirical", "uniform"), row("--class-prior", needs="prior")),
+        (settings.class_weight is not None, row(f"--class-weight {settings.class_weight}", needs="weights alone", lacks="equal")),
+        (settings.reading.weight_column not in (None, NO_TEXT), row("--weight-column", needs="weights alone")),
+        (bool(Attributes.of(settings.reading).names), row("--categorical, --count or --numeric", needs="attributes", lacks="alone")),
+        (settings.top is not None, row(f"--top {settings.top}", lacks="free")),
+        (not settings.sample, row("--sample 0", lacks="sample")),
+        (settings.calibration == "none", row("--calibration none", lacks="calibrated")),
+        (settings.estimate == "ml", row("--estimate ml", lacks="posterior smoothed")),
+        (settings.smoothing == 0, row("--smoothing 0", lacks="smoothed")),
+        (settings.smoothing == "leave-one-out", row("--smoothing leave-one-out", needs="leave-one-out sample", lacks="from-sums")),
+        (isinstance(settings.smoothing, tuple), row("--smoothing A,B", needs="two")),
+        (not isinstance(settings.smoothing, str | float | int | tuple), row("--smoothing FILE", needs="own symmetric")),
+    ):
+        if is_set:
+            yield found
+
+
+def needs_documents(settings: Settings) -> bool:
+    """Return True if a model of these settings does not follow from sums of counts; raise `UsageError` for settings that exclude each other."""
+    require_fitting(settings)
+    return "sums" not in offers(settings)
+
+
+class Entry(NamedTuple):
+    """Options of the command line, with blanks between them, ``--output=csv`` for a value: traits, and options of which one must be given too."""
+
+    options: str
+    needs: str = ""
+    lacks: str = ""
+    wants: str = ""
+
+
+OF_READING, OF_ANALYSIS = (
+    " ".join(each.option for each in table) for table in (READING, [each for each in TRAINING if each.decides == "terms"])
+)
+
+EVERYWHERE = (
+    Entry("--text --from-folder", needs="source", lacks="source"),
+    Entry("CORPUS --files-from", lacks="source"),
+    Entry("--null", wants="--files-from"),
+    Entry("--verbose", needs="messages"),
+    Entry("--quiet", lacks="messages"),
+    Entry("--scheduler", wants="--backend=dask"),
+    Entry("--backend=dask", lacks="here", wants="--scheduler"),
+    Entry("--once --jobs --relabel", needs="here"),
+    Entry("--unlabelled --drop-unlabelled", needs="pool", lacks="pool"),
+    Entry("--coverage", needs="shares", lacks="single"),
+    Entry("--costs --min-probability --limit --scores", needs="single"),
+    Entry("--min-precision", needs="shares single"),
+    Entry("--prior-from", lacks="shares"),
+    Entry("--fail-under-interval", wants="--fail-under --fail-over"),
+)
+"""Of all commands that have these options."""
+
+COMMANDS = {
+    "classify": (
+        Entry("--batch", wants="--lines"),
+        Entry("--lines", needs="source", lacks="source"),
+        Entry("--by-class", wants="--coverage --min-precision"),
+        Entry("--mail-filter", lacks="records source"),
+        Entry(
+            "--text --files-from --null --format --output --excel-safe --limit --scores --drift --lines --batch --exit-status-abstained --coverage "
+            "--prior-from",
+            needs="records",
+        ),
+    ),
+    "compare": (Entry(f"--changed --null {OF_READING}", wants="CORPUS --files-from"),),
+    "cross-validate": (
+        Entry("--leave-one-out", lacks="folds"),
+        Entry("--folds --repeats --seed --group-column --time-column", needs="folds"),
+        Entry("--time-column", lacks="draws"),
+        Entry("--repeats --seed --group-column", needs="draws"),
+    ),
+    "evaluate": (
+        Entry("--by-class", wants="--coverage --min-precision"),
+        Entry("--sweep", lacks="judged"),
+        Entry(
+            "--costs --min-probability --coverage --min-precision --fail-under --fail-over --by --errors --training --prior-from",
+            needs="judged",
+        ),
+    ),
+    "explain": (
+        Entry("--why-not", lacks="contributions"),
+        Entry("--against --to", needs="contributions"),
+        Entry("--to", lacks="rows"),
+        Entry("--output", needs="rows"),
+    ),
+    "inspect": (
+        Entry("--verify", lacks="shown"),
+        Entry("--criteria --term --class --similarity --thresholds --perplexity", needs="shown"),
+        Entry("--by-class", wants="--thresholds"),
+        Entry(OF_READING, wants="--perplexity"),
+    ),
+    "label": (Entry("--suggest --take --review", needs="mode", lacks="mode"),),
+    "card": (Entry("--evaluation", needs="judged-documents"), Entry("CORPUS --files-from", lacks="judged-documents")),
+    "suspects": (Entry("--paths --print0", lacks="rows"), Entry("--output", needs="rows")),
+    "tokens": (Entry(OF_ANALYSIS, wants="--no-model"),),
+}
+"""Of one command besides."""
+
+
+def options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the rows of options that were given to a command, by name with their values, CORPUS among them.
+
+    Raise `UsageError` for one that is given without another.
+    """
+    for entry in (*EVERYWHERE, *COMMANDS.get(command, ())):
+        for name in entry.options.split():
+            if not _is_given(name, given):
+                continue
+            if entry.wants and not any(_is_given(other, given) for other in entry.wants.split()):
+                wanted = entry.wants.replace("=", " ").split(" --")
+                raise UsageError(f"{name.replace('=', ' ')} needs {' or --'.join(wanted)}")
+            yield row(name.replace("=", " "), entry.needs, entry.lacks)
+
+
+def require_options(command: str, given: Mapping[str, str]) -> None:
+    """Raise `UsageError` if options of a command exclude each other, or one is given without another that it needs."""
+    require_no_clash(*options_rows(command, given))
+
+
+def options_in_words(command: str, names: Container[str]) -> Iterator[str]:
+    """Yield a line for each rule of the table about options of a command."""
+    entries = (*EVERYWHERE, *COMMANDS.get(command, ()))
+    having: dict[str, tuple[list[str], list[str]]] = {}
+    for entry in entries:
+        there = [name.replace("=", " ") for name in entry.options.split() if name.partition("=")[0] in names]
+        if there and entry.wants:
+            wanted = [name.replace("=", " ") for name in entry.wants.split() if name.partition("=")[0] in names]
+            yield f"{' and '.join(there)} {'needs' if len(there) == 1 else 'need'} {' or '.join(wanted)}."
+        for side, traits in enumerate((entry.needs, entry.lacks)):
+            for trait in traits.split():
+                having.setdefault(trait, ([], []))[side].extend(there)
+    for trait, (needing, lacking) in having.items():
+        if needing and lacking and len({*needing, *lacking}) > 1:
+            yield f"{', '.join(dict.fromkeys(lacking))} / {', '.join(dict.fromkeys(needing))}: {TRAITS[trait][0]}."
+
+
+def _is_given(name: str, given: Mapping[str, str]) -> bool:
+    option, equals, value = name.partition("=")
+    return option in given and (not equals or given[option] == value)
+
+
+def clashes(rows: Iterable[Row]) -> Iterator[tuple[Row, Row, str]]:
+    """Yield each two rows that exclude each other, the one that needs first, and the trait."""
+    for one, other in permutations(rows, 2):
+        for trait in sorted(one.needs & other.lacks):
+            yield one, other, trait
+
+
+def require_fitting(settings: Settings, *rows: Row) -> None:
+    """Raise `UsageError` if settings, or what is asked of a model with them, exclude each other."""
+    require_no_clash(*rows, *settings_rows(settings))
+
+
+def require_no_clash(*rows: Row) -> None:
+    """Raise `UsageError` if two rows exclude each other, naming both."""
+    for one, other, trait in clashes(rows):
+        reason, hint = TRAITS[trait]
+        raise UsageError(f"{one.name} and {other.name} exclude each other: {reason}", hint=hint)

@@ -1,0 +1,126 @@
+"""What goes with what: each pair of the table is refused in one line that names both, and what is in no pair is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from nbtext import TextClassifier, UsageError
+from nbtext.cli.main import COMMANDS as NAMES
+from nbtext.cli.main import nbtext as program
+from nbtext.exclusions import (
+    COMMANDS,
+    EVERYWHERE,
+    KINDS,
+    TRAITS,
+    needs_documents,
+    offers,
+    options_rows,
+    require_fitting,
+    require_options,
+    row,
+    settings_rows,
+)
+from nbtext.settings import AVERAGE, CLASSIFIERS, WEIGHTINGS, Settings
+from tests.process import error_line, nbtext, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS, LABELS = ["it purrs", "it barks", "it purrs and naps", "it barks at night"], ["cats", "dogs", "cats", "dogs"]
+EVERY_KIND = pytest.mark.parametrize(
+    ("classifier", "weighting"), [(name, weighting) for name, kinds in KINDS.items() for weighting in kinds]
+)
+
+
+def option_names(command: str) -> set[str]:
+    """The options of a command by their long names, and CORPUS."""
+    found = program.get_command(click.Context(program), command)
+    assert found is not None
+    return {name for each in found.params if isinstance(each, click.Option) for name in each.opts} | {"CORPUS"}
+
+
+def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> None:
+    assert set(KINDS) == set(CLASSIFIERS)
+    assert {weighting for kinds in KINDS.values() for weighting in kinds} == set(WEIGHTINGS)
+    offered = {trait for kinds in KINDS.values() for traits in kinds.values() for trait in traits.split()}
+    assert offered <= set(TRAITS)
+
+
+@EVERY_KIND
+def test_a_kind_that_offers_sums_is_updated_and_another_is_refused(classifier: str, weighting: str) -> None:
+    model = TextClassifier(classifier=classifier, weighting=weighting)
+    assert needs_documents(model.settings) == ("sums" not in offers(model.settings))
+    model.fit(TEXTS, LABELS)
+    if "sums" in offers(model.settings):
+        both = TextClassifier(classifier=classifier, weighting=weighting).fit([*TEXTS, "it naps"], [*LABELS, "cats"])
+        assert model.partial_fit(["it naps"], ["cats"]).statistics == both.statistics
+    else:
+        with pytest.raises(UsageError, match=r"an exact change of a model and (classifier|weighting|members) .* exclude each other"):
+            model.partial_fit(["it naps"], ["cats"])
+
+
+@EVERY_KIND
+def test_a_kind_takes_weights_if_it_offers_them(classifier: str, weighting: str) -> None:
+    model = TextClassifier(classifier=classifier, weighting=weighting)
+    if "weights" in offers(model.settings):
+        model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])
+    else:
+        with pytest.raises(UsageError, match=r"weights of documents and (classifier|weighting|members) .* exclude each other"):
+            model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])
+
+
+def test_a_refusal_names_both_and_says_what_to_do() -> None:
+    for settings, first, second in (
+        (Settings(classifier="bernoulli", prior_shape="background"), "--prior-shape background", "--classifier bernoulli"),
+        (Settings(classifier="logistic", smoothing=0), "--classifier logistic", "--smoothing 0"),
+        (Settings(classifier="dirichlet-multinomial", sample=0), "--classifier dirichlet-multinomial", "--sample 0"),
+        (Settings(weighting="tfidf", smoothing="leave-one-out"), "--smoothing leave-one-out", "--weighting tfidf"),
+        (Settings(classifier=AVERAGE, members="multinomial+complement", class_prior="smoothed:1"), "--class-prior", "--members"),
+    ):
+        with pytest.raises(UsageError) as refused:
+            require_fitting(settings)
+        assert refused.value.message.startswith(f"{first} and {second}")
+        assert "exclude each other: " in refused.value.message
+        assert refused.value.hint
+    require_fitting(Settings(), row("something that needs nothing"))
+    assert [found.name for found in settings_rows(Settings())] == ["--classifier multinomial", "--weighting counts"]
+
+
+@pytest.mark.parametrize("command", NAMES)
+def test_options_of_the_table_exist(command: str) -> None:
+    names = option_names(command)
+    for entry in COMMANDS.get(command, ()):
+        assert {name.partition("=")[0] for name in f"{entry.options} {entry.wants}".split()} <= names
+
+
+def test_options_of_all_commands_exist_in_one() -> None:
+    names = set().union(*map(option_names, NAMES))
+    for entry in EVERYWHERE:
+        assert {name.partition("=")[0] for name in f"{entry.options} {entry.wants}".split()} <= names
+    assert set(COMMANDS) - {"card"} <= set(NAMES)
+
+
+def test_options_exclude_each_other_in_either_order() -> None:
+    for given in ({"--text": "x", "CORPUS": "('a',)"}, {"CORPUS": "('a',)", "--text": "x"}):
+        with pytest.raises(UsageError, match="text and CORPUS exclude each other"):
+            require_options("classify", given)
+    with pytest.raises(UsageError, match="backend dask needs scheduler"):
+        require_options("train", {"--backend": "dask"})
+    require_options("train", {"--backend": "local", "--jobs": "2"})
+    assert [found.name for found in options_rows("train", {"--jobs": "2", "--model": "m"})] == ["--jobs"]
+
+
+def test_help_shows_the_table() -> None:
+    shown = " ".join(succeeded(nbtext("cross-validate", "--help-all")).text.split())
+    assert "--leave-one-out / --folds, --repeats, --seed, --group-column, --time-column: each document is left out alone." in shown
+    assert "--null needs --files-from." in shown
+
+
+def test_a_file_of_defaults_gives_way_to_the_command_line(pets: Path) -> None:
+    (pets / "nbtext.toml").write_text("[classify]\ncoverage = 0.5\n")
+    assert "exclude each other" in error_line(nbtext("classify", "pets", "--coverage", "0.5", "--min-probability", "0.6", cwd=pets), 2)
+    plain = succeeded(nbtext("classify", "pets", "--min-probability", "0.6", "--no-config", cwd=pets))
+    assert succeeded(nbtext("classify", "pets", "--min-probability", "0.6", cwd=pets)).out == plain.out
