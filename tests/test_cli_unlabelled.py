@@ -69,7 +69,7 @@ def test_what_does_not_follow_from_counts_is_not_changed(command: tuple[str, ...
         succeeded(nbtext("train", "few", "-m", "alone", cwd=desk))
         command = (*command, "nbtext.joblib")
     before = (desk / "nbtext.joblib").read_bytes()
-    assert "unlabelled documents too" in error_line(nbtext(*command, cwd=desk), 2)
+    assert "learnt from unlabelled documents" in error_line(nbtext(*command, cwd=desk), 2)
     assert (desk / "nbtext.joblib").read_bytes() == before
 
 

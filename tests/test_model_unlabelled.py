@@ -198,9 +198,9 @@ def test_what_unlabelled_documents_made_does_not_follow_from_counts() -> None:
     model = few()
     model.learn_unlabelled(pool(model))
     for change in (model.partial_fit, model.forget):
-        with pytest.raises(UsageError, match="unlabelled documents too"):
+        with pytest.raises(UsageError, match="learnt from unlabelled documents"):
             change(["a cat"], ["cats"])
-    with pytest.raises(UsageError, match="unlabelled documents too"):
+    with pytest.raises(UsageError, match="learnt from unlabelled documents"):
         model.learn(model.counts)
 
 
@@ -251,7 +251,7 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: s
     assert saved(loaded, tmp_path) == content
     assert [check for check in verify(str(tmp_path / "saved")) if check.passed is not True] == []
     assert "not calibrated" in loaded.warnings()[0]
-    with pytest.raises(UsageError, match="unlabelled documents too"):
+    with pytest.raises(UsageError, match="learnt from unlabelled documents"):
         loaded.partial_fit(["a cat"], ["cats"])
     with pytest.raises(UsageError, match="nothing would be left"):
         loaded.drop_unlabelled()
