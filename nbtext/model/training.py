@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
+from nbtext.attributes import Attributes
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, cross_fitted
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
