@@ -15,7 +15,7 @@ from nbtext.corpus.document import Document
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.explain.word_walk import WordWalker
 from nbtext.inspection.terms import ranking, term_name
-from nbtext.model.choosing import ALTERNATIVES, APART, LEAST_DOCUMENTS, NO_CHOICES, PairedTest
+from nbtext.model.choosing import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES, LEAST_DOCUMENTS, NO_CHOICES, PairedTest
 from nbtext.model.scoring import scored
 from tests.process import nbtext
 
@@ -318,3 +318,29 @@ def test_with_ngrams_surface_forms_or_without_a_sample_pairs_are_kept(settings: 
     assert model.learnt.choices.sides == ("pairs",)
     assert model.learnt.choices.unspaced is None
     np.testing.assert_allclose(model.predict_log_proba(texts), pairs.predict_log_proba(texts), rtol=1e-9)
+
+
+def noisy_signs(n: int, seed: int = 0) -> Corpus:
+    """Return texts of three words of their class, or sometimes of any, among ten rare ones."""
+    random = np.random.default_rng(seed)
+    labels = [f"c{number}" for number in random.integers(0, 12, n)]
+
+    def words(label: str) -> list[str]:
+        signs = [label if random.random() < 0.6 else f"c{random.integers(0, 12)}" for _ in range(3)]
+        return [f"{sign}s{random.integers(0, 3)}x" for sign in signs] + [f"w{word}x" for word in random.integers(0, 2000, 10)]
+
+    return [" ".join(words(label)) for label in labels], labels
+
+
+def test_complement_on_tfidf_takes_the_pseudo_count_that_held_out_documents_prefer(tmp_path: Path) -> None:
+    (texts, labels), (fresh, truth) = noisy_signs(400), noisy_signs(300, seed=1)
+    complement: dict[str, Any] = {"classifier": "complement", "weighting": "tfidf"}
+    model, usual = (TextClassifier(**complement, smoothing=value).fit(texts, labels) for value in ("auto", 0.2))
+    chosen = model.learnt.choices.pseudo_count
+    assert chosen == model.learnt.smoothing
+    assert chosen in HELD_OUT_ALTERNATIVES
+    assert model.score(fresh, truth) > usual.score(fresh, truth) + 0.2
+    model.save(str(tmp_path / "model"))
+    assert TextClassifier.load(str(tmp_path / "model")).learnt.smoothing == chosen
+    few = TextClassifier(**complement).fit(texts[:200], labels[:200])
+    assert (few.learnt.choices.pseudo_count, few.learnt.smoothing) == (None, 0.2)

@@ -250,7 +250,8 @@ def evaluate_leave_one_out(
 def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
     """Return what ``auto`` stands for in a model of all documents, for folds to use: to choose anew in each would take as long as all the rest."""
     size = parameters.sample if has_choice(parameters) else 0
-    return choices_of(CorpusCounts(subsets.statistics, DocumentSample.of(subsets.documents, size)), parameters)
+    documents = subsets.documents if needs_documents(parameters) else None
+    return choices_of(CorpusCounts(subsets.statistics, DocumentSample.of(subsets.documents, size)), parameters, documents)
 
 
 def train_and_score(

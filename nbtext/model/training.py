@@ -395,7 +395,7 @@ def terms_and_smoothing(
     statistics = counts.statistics
     evidence = None
     if choices is None:
-        choices, evidence = choose(counts, settings, selected, pairs_only=bool(seeds))
+        choices, evidence = choose(counts, settings, selected, documents, pairs_only=bool(seeds))
     selected &= ~dropped_terms(statistics.vocabulary, settings, choices)
     smoothing = _smoothing(counts, selected, choices, settings, documents, evidence)
     own = own_pseudo_counts(statistics, settings)
@@ -406,10 +406,10 @@ def terms_and_smoothing(
     return replace(learnt, selected=selected, smoothing=_smoothing(counts, selected, choices, settings, documents))
 
 
-def choices_of(counts: CorpusCounts, settings: Settings) -> Choices:
-    """Return what ``auto`` stands for in a model of this corpus; raises as `learn` does."""
+def choices_of(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Choices:
+    """Return what ``auto`` stands for in a model of this corpus, whose documents may be given; raises as `learn` does."""
     counts = weighed(counts, settings)
-    return choose(counts, settings, _within_document_limits(counts.statistics, settings.min_df, settings.max_df)).choices
+    return choose(counts, settings, _within_document_limits(counts.statistics, settings.min_df, settings.max_df), documents).choices
 
 
 def without_dropped(documents: CountedDocuments, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> CountedDocuments:
@@ -506,8 +506,8 @@ def _smoothing(
     documents: CountedDocuments | None,
     evidence: float | None = None,
 ) -> float:
-    found = evidence if choices.pseudo_count is None else choices.pseudo_count
-    if choices.smoothing is not None and found is not None:
+    found = evidence if choices.smoothing is not None and choices.pseudo_count is None else choices.pseudo_count
+    if found is not None:
         return found
     given, statistics, sample = settings.smoothing, counts.statistics, counts.sample.documents
     if settings.estimate == "ml":
