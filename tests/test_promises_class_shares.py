@@ -55,6 +55,24 @@ def test_em_finds_the_shares_that_an_optimiser_finds() -> None:
     assert most_likely_shares(likelihood) == pytest.approx(free / free.sum(), abs=1e-4)
 
 
+def test_of_many_classes_em_drops_those_that_are_out_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No shares are more likely by more than n (max_k g_k / n − 1), g the gradient of the concave log-likelihood; that of dropped classes counts too."""
+    random, shapes, n_documents, n_classes = np.random.default_rng(5), list[tuple[int, ...]](), 30, 20 * module.MOST_CLASSES
+
+    class Watched(np.ndarray[Any, Any]):
+        def __matmul__(self, other: Any) -> Any:
+            shapes.append(self.shape)
+            return np.asarray(self) @ np.asarray(other)
+
+    likelihood = np.exp(12 * np.minimum(random.standard_normal((n_documents, n_classes)) - 3, 0))
+    found = most_likely_shares(likelihood.view(Watched))
+    assert sum(map(np.prod, shapes)) < len(shapes) * likelihood.size / 5
+    gradient = likelihood.T @ (1 / (likelihood @ found)) / n_documents
+    assert gradient.max() < 1.01
+    monkeypatch.setattr(module, "LEAST_SHARE", 0.0)
+    assert found == pytest.approx(most_likely_shares(likelihood), abs=1e-12)
+
+
 def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
     documents = left_out(400, bias=0.6)
     truth = np.arange(len(documents.classes)), documents.classes
