@@ -1,0 +1,389 @@
+"""Every pair of values of the declared settings, readings and inputs meets in a model, and every command runs on it.
+
+`tests/pairs.py` makes the configurations and says which values exclude each other; `tests/pairs_corpus.py` writes their corpora.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbtext.cli.main import run
+from nbtext.corpus.collection import Corpus
+from nbtext.corpus.reading import resolved
+from nbtext.model import TextClassifier
+from nbtext.settings import ANALYSIS, READING, TRAINING, Reading
+from tests.budget import exhaustive, some
+from tests.pairs import AVERAGE, NO_POSTERIOR, OF_GAUSSIAN, VALUES, among, configurations, given, holds, refused_alone
+from tests.pairs_corpus import FILES, Writer, documents
+from tests.process import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.pairs import Condition, Configuration
+
+DECLARED = {parameter.name: parameter for parameter in (*READING, *TRAINING)}
+READ = {parameter.name for parameter in READING}
+LABELLED, POOL = documents(30, 1), documents(18, 2)
+NAN = re.compile(rb"\bnan\b", re.IGNORECASE)
+
+Arguments = tuple[str, ...]
+
+
+def nbtext(*arguments: str, stdin: bytes = b"") -> Result:
+    """Run a command in this process, in the present folder; a warning of a package is an error."""
+    out, err = io.BytesIO(), io.BytesIO()
+    before = sys.stdin, sys.stdout, sys.stderr
+    streams = io.TextIOWrapper(io.BytesIO(stdin)), io.TextIOWrapper(out), io.TextIOWrapper(err)
+    try:
+        sys.stdin, sys.stdout, sys.stderr = streams
+        status = run(list(arguments))
+        streams[1].flush()
+        streams[2].flush()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+    return Result(status, out.getvalue(), err.getvalue())
+
+
+class Session:
+    """A folder with the corpora of a configuration, and the commands that ran in it."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.some_unreadable = "max_document_size" in configuration
+        for name, content in FILES.items():
+            Path(name).write_text(content, encoding="utf-8")
+        writer = Writer(configuration)
+        has_classes = configuration.get("format") != "lines"
+        self.first, self.more, self.both = (
+            writer.write(name, made, labelled=has_classes)
+            for name, made in (("first", LABELLED[:20]), ("more", LABELLED[20:]), ("both", LABELLED))
+        )
+        self.pool, self.few = (writer.write(name, made, labelled=False) for name, made in (("pool", POOL), ("few", POOL[3:5])))
+
+    def options(self, *left_out: str) -> list[str]:
+        """Return the options of declared parameters."""
+        found = []
+        for name, value in self.configuration.items():
+            if name in DECLARED and name not in left_out:
+                option = DECLARED[name].option
+                found += [option if value else f"--no-{option[2:]}"] if isinstance(value, bool) else [option, str(value)]
+        return found
+
+    def corpus(self, paths: Arguments, *taken: str) -> list[str]:
+        """Return the arguments that name a corpus, for a command that takes some values of ``source``."""
+        source = self.configuration.get("source")
+        name = Path(paths[0]).name
+        if source == "files-from":
+            Path(f"{name}.list").write_text("".join(f"{path}\n" for path in paths), encoding="utf-8")
+            return ["--files-from", f"{name}.list"]
+        if source not in taken:
+            return list(paths)
+        if source == "once":
+            return [*paths, "--once"]
+        if source == "from-folder":
+            folders = paths if self.configuration["format"] == "mbox" else sorted(map(str, Path(paths[0]).iterdir()))
+            return [word for folder in folders for word in ("--from-folder", f"{Path(folder).name.partition('.')[0]}={folder}")]
+        reading = Reading.of({name: value for name, value in self.configuration.items() if name in READ})
+        ids = [
+            document.id for document in Corpus(paths, resolved(reading, paths, labelled=True), labelled=True) if document.label == "garden"
+        ]
+        Path(f"{name}.patch").write_text(f"{ids[0]}\tgarden\tclock\n", encoding="utf-8")
+        return [*paths, "--relabel", f"{name}.patch"]
+
+    def inputs(self) -> list[str]:
+        """Return the options of `nbtext train` that are no parameters."""
+        given = self.configuration
+        return [
+            *(["--seeds", given["seeds"]] if "seeds" in given else []),
+            *(self.unlabelled() if "unlabelled" in given else []),
+            *(["--on-error", given["on_error"]] if "on_error" in given else []),
+        ]
+
+    def unlabelled(self) -> list[str]:
+        """Return the documents without labels as options."""
+        return [word for path in self.pool for word in ("--unlabelled", path)]
+
+    def train(self, model: str, paths: Arguments, *more: str) -> Result:
+        """Train as the configuration says."""
+        corpus = [] if self.configuration.get("labels") == "none" else self.corpus(paths, "from-folder", "relabel", "once")
+        return nbtext("train", "-m", model, *self.options(), *self.inputs(), *corpus, *more)
+
+    def done(self, *arguments: str, reads: bool = True) -> Result:
+        """Run a command that works; if it ``reads`` the corpus, a document may be too large."""
+        result = nbtext(*arguments)
+        check_output(arguments, result)
+        assert result.status == int(self.some_unreadable and reads), (self.configuration, arguments, result)
+        return result
+
+    def ended(self, *arguments: str) -> Result:
+        """Run a command that works or is refused for one of `REFUSALS` that holds of the configuration."""
+        result = nbtext(*arguments)
+        check_output(arguments, result)
+        if result.status not in (0, int(self.some_unreadable)):
+            assert result.status == 2, (self.configuration, arguments, result)
+            line = refusal(result)
+            assert any(re.search(pattern, line) and any(holds(each, self.configuration) for each in conditions) for pattern, conditions in REFUSALS), (
+                self.configuration, arguments, line,
+            )  # fmt: skip
+        return result
+
+
+def check_output(arguments: Arguments, result: Result) -> None:
+    """Whatever happens, nothing is an internal error, and no number is none."""
+    assert result.status != 70, (arguments, result)
+    assert b"Traceback" not in result.err, (arguments, result)
+    assert not NAN.search(result.out), (arguments, result)
+    assert all(note.startswith("nbtext: ") for note in result.notes), (arguments, result)
+
+
+def refusal(result: Result) -> str:
+    """Return the one line of a refusal, but for warnings and documents that cannot be read."""
+    [line] = [note for note in result.notes if "warning: " not in note and "larger than" not in note]
+    return line
+
+
+NOT_SUMS = (among("classifier", "gaussian", "logistic"), AVERAGE, among("weighting", "tfidf"))
+NO_LEFT_OUT = (among("sample", 0), among("labels", "none"), among("calibration", "none"), among("estimate", "ml"))
+NO_TEXT = (among("text_column", None, "none"),)
+ANY = (among("labels", *VALUES["labels"]),)
+
+REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
+    (r"--(classifier|weighting) .*cannot be changed exactly", NOT_SUMS),
+    ("learnt from unlabelled documents too", (given("unlabelled"),)),
+    ("--format lines has no classes", (among("format", "lines"),)),
+    ("--text is for models of texts", (among("format", "svmlight"),)),
+    ("keeps no documents to leave out; train with a --sample above 0", NO_LEFT_OUT),
+    (r"--classifier .* promises nothing unless training kept", NO_LEFT_OUT),
+    ("a coverage of 0.8 takes at least", (among("sample", 12), among("max_document_size", "2K"), *NO_LEFT_OUT)),
+    ("does not know what training looked like; train with calibration and a --sample above 0", NO_LEFT_OUT),
+    ("does not know what is typical; train --classifier multinomial on counts", ANY),
+    (
+        r"--sweep prior needs .* this one is of --(classifier|weighting|estimate)",
+        (given("classifier"), among("weighting", "tfidf"), *NO_POSTERIOR),
+    ),
+    ("the model has no words to draw", (*NO_TEXT, given("classifier"))),
+    (r"class \S+ has no words to draw; train with --smoothing above 0", NO_POSTERIOR),
+    ("--draw needs a posterior, and maximum likelihood has none", (among("estimate", "ml"),)),
+    ("--draw does not go with a (dirichlet-multinomial|bernoulli) model", (among("classifier", "dirichlet-multinomial", "bernoulli"),)),
+    (
+        r"evidence, AIC and BIC are those of --(classifier multinomial|weighting counts)",
+        (given("classifier"), given("weighting"), given("unlabelled")),
+    ),
+    ("no document of the pool has a word that counts", NO_TEXT),
+    ("none of the .* terms? is left; lower --min-df", ANY),
+    (r"all documents have the same 'size'; leave --estimate and --smoothing", NO_POSTERIOR),
+)
+"""What a command may refuse to do with a model, and of which configurations."""
+
+ALIASES = {
+    **dict.fromkeys(("categorical", "count", "numeric"), "attributes"),
+    **dict.fromkeys(("class_weight", "weight_column"), "weights"),
+    "members": "--classifier",
+    "sample": "--sample",
+    "smoothing": "pseudo-counts",
+    "weighting": "tf-idf",
+    "header": "--header",
+    "text_column": "no column is called",
+    "tag_fields": "no column is called",
+    "id_column": "no column is called",
+}
+"""What messages also call a setting."""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run commands in a folder of their own, with warnings as errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "warnoptions", ["error"])
+
+
+def name_of(configuration: Mapping[str, Any]) -> str:
+    """Return the values of a configuration, for the names of tests."""
+    return " ".join(f"{name}={value}" for name, value in configuration.items())
+
+
+def test_every_declared_parameter_has_values() -> None:
+    for name, parameter in DECLARED.items():
+        values = VALUES[name]
+        assert len(values) > 1, name
+        assert {parameter.checked(value) for value in values if value is not None and not str(value).endswith(".txt")} - {
+            parameter.default
+        }, name
+
+
+@pytest.mark.repeated
+@pytest.mark.parametrize(("values", "least"), some(refused_alone(), 30), ids=lambda one: name_of(dict(one)))
+def test_what_excludes_each_other_is_refused_in_a_line_that_names_both(values: Any, least: Configuration) -> None:
+    result = Session(least).train("m", Session(least).both)
+    assert (result.status, result.out, Path("m").exists()) == (2, b"", False), result
+    [line] = result.notes
+    for name, value in values:
+        if value is not None:
+            option = DECLARED[name].option if name in DECLARED else f"--{name.replace('_', '-')}"
+            assert any(word in line for word in (option, str(value) if len(str(value)) > 2 else option, ALIASES.get(name, option))), (
+                name,
+                line,
+            )
+
+
+@pytest.mark.repeated
+@pytest.mark.parametrize("configuration", some(configurations(), 20), ids=name_of)
+def test_every_command_works_on_every_configuration(configuration: Configuration) -> None:
+    session = Session(configuration)
+    result = session.train("m", session.both)
+    check_output(("train",), result)
+    assert result.status == int(session.some_unreadable), (configuration, result)
+    check_model()
+    check_commands(session)
+    if configuration.get("format") != "lines":
+        check_answers(session)
+        check_training_commands(session)
+        check_changes(session)
+
+
+def check_model() -> None:
+    """The file of the model is sound, loads, and is written again as it is."""
+    checks = json.loads(nbtext("inspect", "-m", "m", "--verify", "-o", "json").out)
+    assert all(check["passed"] for check in checks["checks"]), checks
+    TextClassifier.load("m").save("again")
+    assert Path("again").read_bytes() == Path("m").read_bytes()
+
+
+def check_commands(session: Session) -> None:
+    """Commands that need documents without labels, or none."""
+    pool, few = session.corpus(session.pool), list(session.few)
+    for arguments in (
+        ["inspect"],
+        ["inspect", "-o", "json"],
+        ["inspect", "--term", "rose"],
+        ["inspect", "--class", "garden"],
+        ["inspect", "--similarity"],
+    ):
+        session.done(*arguments, "-m", "m", reads=False)
+    for arguments in (
+        ["inspect", "--criteria"], ["inspect", "--thresholds", "0.5"], ["generate", "-n", "2"], ["generate", "--draw"],
+        ["classify", *few, "--coverage", "0.8"], ["classify", *few, "--min-precision", "0.8"], ["classify", *few, "--min-typicality", "0.1"],
+        ["classify", "--text", "rose 花园 in the soup"], ["select-features", "-o", "jsonl"],
+    ):  # fmt: skip
+        session.ended(*arguments, "-m", "m")
+    prior = [word for path in session.pool for word in ("--prior-from", path)]
+    for arguments in (
+        ["classify", *few, *prior], ["classify", *few, "--costs", "costs.toml"], ["explain", *few, "--to", "page.html"], ["tokens", *few],
+        ["explain", *few, "--why-not", "garden", "-o", "jsonl"], ["prevalence", *pool, "-o", "json"],
+    ):  # fmt: skip
+        session.ended(*arguments, "-m", "m")
+    analysis = session.options(*(name for name in DECLARED if name not in ANALYSIS and name not in READ))
+    session.ended("label", *few, "--suggest", "3", *analysis)
+
+
+def check_answers(session: Session) -> None:
+    """Answers are the same in every form, those that `evaluate` judges, and what `explain` explains; documents of training do not drift."""
+    corpus = session.corpus(session.both)
+    rows = [json.loads(line) for line in session.done("classify", *corpus, "-m", "m", "-o", "jsonl", "--scores").out.splitlines()]
+    table = [line.split("\t") for line in session.done("classify", *corpus, "-m", "m").out.decode().splitlines()]
+    assert [(row["id"], row["label"] or "") for row in rows] == [(row[0], row[1]) for row in table]
+    answered = [row for row in rows if row["label"] is not None]
+    for row in answered:
+        assert math.isclose(sum(each["probability"] for each in row["labels"]), 1, abs_tol=1e-4), row
+        assert row["probability"] >= max(each["probability"] for each in row["labels"]) - 1e-6, row
+    check_evaluation(session, corpus, rows)
+    check_explanations(session, corpus, {row["id"]: row for row in answered})
+    result = session.ended("classify", *corpus, "-m", "m", "--drift", "log")
+    if result.status != 2:
+        [drift] = map(json.loads, session.done("drift", "log", "-o", "jsonl", reads=False).out.splitlines())
+        check_drift(drift, is_whole="sample" not in session.configuration and "weight_column" not in session.configuration)
+
+
+def check_evaluation(session: Session, corpus: list[str], rows: list[dict[str, Any]]) -> None:
+    """`evaluate` counts as right and wrong what `classify` answers."""
+    judged = json.loads(session.done("evaluate", *corpus, "-m", "m", "-o", "json", "--errors", "errors").out)
+    wrong = [json.loads(line) for line in Path("errors").read_text(encoding="utf-8").splitlines()]
+    answers = {row["id"]: row["label"] for row in rows}
+    read = [row for row in rows if "error" not in row]
+    assert judged["n"] == len(read)
+    answered = [row for row in read if row["label"] is not None]
+    assert all(answers[each["id"]] == each["answer"] != each["truth"] for each in wrong)
+    assert math.isclose(judged["accuracy"], (len(answered) - len(wrong)) / len(read), abs_tol=1e-12)
+    assert sum(figures["support"] for figures in judged["per_class"].values()) == len(read)
+
+
+def check_explanations(session: Session, corpus: list[str], answers: dict[str, dict[str, Any]]) -> None:
+    """The contributions of an explanation add up to the difference of the scores."""
+    for line in session.done("explain", *corpus, "-m", "m", "-o", "jsonl").out.splitlines():
+        found = json.loads(line)
+        if found["label"] is None or found["log_odds"] is None:
+            continue
+        answer = answers[found["id"]]
+        assert found["label"] == answer["label"], found
+        scores = {each["label"]: each["score"] for each in answer["labels"]}
+        assert math.isclose(found["log_odds"], scores[found["label"]] - scores[found["against"]], rel_tol=1e-6, abs_tol=1e-6), found
+        parts = [found["prior"], found.get("rest", 0.0), *(part["nats"] for part in (*found["words"], *found["attributes"]))]
+        assert math.isclose(sum(parts), found["log_odds"], rel_tol=1e-6, abs_tol=1e-6), found
+        assert found["adds_up"] or any(holds(each, session.configuration) for each in OF_GAUSSIAN), found
+
+
+def check_drift(drift: dict[str, Any], *, is_whole: bool) -> None:
+    """Documents of training are no stranger than left-out ones."""
+    unknown, likelihood = drift["unknown"], drift["log_likelihood"]
+    assert not is_whole or unknown["run"] <= unknown["training"] + 1e-9, drift
+    assert likelihood["run"] is None or likelihood["run"] >= likelihood["training"] - 1e-9 or not likelihood["beyond_chance"], drift
+    assert not is_whole or not drift["length"]["beyond_chance"], drift
+    assert not is_whole or not drift["answers"]["beyond_chance"], drift
+
+
+def check_training_commands(session: Session) -> None:
+    """Commands that judge a model, or train one, on a labelled corpus."""
+    corpus, plain = session.corpus(session.both), list(session.both)
+    for arguments in (
+        ["evaluate", *corpus, *(word for path in plain for word in ("--training", path))], ["evaluate", *corpus, "--sweep", "prior"],
+        ["inspect", "--perplexity", plain[0]], ["report", *corpus, "--to", "report.html"], ["report", *corpus, "--to", "card.md"],
+    ):  # fmt: skip
+        session.ended(*arguments, "-m", "m")
+    shutil.copy("m", "other")
+    session.done("compare", "m", "other", *corpus)
+    session.done("compare", "m", "other", reads=False)
+    for arguments in (
+        ["cross-validate", *corpus, *session.options(), "--folds", "2", "-o", "json"],
+        ["learning-curve", *corpus, *session.options(), "--steps", "2", "--repeats", "1", "--folds", "2"],
+        ["suspects", *corpus, *session.options()],
+        ["tune", *corpus, *session.options("by"), "--tries", "1", "-m", "tuned"],
+    ):
+        session.ended(*arguments)
+
+
+def check_changes(session: Session) -> None:
+    """A model that can be updated is then that of training on all documents; what it forgets is as if it had never been learnt."""
+    configuration = session.configuration
+    if configuration.get("labels") != "none":
+        session.train("updated", session.first)
+        before = Path("updated").read_bytes()
+        pool = session.unlabelled() if "unlabelled" in configuration else []
+        more = session.corpus(session.more, "once")
+        if session.ended("update", "-m", "updated", *more, *pool).status != 2 and configuration.get("source") != "relabel":
+            assert Path("updated").read_bytes() == Path("m").read_bytes(), configuration
+            session.done("forget", "-m", "updated", *more, *pool)
+            assert "sample" in configuration or Path("updated").read_bytes() == before, configuration
+    shutil.copy("m", "other")
+    session.ended("merge", "m", "other", "--to", "merged")
+    session.ended("relabel", "garden", "küche", "-m", "other")
+    session.ended("prune", "--min-df", "2", "-m", "other")
+    session.ended("promote", "other", "-m", "again")
+
+
+@pytest.mark.repeated
+@pytest.mark.parametrize("configuration", configurations()[:: 10 if exhaustive() else 60], ids=name_of)
+def test_two_processes_write_the_same_bytes(configuration: Configuration) -> None:
+    session = Session(configuration)
+    session.train("m", session.both)
+    session.train("m2", session.both, "--jobs", "2")
+    assert Path("m").read_bytes() == Path("m2").read_bytes()
