@@ -352,7 +352,7 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
     columns = (*attributes.names, *tagged, *([] if weight_column is None else [weight_column]), *columns)
     if not (layout.file_per_document or layout.mail or is_ascii_compatible(reading.encoding)):
         message = f"--encoding {reading['encoding']} is for whole files, and --format {file_format} has lines or rows"
-        raise UsageError(message, hint="make the file UTF-8 first, as with iconv -t UTF-8")
+        raise UsageError(message, hint="make them UTF-8 first, as with iconv -t UTF-8")
     if columns and not layout.columns:
         *others, last = (name for name, other in FORMATS.items() if other.columns)
         raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
