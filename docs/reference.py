@@ -12,7 +12,7 @@ import click
 PAGE = Path(__file__).with_suffix(".md")
 sys.path.insert(0, str(PAGE.parent.parent))  # the nbtext beside this file, not an installed one
 
-from nbtext import settings  # noqa: E402
+from nbtext import exclusions, settings  # noqa: E402
 from nbtext.cli.main import nbtext  # noqa: E402
 from nbtext.cli.panels import EVERYTHING  # noqa: E402
 from nbtext.settings import Parameter  # noqa: E402
@@ -39,7 +39,7 @@ def reference() -> str:
         context = click.Context(command, info_name=name, parent=top, terminal_width=WIDTH)
         context.meta[EVERYTHING] = True
         parts.append(_section(f"nbtext {name}", command.get_help(context)))
-    parts.append(_tables())
+    parts += [_tables(), _kinds()]
     return "\n".join(parts)
 
 
@@ -56,6 +56,21 @@ def _tables() -> str:
             lines += [_row(parameter) for group in settings.GROUPS for parameter in table if parameter.group == group]
             lines.append("")
     return "\n".join(lines)
+
+
+def _kinds() -> str:
+    lines = [
+        "## What goes with what",
+        "",
+        "What each classifier offers with each weighting that it takes, and why what needs it is refused elsewhere.",
+        "",
+    ]
+    lines += ["| `--classifier` | `--weighting` | offers |", "|---|---|---|"]
+    for name, kinds in exclusions.KINDS.items():
+        lines += [f"| `{name}` | `{weighting}` | {', '.join(offered.split())} |" for weighting, offered in kinds.items()]
+    lines += ["", "| trait | without it |", "|---|---|"]
+    lines += [f"| {trait} | {reason} |" for trait, (reason, _) in exclusions.TRAITS.items()]
+    return "\n".join([*lines, ""])
 
 
 def _row(parameter: Parameter) -> str:

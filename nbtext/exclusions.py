@@ -54,6 +54,9 @@ TRAITS = {
     "draws": ("documents are divided by time, not at random", LEAVE_OUT),
     "judged": ("it shows several models without a decision", LEAVE_OUT),
     "contributions": ("it shows changes of the document", LEAVE_OUT),
+    "divided": ("nothing is divided, so all settings are judged at once", LEAVE_OUT),
+    "answers": ("it looks at counts, not at answers", LEAVE_OUT),
+    "limit": ("one limit is enough", LEAVE_OUT),
     "shown": ("it checks the file, and shows nothing else", LEAVE_OUT),
     "mode": ("only one of them can be done", LEAVE_OUT),
     "judged-documents": ("the figures are of one or of the other", LEAVE_OUT),
@@ -230,6 +233,13 @@ COMMANDS = {
     "label": (Entry("--suggest --take --review", needs="mode", lacks="mode"),),
     "card": (Entry("--evaluation", needs="judged-documents"), Entry("CORPUS --files-from", lacks="judged-documents")),
     "suspects": (Entry("--paths --print0", lacks="rows"), Entry("--output", needs="rows")),
+    "tune": (
+        Entry("--by=leave-one-out", lacks="divided"),
+        Entry("--by=evidence --by=aic --by=bic", lacks="divided answers"),
+        Entry("--for", needs="answers"),
+        Entry("--folds --seed", needs="divided"),
+        Entry("--within --tries", needs="divided limit", lacks="limit"),
+    ),
     "tokens": (Entry(OF_ANALYSIS, wants="--no-model"),),
 }
 """Of one command besides."""

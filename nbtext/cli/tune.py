@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Unpack, cast
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.writing import say_model, write_new_model, writing_options
-from nbtext.errors import UsageError, listed
+from nbtext.errors import listed
 from nbtext.settings import READING, SEARCH, TRAINING, in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from nbtext.cli.corpus import CommandCorpus, CommandCounts
     from nbtext.cli.options import Options
     from nbtext.evaluation.candidates import Candidate
@@ -24,8 +22,6 @@ SECONDS = 60.0
 """Limit of a search to which nothing is given to try."""
 FOLDS = 10
 FOLDS_WITHIN_A_LIMIT = 5
-GOES_WITH = {**dict.fromkeys(("within", "tries", "folds", "seed"), BY[:1]), "goal": BY[:2]}
-"""Values of --by that an option goes with."""
 
 
 @panels.command("tune")
@@ -91,7 +87,6 @@ def command(
 
     begin = time.monotonic()
     say, criterion, names = option.messages(options), options["criterion"], options["names"]
-    _require_fitting({**options, "folds": folds, "seed": seed}, criterion)
     given = option.given(SEARCH, options)
     within, most_bytes = given.get("within"), in_bytes(given["max_size"]) if "max_size" in given else None
     if criterion == BY[0] and not names and options["tries"] is None:
@@ -138,12 +133,3 @@ def command(
     write_result(output, result.to_dict, lambda: result.to_dict()["settings"], lambda: print_trials(result))
     first[0].say_notices()
     return say.finish()
-
-
-def _require_fitting(options: Mapping[str, object], criterion: str) -> None:
-    """Raise `UsageError` for options that exclude each other."""
-    for name, criteria in GOES_WITH.items():
-        if options[name] is not None and criterion not in criteria:
-            raise UsageError(f"--{'for' if name == 'goal' else name} goes with --by {' or '.join(criteria)}")
-    if options["within"] is not None and options["tries"] is not None:
-        raise UsageError("--within and --tries exclude each other")
