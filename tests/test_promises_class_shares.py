@@ -73,6 +73,34 @@ def test_of_many_classes_em_drops_those_that_are_out_of_the_question(monkeypatch
     assert found == pytest.approx(most_likely_shares(likelihood), abs=1e-12)
 
 
+def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_intervals_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    random, added, chosen = np.random.default_rng(7), list[int](), module._chosen
+    classes = random.integers(0, 8, 60)
+    posterior = normalised(
+        np.pad(6.0 * np.eye(8)[classes], [(0, 0), (0, 1017)]) + random.standard_normal((60, 1025)) - 4 * (np.arange(1025) > 7)
+    )
+    likelihoods, names = ClassLikelihoods.uncorrected(np.full(1025, 1 / 1025)), [str(number) for number in range(1025)]
+
+    def counted(weights: Any, generator: Any) -> Any:
+        added.append(weights.size)
+        return chosen(weights, generator)
+
+    def ends(most_classes: int) -> Any:
+        added.clear()
+        monkeypatch.setattr(module, "MOST_CLASSES", most_classes)
+        found = class_shares(posterior, names, likelihoods).prevalence.values()
+        return np.array([(share.low, share.high) for share in found])
+
+    monkeypatch.setattr(module, "_chosen", counted)
+    all_at_once, every = ends(1025), sum(added)
+    in_runs, few = ends(32), sum(added)
+    assert every == module.DRAWS * module.SWEEPS * posterior.size
+    assert few < every / 10
+    assert np.abs(in_runs - all_at_once).max() < 0.04
+    assert np.abs(in_runs[:8].mean(axis=0) - all_at_once[:8].mean(axis=0)).max() < 0.01
+    assert in_runs[:8, 1].min() > 5 * in_runs[8:, 1].mean()
+
+
 def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
     documents = left_out(400, bias=0.6)
     truth = np.arange(len(documents.classes)), documents.classes

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Floats
+    from nbtext.type_names import Floats, Whole
 
 LEAST_LOG = -40.0
 """Less probable classes count as if they had this log probability, so that one document cannot decide alone."""
@@ -105,14 +105,14 @@ class ClassLikelihoods:
     scaling: Floats
     """Slopes and offsets that turn log posteriors into log-likelihoods, shape (2, n_classes)."""
     drawn: Floats
-    """Draws of them, as uncertain as they are, shape (n_draws, 2, n_classes)."""
+    """Draws of them, as uncertain as they are, shape (DRAWS, 2, n_classes), or one if that is not known."""
 
     @classmethod
     def uncorrected(cls, prior: Floats) -> ClassLikelihoods:
         """Return those of posteriors as they are, which hold for class shares ``prior``, shape (n_classes,)."""
         with np.errstate(divide="ignore"):
             scaling = np.stack((np.ones_like(prior), -np.maximum(np.log(prior), LEAST_LOG)))
-        return cls(scaling, np.broadcast_to(scaling, (DRAWS, *scaling.shape)))
+        return cls(scaling, scaling[np.newaxis])
 
     @classmethod
     def corrected(cls, left_out: LeftOutPosteriors) -> ClassLikelihoods:
@@ -268,17 +268,47 @@ def with_prior_of(blocks: Iterable[ScoredBlock], prevalence: Prevalence, likelih
 def _drawn(log_posterior: Floats, likelihoods: ClassLikelihoods, shares: Floats) -> Floats:
     """Return `DRAWS` draws of the shares among these documents, shape (DRAWS, n_classes)."""
     n_documents, n_classes = log_posterior.shape
-    random, drawn = np.random.default_rng(0), []
-    at_once = max(SCORES_AT_ONCE // log_posterior.size, 1)
-    for scaling in np.split(likelihoods.drawn, range(at_once, DRAWS, at_once)):
-        likelihood = likelihoods.given(log_posterior, scaling)
-        prior, first = np.tile(shares, (len(scaling), 1)), n_classes * np.arange(len(scaling))[:, np.newaxis]
+    n_runs, width = -(-n_classes // MOST_CLASSES), min(n_classes, MOST_CLASSES)
+    at_once = max(SCORES_AT_ONCE // (n_documents * max(n_runs, width)), 1)
+    random, drawn, likelihood = np.random.default_rng(0), [], np.empty(0)
+    for begin in range(0, DRAWS, at_once):
+        n_draws = min(at_once, DRAWS - begin)
+        if not likelihood.size or len(likelihoods.drawn) > 1:
+            likelihood = _in_runs(likelihoods.given(log_posterior, likelihoods.drawn[begin : begin + n_draws]), n_runs, width)
+        prior, first = np.tile(shares, (n_draws, 1)), n_classes * np.arange(n_draws)[:, np.newaxis]
         for _ in range(SWEEPS):
-            cumulated = (likelihood * prior[:, np.newaxis]).cumsum(axis=2)
-            places = random.random(cumulated.shape[:2]) * cumulated[:, :, -1]
-            classes = np.minimum((cumulated <= places[:, :, np.newaxis]).sum(axis=2), n_classes - 1)
+            classes = np.minimum(_drawn_classes(likelihood, _in_runs(prior, n_runs, width), random), n_classes - 1)
             counts = np.bincount((classes + first).ravel(), minlength=first.size * n_classes).reshape(-1, n_classes)
             prior = random.standard_gamma(counts + PSEUDO_DOCUMENTS)
             prior /= prior.sum(axis=1, keepdims=True)
         drawn.append(counts / n_documents)
     return np.concatenate(drawn)
+
+
+def _in_runs(values: Floats, n_runs: int, width: int) -> Floats:
+    """Return values of classes, shape (…, n_classes), in runs of neighbours, shape (…, n_runs, width), zeros after the last."""
+    padding = [(0, 0)] * (values.ndim - 1) + [(0, n_runs * width - values.shape[-1])]
+    return np.pad(values, padding).reshape(*values.shape[:-1], n_runs, width)
+
+
+def _drawn_classes(likelihood: Floats, prior: Floats, random: np.random.Generator) -> Whole:
+    """Draw the class of each document, shape (n_draws, n_docs): first the run, whose sums are products of matrices, then a class of it.
+
+    ``likelihood`` has shape (n_draws or 1, n_docs, n_runs, width), ``prior`` (n_draws, n_runs, width); there is one likelihood if there are several runs.
+    """
+    draws, documents = np.ogrid[: len(prior), : likelihood.shape[1]]
+    run = np.zeros((1, 1), np.int64)
+    if prior.shape[1] > 1:
+        run = _chosen((likelihood[0].transpose(1, 0, 2) @ prior.transpose(1, 2, 0)).transpose(2, 1, 0), random)
+    of_run = likelihood[np.minimum(draws, len(likelihood) - 1), documents, run]
+    of_run *= prior[draws, run]
+    classes: Whole = prior.shape[2] * run + _chosen(of_run, random)
+    return classes
+
+
+def _chosen(weights: Floats, random: np.random.Generator) -> Whole:
+    """Draw a place of the last axis, with probabilities in proportion to the weights."""
+    cumulated = weights.cumsum(axis=-1)
+    places = random.random(cumulated.shape[:-1]) * cumulated[..., -1]
+    chosen: Whole = np.minimum((cumulated <= places[..., np.newaxis]).sum(axis=-1), weights.shape[-1] - 1)
+    return chosen
