@@ -160,8 +160,9 @@ NO_TEXT = (among("text_column", None, "none"),)
 ANY = (among("labels", *VALUES["labels"]),)
 
 REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
-    (r"--(classifier|weighting) .*cannot be changed exactly", NOT_SUMS),
-    ("learnt from unlabelled documents too", (given("unlabelled"),)),
+    ("an exact change of a model and --(classifier|members|weighting) .* exclude each other", NOT_SUMS),
+    ("an exact change of a model and what it learnt from unlabelled documents exclude each other", (given("unlabelled"),)),
+    ("^nbtext: .* and .* exclude each other", ANY),
     ("--format lines has no classes", (among("format", "lines"),)),
     ("--text is for models of texts", (among("format", "svmlight"),)),
     ("keeps no documents to leave out; train with a --sample above 0", NO_LEFT_OUT),
@@ -182,6 +183,7 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
         (given("classifier"), given("weighting"), given("unlabelled")),
     ),
     ("no document of the pool has a word that counts", NO_TEXT),
+    (r"shares of \d classes take at least \d+ labelled documents, and the model has", ANY),
     ("none of the .* terms? is left; lower --min-df", ANY),
     (r"all documents have the same 'size'; leave --estimate and --smoothing", NO_POSTERIOR),
 )
@@ -193,6 +195,7 @@ SLOW_SWEEP = ("multinomial+dirichlet-multinomial",)
 ALIASES = {
     **dict.fromkeys(("categorical", "count", "numeric"), "attributes"),
     **dict.fromkeys(("class_weight", "weight_column"), "weights"),
+    "classifier": "--members",
     "members": "--classifier",
     "sample": "--sample",
     "smoothing": "pseudo-counts",
