@@ -38,7 +38,7 @@ mixed = strategies.corpora.filter(
 
 
 def training(corpus: list[Labelled], smoothing: float = 1.0, over: set[str] | None = None, **parameters: Any) -> Training:
-    values = Settings.of({"stemmer": "none", **parameters})
+    values = Settings.of({"stemmer": "none", "unspaced": "pairs", **parameters})
     statistics, documents = count_documents([(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(values))
     selected = np.array([over is None or statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_)
     return Training(statistics, selected, smoothing, values, documents)

@@ -60,7 +60,8 @@ class CommandCorpus(Corpus):
         reading = recognised(reading, paths, say, labelled=labelled)
         if reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format")):
             _ask_about_lines(paths, say)
-        if reading.format in ("csv", "tsv") and paths and holds_paths(first_rows(paths[0], reading), reading, Path(paths[0]).parent):
+        is_text = reading.format in ("csv", "tsv") and reading.text_column not in columns  # label --take asks for ids
+        if is_text and paths and holds_paths(first_rows(paths[0], reading), reading, Path(paths[0]).parent):
             say.warn(
                 f"{paths[0]}: the texts are names of files, and the names are counted, not the files; make a table of their texts, or a folder per class"
             )
