@@ -148,4 +148,6 @@ def test_the_commands_take_it(tmp_path: Path) -> None:
     assert len({fold["smoothing"] for fold in judged["folds"]["each"]}) == 2
     succeeded(nbtext("learning-curve", desk, "--smoothing", "leave-one-out", cwd=tmp_path))
     line = error_line(nbtext("train", desk, "--smoothing", "leave-one-out", "--sample", "0", cwd=tmp_path), 2)
-    assert line.endswith("--smoothing leave-one-out and --sample 0 exclude each other: documents must be kept; train with a --sample above 0")
+    assert line.endswith(
+        "--smoothing leave-one-out and --sample 0 exclude each other: documents must be kept; train with a --sample above 0"
+    )
