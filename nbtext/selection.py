@@ -37,20 +37,56 @@ def mutual_information(models: LanguageModels, prior: Floats, terms: Whole) -> S
     return summands, summands.sum(axis=1)
 
 
-def _mutual_information_of_cells(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Floats, Whole, Mask]:
-    """Return I_j and the class that each term speaks for as `mutual_information` has them, and where the class is certain, all of shape (n,).
+class _Cells(NamedTuple):
+    """Probabilities of terms in the classes that have them, each of shape (n_cells,), and in the others."""
 
-    A term has the same probability u_k in every class without it, whatever the term. So with p_j = Σ_k φ_jk π_k
-    I_j = Σ_k u_k π_k log u_k + Σ over the classes with j [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
-    """
+    places: Whole
+    """The place of the cell's term among the terms."""
+    classes: Whole
+    probability: Floats
+    """φ_jk."""
+    unseen: Floats
+    """u_k, the probability of any term in a class without it, shape (n_classes,)."""
+    mass: Floats
+    """p_j = Σ_k φ_jk π_k, shape (n,)."""
+
+
+def _cells_of(models: LanguageModels, prior: Floats, terms: Whole) -> _Cells:
     statistics = models.statistics
     cells, places = statistics.cells_of(terms)
     classes = statistics.cell_classes[cells]
     unseen = models.estimated(terms[:1], np.zeros((1, prior.size)), models.class_tokens)[0]
     probability = models.estimated(terms[places], statistics.cell_counts[cells], models.class_tokens[classes])
     joint, joint_unseen = probability * prior[classes], unseen * prior
-    of_unseen = joint_unseen * _log_ratio(unseen, np.ones(1))
     mass = joint_unseen.sum() + np.bincount(places, joint - joint_unseen[classes], terms.size)
+    return _Cells(places, classes, probability, unseen, mass)
+
+
+def goes_by_cells(models: LanguageModels, prior: Floats) -> bool:
+    """Return True if mutual information is summed over the classes that have a term: of more than `MOST_PROBABILITIES`, if the other classes are alike."""
+    return models.same_where_unseen and int(np.count_nonzero(models.selected)) * prior.size > MOST_PROBABILITIES
+
+
+def summands_of_cells(models: LanguageModels, prior: Floats, terms: Whole, chosen: Whole) -> Floats:
+    """Return the summands of `mutual_information` of some classes, shape (n, n_chosen), in a model that `goes_by_cells`."""
+    cells = _cells_of(models, prior, terms)
+    column = np.full(prior.size, -1)
+    column[chosen] = np.arange(chosen.size)
+    here = np.flatnonzero(column[cells.classes] >= 0)
+    probability = np.tile(cells.unseen[chosen], (terms.size, 1))
+    probability[cells.places[here], column[cells.classes[here]]] = cells.probability[here]
+    joint = probability * prior[chosen]
+    return joint * _log_ratio(joint, cells.mass[:, np.newaxis] * prior[chosen])
+
+
+def _mutual_information_of_cells(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Floats, Whole, Mask]:
+    """Return I_j and the class that each term speaks for as `mutual_information` has them, and where the class is certain, all of shape (n,).
+
+    With u_k and p_j of `_Cells` I_j = Σ_k u_k π_k log u_k + Σ over the classes with j [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
+    """
+    places, classes, probability, unseen, mass = _cells_of(models, prior, terms)
+    joint, joint_unseen = probability * prior[classes], unseen * prior
+    of_unseen = joint_unseen * _log_ratio(unseen, np.ones(1))
     sums = of_unseen.sum() + np.bincount(places, joint * np.log(probability) - of_unseen[classes], terms.size)
     summands = joint * np.log(probability / mass[places])
     order = np.lexsort((-summands, places))
@@ -128,7 +164,7 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
     scores = np.empty(terms.size)
     classes = np.empty(terms.size, np.int64)
     left = np.arange(terms.size)
-    if score is mutual_information and terms.size * prior.size > MOST_PROBABILITIES and models.same_where_unseen:
+    if score is mutual_information and goes_by_cells(models, prior):
         scores, classes, certain = _mutual_information_of_cells(models, prior, terms)
         left = np.flatnonzero(~certain)
     for places in in_blocks(left, prior.size, PROBABILITIES_AT_ONCE):

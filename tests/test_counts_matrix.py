@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from itertools import pairwise
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.matrix import DocumentTermMatrix, Postings, run_starts, stable_order
+from nbtext.counts import matrix as module
+from nbtext.counts.matrix import DocumentTermMatrix, Postings, add_weighted_sums, run_starts, stable_order
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.analyzer import TermSequence
@@ -98,3 +100,32 @@ def test_flat_indices_run_through_each_row(found: list[tuple[int, int]]) -> None
     starts, sizes = (np.array([row[side] for row in found], np.int64) for side in (0, 1))
     assert flat_indices(starts, sizes).tolist() == [start + i for start, size in found for i in range(size)]
     assert offsets(sizes).tolist() == [sum(sizes.tolist()[:i]) for i in range(len(found) + 1)]
+
+
+@pytest.mark.parametrize(("at_once", "whole"), [(module.PRODUCTS_AT_ONCE, False), (module.FEW_PRODUCTS * 50, True), (50, True), (1, True)])
+def test_products_of_many_classes_are_added_up_as_whole_rows_to_the_same_numbers(
+    at_once: int, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, added = np.random.default_rng(2), list[str]()
+    matrix = DocumentTermMatrix(np.array([0, 9, 9, 10, 30]), random.integers(0, 40, 30), random.integers(1, 4, 30), np.zeros(4, np.int64))
+    weights, scores = random.standard_normal((40, 50)), random.standard_normal((4, 50))
+    monkeypatch.setattr(module, "PRODUCTS_AT_ONCE", at_once)
+    expected, found = scores.copy(), scores.copy()
+    for first in range(0, 30, max(at_once // 50, 1)):
+        entries = range(first, min(first + max(at_once // 50, 1), 30))
+        for document in sorted({int(matrix.entry_documents[entry]) for entry in entries}):
+            own = [entry for entry in entries if matrix.entry_documents[entry] == document]
+            products = weights[matrix.terms[own]] * matrix.counts[own, np.newaxis]
+            expected[document] += np.add.reduceat(products, [0], axis=0)[0]
+
+    def profile(_: object, event: str, called: object) -> None:
+        if event == "c_call":
+            added.append(getattr(called, "__name__", ""))
+
+    sys.setprofile(profile)
+    try:
+        add_weighted_sums(found, matrix, 40, lambda terms: weights[terms])
+    finally:
+        sys.setprofile(None)
+    assert np.array_equal(found, expected)
+    assert ("reduceat" in added) != whole

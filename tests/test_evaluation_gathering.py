@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext import TextClassifier
+from nbtext import TextClassifier, selection
 from nbtext.corpus.document import Document
 from nbtext.errors import UsageError
 from nbtext.evaluation.gathering import MISTAKES_SHOWN, gather
@@ -22,6 +22,7 @@ from nbtext.inspection.terms import class_terms
 from nbtext.metrics import Evaluation
 from nbtext.metrics.results import json_values
 from tests.strategies import texts
+from tests.work import calls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +173,9 @@ def test_counted_features_are_marked_as_they_stand() -> None:
     assert set(marked(Excerpts(model).excerpt(b"1:2 3:1 2:1 9:9", 0, 1))) == {"1:2", "3:1"}
 
 
-def test_terms_that_speak_most_for_each_class() -> None:
+@pytest.mark.parametrize("most", [selection.MOST_PROBABILITIES, 0], ids=["all classes", "classes with the term"])
+def test_terms_that_speak_most_for_each_class(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "MOST_PROBABILITIES", most)
     model = model_of(stemmer="none", stop_words="none", smoothing=1)
     models, prior = model.language_models, model.prior
     every = np.arange(model.statistics.n_terms)
@@ -184,3 +187,16 @@ def test_terms_that_speak_most_for_each_class() -> None:
         best = np.argsort(-summands[:, column], kind="stable")[:3]
         assert [term for term, _ in of.terms] == [model.statistics.vocabulary.term(int(term)) for term in best]
         assert [value for _, value in of.terms] == pytest.approx(summands[best, column].tolist())
+
+
+def test_terms_of_some_of_many_classes_take_no_work_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = TextClassifier(stemmer="none", stop_words="none", calibration="none", smoothing=1)
+    model.fit([f"own{number} own{number} all{number % 7}" for number in range(300)], [f"class{number}" for number in range(300)])
+    monkeypatch.setattr("nbtext.inspection.terms.PROBABILITIES_AT_ONCE", 1000)
+    found, every = class_terms(model, 3, 4), calls(lambda: class_terms(model, 3, 4))
+    monkeypatch.setattr(selection, "MOST_PROBABILITIES", 0)
+    assert calls(lambda: class_terms(model, 3, 4)) < every / 10
+    for expected, few in zip(found, class_terms(model, 3, 4), strict=True):
+        assert few.label == expected.label
+        assert [term for term, _ in few.terms] == [term for term, _ in expected.terms]
+        assert [value for _, value in few.terms] == pytest.approx([value for _, value in expected.terms], rel=1e-12)

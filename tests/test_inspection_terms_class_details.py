@@ -64,7 +64,7 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PROBABILITIES_AT_ONCE", 3)
         found = class_details(model, model.classes, 5)
-    phi = model.language_models.probability(np.arange(model.statistics.n_terms)).tolist()
+    phi = model.language_models.probability(np.flatnonzero(model.language_models.selected)).tolist()
     prior = model.prior.tolist()
     for k, label in enumerate(model.classes):
         rows: dict[str, list[float]] = {name: [] for name in MEASURES}

@@ -228,6 +228,10 @@ PRODUCTS_AT_ONCE = 1 << 17
 """Products of counts and weights added up at once: 1 MiB, which fits into the processor's cache."""
 
 
+FEW_PRODUCTS = 8
+"""Rows of so many classes that at most this many are added up at once are added whole: ``reduceat`` goes class by class, and adds up to 8 in this order."""
+
+
 def add_weighted_sums(
     scores: NDArray[np.float64], matrix: DocumentTermMatrix, n_terms: int, weights: Callable[[NDArray[np.int64]], NDArray[np.float64]]
 ) -> None:
@@ -271,7 +275,12 @@ def _add_products(
         products *= counts[part, np.newaxis]
         rows = documents[part]
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        scores[rows[starts]] += np.add.reduceat(products, starts, axis=0)
+        if step > FEW_PRODUCTS:
+            scores[rows[starts]] += np.add.reduceat(products, starts, axis=0)
+            continue
+        for row, first, end in zip(rows[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
+            rest = products[first + 1 : end]
+            scores[row] += products[first] + np.add.reduce(rest, axis=0) if len(rest) else products[first]
 
 
 def in_blocks(numbers: NDArray[np.int64], n_columns: int, cells: int) -> Iterator[NDArray[np.int64]]:

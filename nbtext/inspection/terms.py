@@ -17,7 +17,7 @@ from nbtext.document_parts import Fields, field_name, with_fields, without_separ
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
 from nbtext.language_model.dirichlet import beta_intervals
-from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, mutual_information, rank
+from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, goes_by_cells, mutual_information, rank, summands_of_cells
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import unpair
 from nbtext.text.ngrams import WILDCARD
@@ -174,7 +174,7 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
         probability = probabilities.probability(terms)[0].tolist()
         if probabilities.posteriors is not None:
             posteriors = np.concatenate(probabilities.posteriors(terms))
-    pairs = ([pair if np.isfinite(pair).all() else None for pair in each.tolist()] for each in (beta_intervals(*posteriors), posteriors.T))
+    pairs = (_where_finite(beta_intervals(*posteriors)), _where_finite(posteriors.T))
     documents = statistics.documents_of(terms)[0]
     if seeds := model.learnt.seeds:
         documents = documents - seed_statistics(seeds, model.counts.statistics).documents_of(terms)[0]
@@ -184,6 +184,11 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
         for label, count, documents, value, interval, posterior in zip(statistics.classes, *columns, strict=True)
     }
     return TermDetails(name, forms, known=True, selected=selected, classes=classes)
+
+
+def _where_finite(pairs: Floats) -> list[list[float] | None]:
+    finite = np.isfinite(pairs)
+    return [pair if low and high else None for pair, (low, high) in zip(pairs.tolist(), finite.tolist(), strict=True)]
 
 
 def telling_terms(model: TextClassifier, top: int) -> tuple[TermDetails, ...]:
@@ -274,9 +279,9 @@ def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dic
     def tables(terms: Whole) -> dict[str, Floats]:
         probability = probabilities.probability(terms)
         values = (probability, lift(probability, prior), mutual_information(models, prior, terms)[0])
-        return {**dict(zip(MEASURES, values, strict=True)), "": probability}
+        return {**dict(zip(MEASURES, (value[:, classes] for value in values), strict=True)), "": probability[:, classes]}
 
-    best = _best_terms(model, classes, top, MEASURES, tables)
+    best = _best_terms(model, classes, top, MEASURES, tables, prior.size)
     return {
         label: ClassDetails(*class_size(model, number), meaning, *best[column])
         for column, (label, number) in enumerate(zip(labels, classes.tolist(), strict=True))
@@ -290,12 +295,13 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
     """
     models, prior = model.language_models, model.prior
     classes = np.sort(np.argsort(-model.statistics.class_documents, kind="stable")[:most_classes])
+    by_cells = goes_by_cells(models, prior)
 
     def tables(terms: Whole) -> dict[str, Floats]:
-        summands = mutual_information(models, prior, terms)[0]
+        summands = summands_of_cells(models, prior, terms, classes) if by_cells else mutual_information(models, prior, terms)[0][:, classes]
         return {"summand": summands, "": np.zeros_like(summands)}
 
-    best = _best_terms(model, classes, top, ("summand",), tables)
+    best = _best_terms(model, classes, top, ("summand",), tables, classes.size if by_cells else prior.size)
     return tuple(ClassTerms(model.classes[number], terms) for number, (terms,) in zip(classes.tolist(), best, strict=True))
 
 
@@ -312,17 +318,17 @@ def lift(probability: Floats, prior: Floats) -> Floats:
 
 
 def _best_terms(
-    model: TextClassifier, classes: Whole, top: int, measures: Sequence[str], tables: Callable[[Whole], Mapping[str, Floats]]
+    model: TextClassifier, classes: Whole, top: int, measures: Sequence[str], tables: Callable[[Whole], Mapping[str, Floats]], width: int
 ) -> list[list[list[TermValue]]]:
     """Return for each class, by each measure, the ``top`` selected terms with the largest values above 0.
 
-    ``tables`` gives the values of some terms by each measure, shape (n, n_classes), and under "" the table whose larger value decides between
-    equal ones; after that the order of the vocabulary decides.
+    ``tables`` gives the values of some terms in these classes by each measure, and under "" the table whose larger value decides between
+    equal ones; after that the order of the vocabulary decides. For each term it computes ``width`` values.
     """
     nothing = (np.empty(0, np.int64), np.empty((2, 0)))
     best = {(column, name): nothing for column in range(classes.size) for name in measures}
-    for terms in in_blocks(np.flatnonzero(model.language_models.selected), model.prior.size, PROBABILITIES_AT_ONCE):
-        columns = {name: table[:, classes] for name, table in tables(terms).items()}
+    for terms in in_blocks(np.flatnonzero(model.language_models.selected), width, PROBABILITIES_AT_ONCE):
+        columns = tables(terms)
         for (column, name), so_far in best.items():
             new = np.stack((columns[name][:, column], columns[""][:, column]))
             above = new[0] > 0
