@@ -11,16 +11,19 @@ import math
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nbtext import exclusions
 from nbtext.cli.main import run
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.reading import resolved
+from nbtext.errors import UsageError
 from nbtext.model import TextClassifier
-from nbtext.settings import ANALYSIS, READING, TRAINING, Reading
+from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 from tests.budget import exhaustive, some
 from tests.pairs import AVERAGE, NO_POSTERIOR, OF_GAUSSIAN, VALUES, among, configurations, given, holds, refused_alone
 from tests.pairs_corpus import FILES, Writer, documents
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from tests.pairs import Condition, Configuration
 
 DECLARED = {parameter.name: parameter for parameter in (*READING, *TRAINING)}
-READ = {parameter.name for parameter in READING}
+READ, TRAINED = ({parameter.name for parameter in table} for table in (READING, TRAINING))
 LABELLED, POOL = documents(30, 1), documents(18, 2)
 NAN = re.compile(rb"\bnan\b", re.IGNORECASE)
 
@@ -227,6 +230,28 @@ def test_every_declared_parameter_has_values() -> None:
         assert {parameter.checked(value) for value in values if value is not None and not str(value).endswith(".txt")} - {
             parameter.default
         }, name
+
+
+def is_excluded(configuration: Configuration) -> bool:
+    """Return whether the table of exclusions refuses settings, seeds and pool of a configuration."""
+    files = {"smoothing.txt": {"*": 1.0}, "prior.txt": {"garden": 1.0}}
+    values = {name: files.get(str(value), value) for name, value in configuration.items()}
+    reading = Reading.of({name: value for name, value in values.items() if name in READ})
+    try:
+        settings = replace(Settings.of({name: value for name, value in values.items() if name in TRAINED}), reading=reading)
+        asked = [exclusions.SEED_WORDS] * ("seeds" in values) + [exclusions.POOL] * ("unlabelled" in values)
+        exclusions.require_fitting(settings, *asked)
+    except UsageError:
+        return True
+    return False
+
+
+def test_the_table_of_exclusions_says_the_same() -> None:
+    assert not any(map(is_excluded, configurations()))
+    of_settings = {*TRAINED, "seeds", "unlabelled", "categorical", "count", "numeric", "weight_column"}
+    refused = [least for values, least in refused_alone() if {name for name, _ in values} <= of_settings]
+    assert len(refused) > 90
+    assert all(map(is_excluded, refused))
 
 
 @pytest.mark.repeated
