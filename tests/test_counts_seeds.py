@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from nbtext.counts.counting import Analysis, count_documents
-from nbtext.counts.seeds import PSEUDO_COUNT, Seed, by_class, read_seeds, seed_statistics, with_seeds
+from nbtext.counts.layers import estimated, seed_statistics
+from nbtext.counts.seeds import PSEUDO_COUNT, Seed, by_class, read_seeds
+from nbtext.counts.statistics import Weights
 from nbtext.errors import PathError
 from nbtext.model.training import seed_terms
 from nbtext.settings import Settings
@@ -60,7 +62,7 @@ def test_pseudo_counts_add_to_counts_which_stay_as_they_are() -> None:
     seeds = [Seed("x", ("bee",), 2.0), Seed("x", ("bee",), 1.0), Seed("y", ("ant",), 0.5), Seed("y", ("unknown",), 9.0)]
     found = seed_statistics(seeds, statistics).counts_of(np.arange(3))
     assert found.tolist() == [[0, 0.5], [3, 0], [0, 0]]
-    both = with_seeds(statistics, [*seeds, Seed("no such class", ("bee",), 1.0)])
+    both = estimated(statistics, Weights(seeds=[*seeds, Seed("no such class", ("bee",), 1.0)]))
     assert both.counts_of(np.arange(3)).tolist() == [[1, 0.5], [4, 1], [0, 1]]
     assert both.class_documents.tolist() == [1, 1]
-    assert both.exact is statistics
+    assert both.counted is statistics

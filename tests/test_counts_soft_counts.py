@@ -9,7 +9,8 @@ from hypothesis import given
 
 from nbtext.counts import soft_counts
 from nbtext.counts.counting import Analysis, count_documents
-from nbtext.counts.soft_counts import SoftCounter, SoftCounts, added, without_cells
+from nbtext.counts.layers import added, estimated
+from nbtext.counts.soft_counts import SoftCounter, SoftCounts, without_cells
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.settings import Settings
 from tests.strategies import corpora
@@ -36,10 +37,9 @@ def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) 
     assert soft.cell_counts.dtype == np.int64
     order = np.random.default_rng(0).permutation(len(documents))
     assert SoftCounter(matrix.rows(order), statistics).statistics(shares[order].astype(np.float64)) == soft
-    both = SoftCounts(soft, 0.5, len(documents)).added_to(statistics)
+    both = estimated(statistics, unlabelled=SoftCounts(soft, 0.5, len(documents)))
     assert np.allclose(both.counts_of(terms), statistics.counts_of(terms) + dense.T @ shares / 2 / WEIGHT_UNIT)
     assert both.cell_logs is not None
-    assert both.exact is statistics
 
 
 def test_large_tables_are_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,5 +53,5 @@ def test_large_tables_are_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_layer_of_weight_0_adds_nothing() -> None:
     statistics, _ = count_documents([("x", b"ant bee"), ("y", b"bee")], ANALYSIS)
-    assert SoftCounts(without_cells(statistics), 0.0, 9).added_to(statistics) is statistics
+    assert estimated(statistics, unlabelled=SoftCounts(without_cells(statistics), 0.0, 9)) is statistics
     assert np.array_equal(added(statistics, without_cells(statistics), 1.0).cell_counts, statistics.cell_counts)

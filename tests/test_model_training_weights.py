@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.corpus_counts import Subsets, balancing_factors
+from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count_documents
 from nbtext.counts.documents import CountedDocuments
+from nbtext.counts.layers import balancing_factors, estimated, weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import Seed
 from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, log_units
@@ -26,7 +27,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
 from nbtext.model.given_texts import labelled_texts
 from nbtext.model.state import State, from_plain, to_plain
-from nbtext.model.training import looked_up, weighed_documents, weighed_statistics
+from nbtext.model.training import looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
 from tests.process import error_line, nbtext, succeeded
@@ -194,14 +195,14 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
     statistics = ClassStatistics(
         Vocabulary.of(["ant"]), ("x", "y"), n, np.array([0, 2]), np.array([0, 1]), n * np.array([7, 1]), n, logs * n, unit=1000
     )
-    found = weighed_statistics(statistics, Settings(class_weight="balanced", weighting="log"))
+    found = estimated(statistics, weights_of(statistics, Settings(class_weight="balanced", weighting="log")))
     factors = balancing_factors(statistics).tolist()
     exact = [int(log) * int(size) * factor / (10**6 * LOG_UNITS) for log, size, factor in zip(logs, n, factors, strict=True)]
     assert max(int(log) * int(size) * factor for log, size, factor in zip(logs, n, factors, strict=True)) > 2**63
     assert weighted_cells("log", found, np.ones(1, np.bool_), None).tolist() == pytest.approx(exact, rel=1e-15)
     matrix = DocumentTermMatrix(np.array([0, 1, 2]), np.array([0, 0]), np.array([7, 1]), np.zeros(2, np.int64))
     documents = CountedDocuments(matrix, np.array([0, 1]), np.zeros(2, np.uint64), np.array([2_500, 1_000]))
-    fold = Subsets(found, weighed_documents(documents, statistics, Settings(class_weight="balanced"))).without(np.array([0, 1])).natural
+    fold = Subsets(found, documents).without(np.array([0, 1]))
     rest = [exact[0] * (1 - 1e-6), exact[1] * (1 - 1 / 50)]
     assert weighted_cells("log", fold, np.ones(1, np.bool_), None).tolist() == pytest.approx(rest, rel=1e-12)
 

@@ -262,7 +262,7 @@ def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Pat
     model.begin_with(SEEDS).learn_unlabelled(pool(model))
     assert np.array_equal(model.counts.statistics.cell_counts, alone.counts.statistics.cell_counts)
     assert model.learnt.judgement is not None
-    assert list(model.learnt.seeds) == sorted(SEEDS)
+    assert list(model.learnt.weights.seeds) == sorted(SEEDS)
     saved(model, tmp_path)
     texts = documents(9, 5)[0]
     assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(texts), model.predict_log_proba(texts))

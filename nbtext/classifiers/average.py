@@ -166,7 +166,7 @@ class PooledClassifier(AdditiveClassifier):
             if not rows.size:
                 continue
             rest = None if by_folds else documents.rows(np.delete(np.arange(len(documents)), rows))
-            left_out, statistics = documents.rows(rows), subsets.without(rows).natural
+            left_out, statistics = documents.rows(rows), subsets.without(rows)
             unseen = [member.left_out(member.training, left_out, statistics, rest) for member in self.members]
             parts.append([np.stack([each.scores[:most] for each in unseen], axis=1), *(column[:most] for column in unseen[0][1:])])
         if not parts:

@@ -17,7 +17,6 @@ import numpy as np
 from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
-from nbtext.counts.seeds import with_seeds
 from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.polya import PolyaModels
     from nbtext.language_model.smoothing import CountHistogram
@@ -151,8 +149,6 @@ class Training:
     """Selects terms from fewer documents; None if the selection does not depend on labels."""
     judge: Callable[[Unseen], float] | None = None
     """Returns the log loss of documents that were held out, in nats, after calibration, to choose a setting by; None for that of the scores."""
-    seeds: Sequence[Seed] = ()
-    """Terms whose pseudo-counts are in the statistics, for parts of the documents too."""
 
     def selected_in(self, statistics: ClassStatistics) -> Mask:
         """Return the terms that count if only these documents are known, shape (n_terms,)."""
@@ -365,8 +361,7 @@ class Classifier(ABC):
             rest = None
             if documents is not None and places is not None:
                 rest = documents.rows(np.delete(np.arange(len(documents)), places[rows]))
-            statistics = with_seeds(subsets.without(rows).natural, training.seeds)
-            parts.append(self.left_out(training, sample.rows(rows), statistics, rest))
+            parts.append(self.left_out(training, sample.rows(rows), subsets.without(rows), rest))
         return Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def left_out(
@@ -376,7 +371,7 @@ class Classifier(ABC):
 
         Where the others leave no class possible, all scores are −inf.
         """
-        matrix, weights = left_out.matrix, left_out.natural_weights(training.statistics.weight_unit)
+        matrix, weights = left_out.matrix, left_out.natural_weights(training.statistics)
         if not leaves_a_class(training.settings.class_prior, statistics):
             impossible = np.full((matrix.n_documents, statistics.n_classes), -np.inf)
             return Unseen(impossible, np.zeros(matrix.n_documents, np.int64), matrix.lengths, left_out.classes, weights)
@@ -385,9 +380,9 @@ class Classifier(ABC):
         return Unseen(scores, lengths, matrix.tokens - lengths, left_out.classes, weights)
 
     @classmethod
-    def subtracts_exactly(cls, settings: Settings, weight_unit: int) -> bool:
+    def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
         """Return whether `leave_one_out` works on counts of this unit, weighed by class if settings say so."""
-        del cls, settings, weight_unit
+        del cls, settings, unit
         return False
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:

@@ -549,7 +549,7 @@ class _Part(NamedTuple):
         """Return the part with these documents only, by their places in the rows."""
         chosen = np.zeros(len(self.documents), np.bool_)
         chosen[self.rows[places]] = True
-        statistics = Subsets(self.training.statistics, self.documents).part(chosen).natural
+        statistics = Subsets(self.training.statistics, self.documents).part(chosen)
         training = replace(self.training, statistics=statistics, selected=self.training.selected_in(statistics), choose=None)
         return self._replace(training=training, rows=self.rows[places])
 
@@ -595,7 +595,7 @@ def _problem(part: _Part) -> Problem:
         ratio = log_count_ratio(counts[places].toarray(), totals, counts.shape[0], smoothing)
         return (1 + np.abs(ratio)).astype(np.float32)
 
-    weights = None if statistics.weight_unit == 1 else part.documents.natural_weights(statistics.weight_unit)[part.rows]
+    weights = None if statistics.weight_unit == 1 else part.documents.natural_weights(statistics)[part.rows]
     return Problem.of(_features(part), scales, statistics.n_classes, part.classes, weights)
 
 
@@ -645,7 +645,7 @@ class HeldOut(NamedTuple):
         weights = weighted(matrix, "tfidf", training.statistics)
         terms, columns = np.unique(weights.terms, return_inverse=True)
         features = _by_rows(weights.counts, columns, weights.offsets, terms.size)
-        columns, document_weights = np.cumsum(training.selected) - 1, documents.natural_weights(training.statistics.weight_unit)
+        columns, document_weights = np.cumsum(training.selected) - 1, documents.natural_weights(training.statistics)
         return cls(features, columns[terms], documents, matrix.lengths, document_weights, shift_of_prior(training))
 
     def scored(self, problem: Problem, point: Vector) -> Unseen:

@@ -67,10 +67,10 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         return self.per_token(scores, best, of_unknown, lengths + unknown)
 
     @classmethod
-    def subtracts_exactly(cls, settings: Settings, weight_unit: int) -> bool:
+    def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
         """Return True if the sums are exact: not of tf-idf, and not of logs times the weights of documents."""
         del cls
-        return settings.weighting != "tfidf" and (settings.weighting != "log" or weight_unit == 1)
+        return settings.weighting != "tfidf" and (settings.weighting != "log" or (unit == 1 and settings.class_weight is None))
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """Score the sample with each document left out, or by folds on tf-idf and where labels select the terms."""
@@ -86,7 +86,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
             why = "" if self.weighting == "tfidf" else " with weights of documents or classes"
             raise UsageError(f"leave-one-out is not exact for --weighting {self.weighting}{why}", hint="cross-validate with folds")
         scores, lengths, unknown = leave_one_out(self.language_models, as_summed(documents, self.weighting), documents.matrix)
-        weights = documents.natural_weights(self.counts.weight_unit)
+        weights = documents.natural_weights(self.counts)
         for label, weight in sorted(set(zip(documents.classes.tolist(), weights.tolist(), strict=True))):
             prior = class_prior_without(self.training.settings.class_prior, self.counts, label, weight)
             with np.errstate(divide="ignore"):

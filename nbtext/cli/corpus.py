@@ -239,7 +239,8 @@ def read_and_count(paths: Sequence[str], options: Options, say: Messages, column
 
 def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messages) -> None:
     """Warn of classes that cannot be in every fold."""
-    small = [label for label, n in zip(statistics.classes, statistics.natural.class_documents.tolist(), strict=True) if n < n_folds]
+    least = n_folds * statistics.unit
+    small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < least]
     if small:
         say.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
 

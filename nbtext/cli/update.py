@@ -98,7 +98,7 @@ def _say_learnt_before(more: CorpusCounts, model: TextClassifier, say: Messages)
     found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
     if not found.is_accidental:
         say.notice(
-            f"learnt before, and counted twice now: {found.of(more.statistics.natural.n_documents)}; use --once, here and in training, to skip them"
+            f"learnt before, and counted twice now: {found.of(more.labelled.n_documents)}; use --once, here and in training, to skip them"
         )
 
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.counts.documents import MOST_TERMS, CountedDocuments, DocumentSample
+from nbtext.counts.layers import estimated
 from nbtext.counts.statistics import Renumbering, from_cells, log_units, require_exact_logs, sum_cells
 from nbtext.counts.vocabulary import is_category
-from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
 from nbtext.text.hashing import pair, unpair
@@ -41,6 +42,11 @@ class CorpusCounts:
     sample: DocumentSample
     is_closed: bool = False
     """True if there can be no new terms: what is added is counted over these terms only."""
+
+    @cached_property
+    def labelled(self) -> ClassStatistics:
+        """The statistics in documents and tokens."""
+        return estimated(self.statistics)
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         """Return both corpora together, over the terms of those that are closed."""
@@ -197,28 +203,16 @@ def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]
     return classes, np.array([number[label] for label in labels], np.int64)
 
 
-def balancing_factors(statistics: ClassStatistics) -> NDArray[np.int64]:
-    """Return D / (K·D_k), by which all classes weigh the same, shape (n_classes,), in whole units of 1 / `WEIGHT_UNIT`, at least one.
-
-    K counts the classes with documents. Source: G. King, L. Zeng, Logistic regression in rare events data (2001).
-    """
-    documents = statistics.class_documents.astype(np.float64)
-    equal = documents.sum() / max(np.count_nonzero(documents), 1)
-    factors = np.divide(WEIGHT_UNIT * equal, documents, out=np.ones_like(documents), where=documents > 0)
-    whole: NDArray[np.int64] = np.maximum(np.rint(factors), 1).astype(np.int64)
-    return whole
-
-
 class Subsets:
     """Parts of a corpus, given its statistics and all its documents, numbered as in the statistics.
 
-    A part has vocabulary and classes of the whole, so that what is learnt from it can score any document of the whole; terms and classes that
-    no document of the part has are without cells. The cell of each entry of the document-term matrix is found once; after that a part takes
-    one pass over the entries of its documents or of the others, whichever are fewer.
+    A part has vocabulary and classes of the whole, so that what is learnt from it can score any document of the whole, and of a sum its weights; terms
+    and classes that no document of the part has are without cells. The cell of each entry of the document-term matrix is found once; after that a part
+    takes one pass over the entries of its documents or of the others, whichever are fewer.
     """
 
     def __init__(self, statistics: ClassStatistics, documents: CountedDocuments) -> None:
-        self.statistics = statistics.exact or statistics
+        self._whole, self.statistics = statistics, statistics.counted or statistics
         self.documents = documents
         self._cells = cells_of_entries(self.statistics, documents)
 
@@ -253,10 +247,10 @@ class Subsets:
         counts, holding = part(whole.cell_counts, cells, counts), part(whole.cell_documents, cells, held)
         kept, logs = holding > 0, whole.cell_logs
         if logs is not None:
-            of_rows = np.zeros(logs.size, logs.dtype)
-            np.add.at(of_rows, cells, log_units(documents.matrix.counts[entries]) * (1 if held is None else held.astype(logs.dtype)))
+            of_rows = np.zeros_like(logs)
+            np.add.at(of_rows, cells, log_units(documents.matrix.counts[entries]) * (1 if held is None else held))
             logs = (logs - of_rows if subtract else of_rows)[kept]
-        return replace(
+        found = replace(
             whole,
             class_documents=class_documents,
             term_offsets=offsets(kept.astype(np.int64))[whole.term_offsets],
@@ -266,6 +260,7 @@ class Subsets:
             cell_logs=logs,
             moments=self._moments(rows, subtract=subtract),
         )
+        return found if self._whole.counted is None else estimated(found, self._whole.weights)
 
     def _moments(self, rows: NDArray[np.int64], *, subtract: bool) -> Moments | None:
         whole, values = self.statistics.moments, self.documents.matrix.values

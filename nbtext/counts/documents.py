@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.matrix import Postings
-    from nbtext.counts.statistics import Renumbering
+    from nbtext.counts.statistics import ClassStatistics, Renumbering
 
 MOST_ENTRIES = 1 << 21
 """Most entries of a sample: 4,096 documents of 512 distinct terms. Of longer documents it has fewer."""
@@ -66,14 +66,15 @@ class CountedDocuments:
         """Return the weights in units of 1 / ``unit``, those of the statistics, shape (n_docs,)."""
         return np.full(len(self), unit) if self.weights is None else self.weights
 
-    def natural_weights(self, unit: int) -> NDArray[np.float64]:
-        """Return the weights as numbers of documents, shape (n_docs,), given their unit."""
-        weights: NDArray[np.float64] = self.in_units(unit) / unit
-        return weights
+    def weights_in(self, statistics: ClassStatistics) -> NDArray[np.int64]:
+        """Return the weights that the documents have in their statistics, in units of 1 / ``statistics.weight_unit``, shape (n_docs,)."""
+        weights, of_classes = self.in_units((statistics.counted or statistics).unit), statistics.weights.classes
+        return weights if of_classes is None else weights * of_classes[self.classes]
 
-    def times(self, factors: NDArray[np.int64], unit: int) -> CountedDocuments:
-        """Return the documents, from statistics in units of 1 / ``unit``, weighed by a factor for each class, shape (n_classes,)."""
-        return replace(self, weights=self.in_units(unit) * factors[self.classes])
+    def natural_weights(self, statistics: ClassStatistics) -> NDArray[np.float64]:
+        """Return the weights as numbers of documents, shape (n_docs,)."""
+        weights: NDArray[np.float64] = self.weights_in(statistics) / statistics.weight_unit
+        return weights
 
     def places(self, sample: CountedDocuments) -> NDArray[np.int64]:
         """Return the numbers of the documents in a `DocumentSample` of these, or in the beginning of one, shape (n_docs of the sample,)."""

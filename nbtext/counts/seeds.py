@@ -8,24 +8,18 @@ they are a Dirichlet prior. The counts of labelled documents stay as they are; t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.statistics import LOG_UNITS, sum_cells
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import PathError, UsageError, quantity, reason
-from nbtext.ragged import offsets
-from nbtext.text.analyzer import UNKNOWN
-from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.vocabulary import Vocabulary
 
 PSEUDO_COUNT = 10.0
 """Of a seed word by default. On 20 Newsgroups without labels, 1 to 1,000 do about equally well."""
@@ -86,48 +80,11 @@ def require_seeded_classes(seeds: Sequence[Seed], classes: Sequence[str]) -> Non
         raise UsageError(f"--seeds names class {others[0]!r}, and no labelled document has it", hint="see the classes with nbtext inspect")
 
 
-def over_seeds(counts: CorpusCounts, seeds: Sequence[Seed]) -> CorpusCounts:
-    """Return the counts over the terms of seeds too, without cells there; those of a pruned model, which has no new terms, as they are."""
-    if counts.is_closed or not seeds:
-        return counts
+def seed_vocabulary(seeds: Sequence[Seed]) -> Vocabulary:
+    """Return the terms of seeds."""
     vocabulary = GrowingVocabulary()
     for seed in seeds:
         number, *others = vocabulary.find(seed.term)
         for last in others:
             [number] = vocabulary.find_pairs(np.array([number]), np.array([last])).tolist()
-    return counts.widened(vocabulary.freeze()[0])[0]
-
-
-def with_seeds(labelled: ClassStatistics, seeds: Sequence[Seed]) -> ClassStatistics:
-    """Return the statistics, in documents and tokens, plus the pseudo-counts of seeds."""
-    if not seeds:
-        return labelled
-    from nbtext.counts.soft_counts import added
-
-    return added(labelled, seed_statistics(seeds, labelled), 1.0)
-
-
-def seed_statistics(seeds: Sequence[Seed], labelled: ClassStatistics) -> ClassStatistics:
-    """Return the pseudo-counts as statistics with vocabulary and classes of ``labelled``, float64, without terms and classes that are not in these.
-
-    A class without documents has one pseudo-document, so that a prior is possible.
-    """
-    seeds = by_class(seeds, labelled.classes)
-    number = {label: place for place, label in enumerate(labelled.classes)}
-    terms = labelled.vocabulary.find_terms([seed.term for seed in seeds])
-    classes = np.array([number[seed.label] for seed in seeds], np.int64)
-    amounts = np.array([seed.pseudo_count for seed in seeds], np.float64)
-    known = terms != UNKNOWN
-    keys, [counts] = sum_cells(pair(terms[known], classes[known]), amounts[known])
-    cell_terms, cell_classes = unpair(keys)
-    return replace(
-        labelled,
-        class_documents=(labelled.class_documents == 0).astype(np.int64),
-        term_offsets=offsets(np.bincount(cell_terms, minlength=labelled.n_terms)),
-        cell_classes=cell_classes,
-        cell_counts=counts,
-        cell_documents=counts,
-        cell_logs=None if labelled.cell_logs is None else counts * LOG_UNITS,
-        unit=1,
-        exact=None,
-    )
+    return vocabulary.freeze()[0]

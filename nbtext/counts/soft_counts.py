@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, stable_order
-from nbtext.counts.statistics import ClassStatistics, log_units, sum_cells
+from nbtext.counts.statistics import ClassStatistics, log_units
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.ragged import offsets
-from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -44,28 +43,6 @@ class SoftCounts:
         """The loss with the weight that was taken; labelled documents must have judged it."""
         return self.losses[f"{self.weight:g}"]
 
-    def added_to(self, labelled: ClassStatistics) -> ClassStatistics:
-        """Return labelled + λ · soft counts, float64; ``labelled`` have the same vocabulary and classes, and are in documents and tokens."""
-        return added(labelled, self.statistics, self.weight / self.statistics.unit) if self.weight else labelled
-
-
-def added(labelled: ClassStatistics, soft: ClassStatistics, factor: float) -> ClassStatistics:
-    """Return the first statistics plus ``factor`` times the second, which have the same vocabulary and classes; float64."""
-    keys = np.concatenate([pair(each.cell_terms, each.cell_classes) for each in (labelled, soft)])
-    columns: Any = [np.concatenate((mine, factor * theirs)) for mine, theirs in zip(labelled.columns, soft.columns, strict=True)]
-    keys, (counts, documents, *logs) = sum_cells(keys, *columns)
-    terms, classes = unpair(keys)
-    return replace(
-        labelled,
-        class_documents=labelled.class_documents + factor * soft.class_documents,
-        term_offsets=offsets(np.bincount(terms, minlength=labelled.n_terms)),
-        cell_classes=classes,
-        cell_counts=counts,
-        cell_documents=documents,
-        cell_logs=logs[0] if logs else None,
-        exact=labelled.exact or labelled,
-    )
-
 
 def without_cells(labelled: ClassStatistics) -> ClassStatistics:
     """Return statistics of no soft counts, of the terms and classes of ``labelled``."""
@@ -79,7 +56,6 @@ def without_cells(labelled: ClassStatistics) -> ClassStatistics:
         cell_documents=nothing,
         cell_logs=None if labelled.cell_logs is None else nothing,
         unit=WEIGHT_UNIT,
-        exact=None,
     )
 
 
@@ -156,5 +132,4 @@ class SoftCounter:
             cell_documents=documents,
             cell_logs=logs,
             unit=WEIGHT_UNIT,
-            exact=None,
         )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from nbtext.attributes import Attributes
     from nbtext.counts.moments import Moments
+    from nbtext.counts.seeds import Seed
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.type_names import Integers, Numbers, Whole
 
@@ -39,6 +40,17 @@ class Renumbering(NamedTuple):
     def after(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Renumbering:
         """Return this renumbering applied to the new numbers of an earlier one; −1 stays."""
         return Renumbering(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
+
+
+class Weights(NamedTuple):
+    """What the documents of a class weigh beside their own weights, and what joins their counts."""
+
+    classes: Whole | None = None
+    """In units of 1 / `WEIGHT_UNIT`, shape (n_classes,); None if all are 1."""
+    seeds: Sequence[Seed] = ()
+
+
+COUNTED_ALONE = Weights()
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +84,15 @@ class ClassStatistics:
     """Sums of the numbers beside the texts; None if there are no numbers."""
     unit: int = 1
     """All counts are in units of 1 / ``unit``, whole numbers still: more than 1 if documents have weights."""
-    exact: ClassStatistics | None = None
-    """The whole numbers that these counts are quotients of, as `natural` returns them."""
+    counted: ClassStatistics | None = None
+    """Of a sum, in documents and tokens, as `nbtext.counts.layers.estimated` returns it, the whole numbers that documents are subtracted from."""
+    weights: Weights = COUNTED_ALONE
+    """Of a sum."""
+
+    @property
+    def weight_unit(self) -> int:
+        """The weights of single documents are multiples of 1 / `weight_unit`."""
+        return (self.counted or self).unit * (1 if self.weights.classes is None else WEIGHT_UNIT)
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
@@ -101,33 +120,14 @@ class ClassStatistics:
         """D, an int; of weighted documents the sum of the weights."""
         return whole_or_float(self.class_documents.sum())
 
-    @cached_property
-    def natural(self) -> ClassStatistics:
-        """The counts in documents and tokens: itself, or float64 quotients where documents have weights."""
-        if self.unit == 1:
-            return self
-        return replace(self, **{name: array / self.unit for name, array in self.numbers.items()}, unit=1, exact=self)
-
-    @property
-    def weight_unit(self) -> int:
-        """The unit of the weights of single documents: that of the whole numbers."""
-        return (self.exact or self).unit
-
-    def times(self, factors: NDArray[np.int64], unit: int) -> ClassStatistics:
-        """Return the statistics with the documents of each class weighed by its factor, shape (n_classes,), in units of 1 / ``unit``."""
+    def scaled(self, factors: Whole) -> dict[str, Any]:
+        """Return `numbers` with the documents of each class weighed by its factor, shape (n_classes,): float64 where one is beyond 64 bits."""
         of_cells = factors[self.cell_classes]
-        return replace(
-            self,
-            class_documents=self.class_documents * factors,
-            cell_counts=self.cell_counts * of_cells,
-            cell_documents=self.cell_documents * of_cells,
-            cell_logs=None if self.cell_logs is None else _scaled(self.cell_logs, of_cells),
-            unit=self.unit * unit,
-        )
+        return {name: _product(array, factors if name == "class_documents" else of_cells) for name, array in self.numbers.items()}
 
     def in_units(self, unit: int) -> ClassStatistics:
         """Return the same statistics in units of 1 / ``unit``, a multiple of their own."""
-        return self if unit == self.unit else replace(self.times(np.full(self.n_classes, unit // self.unit), 1), unit=unit)
+        return self if unit == self.unit else replace(self, **self.scaled(np.full(self.n_classes, unit // self.unit)), unit=unit)
 
     @cached_property
     def class_tokens(self) -> Numbers:
@@ -327,10 +327,9 @@ def require_exact_logs(counts: Whole, documents: Whole) -> None:
         )
 
 
-def _scaled(logs: Numbers, factors: Whole) -> Numbers:
-    """Return the sums of log weights times factors, shapes (n_cells,): float64 where one is beyond 64 bits."""
-    products = logs * factors.astype(np.float64)
-    return products if products.max(initial=0) >= MOST_UNITS else logs * factors
+def _product(numbers: Numbers, factors: Whole) -> Numbers:
+    products = numbers * factors.astype(np.float64)
+    return products if products.max(initial=0) >= MOST_UNITS else numbers * factors
 
 
 def no_log_sums() -> UsageError:

@@ -20,6 +20,7 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import DocumentSample
+from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
@@ -30,7 +31,7 @@ from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
 from nbtext.model.choosing import has_choice
-from nbtext.model.training import choices_of, classifier, learn, needs_sample, weighed_documents
+from nbtext.model.training import choices_of, classifier, learn, needs_sample
 from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
@@ -273,12 +274,12 @@ def _scored(
     statistics: ClassStatistics, learnt: Learnt, parameters: Settings, documents: CountedDocuments, test: Whole | None
 ) -> Iterator[HeldOutBlock]:
     """Score the documents ``test`` by a model of others, or without ``test`` each one by the model of all others."""
-    fitted, n_classes = classifier(statistics, learnt, parameters), statistics.n_classes
+    fitted, n_classes = classifier(estimated(statistics, learnt.weights), learnt, parameters), statistics.n_classes
     tested = np.arange(len(documents)) if test is None else test
     for rows in in_blocks(tested, n_classes, min(BLOCK_DOCUMENTS * n_classes, TERM_WEIGHTS_AT_ONCE)):
         block = documents.rows(rows)
         if test is None:
-            scores, lengths = fitted.leave_one_out(weighed_documents(block, statistics, parameters))[:2]
+            scores, lengths = fitted.leave_one_out(block)[:2]
         else:
             scores, lengths = fitted.joint_log_likelihood(block.matrix)
         log_posterior = learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)

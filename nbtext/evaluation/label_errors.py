@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import FoldTraining, choices_of_corpus, judge_folds, leave_one_out_blocks, stratified_folds
-from nbtext.model.training import class_for, weighed_statistics
+from nbtext.model.training import class_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,7 +113,7 @@ def suspects_in_sample(left_out: LeftOutPosteriors) -> SampledSuspects:
 
 def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, jobs: int) -> Iterator[HeldOutBlock]:
     """Score every document by a model without it: of all others, or by folds, in ``jobs`` processes, for a classifier that cannot do that."""
-    if class_for(statistics, parameters).subtracts_exactly(parameters, weighed_statistics(statistics, parameters).weight_unit):
+    if class_for(statistics, parameters).subtracts_exactly(parameters, statistics.unit):
         yield from leave_one_out_blocks(statistics, documents, parameters)
         return
     subsets = Subsets(statistics, documents)

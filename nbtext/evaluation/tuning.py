@@ -15,6 +15,7 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentSample
+from nbtext.counts.layers import estimated, weights_of
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, evaluate_leave_one_out, train_and_score
@@ -118,8 +119,8 @@ def judge_by_counts(by: str, subsets: Subsets, settings: Settings) -> Figures:
         result = evaluate_leave_one_out(subsets.statistics, subsets.documents, settings).result(Bootstrap(0))
         return {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": result.log_loss}
     sample = DocumentSample.of(subsets.documents, settings.sample)
-    learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), settings)
-    figures = criteria(language_models(subsets.statistics, learnt, settings), settings)
+    learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), settings, weights_of(subsets.statistics, settings))
+    figures = criteria(language_models(estimated(subsets.statistics, learnt.weights), learnt, settings), settings)
     if by == "evidence" and figures.evidence_of_classes is None:
         raise UsageError("without a prior there is no evidence", hint="use a smoothing above 0 and no --estimate ml")
     value = getattr(figures, by)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.counting import document_counter
-from nbtext.counts.seeds import with_seeds
+from nbtext.counts.layers import estimated
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.document_parts import shown
@@ -219,17 +219,16 @@ def _words(
 
 def _layers(model: TextClassifier) -> Sequence[ClassStatistics] | None:
     """Return the statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
-    if not (model.learnt.uses_unlabelled or model.learnt.seeds):
+    if not (model.learnt.uses_unlabelled or model.learnt.weights.seeds):
         return None
-    natural = model.counts.statistics.natural
-    return natural, with_seeds(natural, model.learnt.seeds), model.statistics
+    return model.counts.labelled, estimated(model.counts.statistics, model.learnt.weights._replace(classes=None)), model.statistics
 
 
 def _shares_of_layers(model: TextClassifier, layers: Sequence[ClassStatistics], terms: Sequence[int]) -> tuple[float | None, float | None]:
     """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
     labelled, seeded, whole = (each.counts_of(np.array(terms)).sum() for each in layers)
     unlabelled, seeds = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
-    return unlabelled if model.learnt.uses_unlabelled else None, seeds if model.learnt.seeds else None
+    return unlabelled if model.learnt.uses_unlabelled else None, seeds if model.learnt.weights.seeds else None
 
 
 def ruled_out(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, document: bytes) -> tuple[RuledOut, ...]:

@@ -180,7 +180,7 @@ def _changes(old: Mapping[str, Value_co], new: Mapping[str, Value_co]) -> dict[s
 
 
 def _sizes(model: TextClassifier) -> dict[str, float]:
-    statistics, learnt = model.counts.statistics.natural, model.learnt
+    statistics, learnt = model.counts.labelled, model.learnt
     return {
         "documents": statistics.n_documents,
         "tokens": whole_or_float(model.class_tokens.sum()),

@@ -412,7 +412,7 @@ class Overview:
 
 def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
-    statistics, sample = model.counts.statistics.natural, model.counts.sample
+    statistics, sample = model.counts.labelled, model.counts.sample
     calibration, judgement = model.learnt.calibration, model.learnt.judgement
     top_terms, temperature = _top_terms(model, top), LengthPower(calibration.scale, calibration.exponent)
     return Overview(
@@ -454,7 +454,7 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
 
 def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
     found: dict[str, dict[str, float]] = {}
-    for seed in by_class(model.learnt.seeds, model.classes):
+    for seed in by_class(model.learnt.weights.seeds, model.classes):
         of_class, term = found.setdefault(seed.label, {}), " ".join(seed.term)
         of_class[term] = of_class.get(term, 0.0) + seed.pseudo_count
     return found or None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
+from nbtext.counts.layers import seed_statistics
 from nbtext.counts.matrix import in_blocks
-from nbtext.counts.seeds import seed_statistics
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
 from nbtext.document_parts import Fields, field_name, with_fields, without_separators
@@ -176,7 +176,7 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
             posteriors = np.concatenate(probabilities.posteriors(terms))
     pairs = (_where_finite(beta_intervals(*posteriors)), _where_finite(posteriors.T))
     documents = statistics.documents_of(terms)[0]
-    if seeds := model.learnt.seeds:
+    if seeds := model.learnt.weights.seeds:
         documents = documents - seed_statistics(seeds, model.counts.statistics).documents_of(terms)[0]
     columns = (statistics.counts_of(terms)[0], documents, probability, *pairs)
     classes = {
@@ -266,7 +266,7 @@ MEASURES = ("probability", "lift", "mutual_information")
 
 def class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
     """Return the documents, tokens and prior of a class."""
-    documents = model.counts.statistics.natural.class_documents[number]
+    documents = model.counts.labelled.class_documents[number]
     return whole_or_float(documents), whole_or_float(model.class_tokens[number]), float(model.prior[number])
 
 

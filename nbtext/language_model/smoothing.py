@@ -336,7 +336,7 @@ def without_themselves(statistics: ClassStatistics, selected: Mask, documents: C
     lengths = matrix.sums
     unit = statistics.weight_unit
     if unit != 1:
-        weights = documents.in_units(unit)
+        weights = documents.weights_in(statistics)
         own, lengths = own * weights[matrix.entry_documents] / unit, lengths * weights / unit
     remaining = statistics.term_counts[matrix.terms] - own
     others = remaining > 0

@@ -133,7 +133,7 @@ def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     document from before could not be subtracted again. Raises `UsageError` if no term would be left.
     """
     require_additive(model.settings, model.learnt)
-    statistics = model.counts.statistics.natural
+    statistics = model.counts.labelled
     documents = statistics.term_documents
     kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
     if statistics.n_terms and not kept.any():

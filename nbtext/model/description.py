@@ -87,7 +87,7 @@ def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt
     if similar := similar_labels(statistics.classes):
         found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
     found += _wrong_columns(statistics, settings.reading)
-    found += _revealing_fields(statistics.natural)
+    found += _revealing_fields(statistics)
     users = {None, settings.classifier, *(each.classifier for each in settings.models)}
     idle = [each.option for each in TRAINING if each.only_for not in users and settings[each.name] != each.default]
     if idle:
@@ -106,7 +106,7 @@ def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> list[str]:
             "see --label-column and --text-column"
         )
     named = [label for label in statistics.classes if is_column_name(label)]
-    sizes = dict(zip(statistics.classes, statistics.natural.class_documents.tolist(), strict=True)) if named else {}
+    sizes = dict(zip(statistics.classes, statistics.class_documents.tolist(), strict=True)) if named else {}
     found += [
         f"the only document of class {label!r} looks like the header of the table; if it is, give --header"
         for label in named

@@ -169,7 +169,7 @@ def update(
     """
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         model = _loaded_to_change(file, counted_by, unlabelled)
-        n_before = model.counts.statistics.natural.n_documents
+        n_before = model.counts.labelled.n_documents
         if not isinstance(more, Batch):
             ledger = file.ledger_if_usable()
             file.replace(unlabelled.learnt(model, model.counts if more is None else model.counts + more), ledger)

@@ -20,6 +20,7 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import LARGEST_HASH, MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
+from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import MOST as MOST_OF_SEEDS
 from nbtext.counts.seeds import Seed
@@ -36,10 +37,8 @@ from nbtext.model.training import (
     Learnt,
     classifier,
     is_possible_smoothing,
-    is_weighted,
     looked_up,
     own_pseudo_counts,
-    weighed_statistics,
 )
 from nbtext.ragged import offsets
 from nbtext.settings import GONE, NLTK_STEMMERS, Declared, Reading, Settings
@@ -169,7 +168,11 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Numbers]]:
         **({UNIT: state.counts.statistics.unit} if state.counts.statistics.unit != 1 else {}),
         **({LABEL_KIND: state.label_kind} if state.label_kind != "text" else {}),
         CHOICES: _choices_plain(state.learnt.choices),
-        **({SEEDS: [[seed.label, list(seed.term), seed.pseudo_count] for seed in state.learnt.seeds]} if state.learnt.seeds else {}),
+        **(
+            {SEEDS: [[seed.label, list(seed.term), seed.pseudo_count] for seed in state.learnt.weights.seeds]}
+            if state.learnt.weights.seeds
+            else {}
+        ),
         **({} if state.learnt.unlabelled is None else {UNLABELLED: _unlabelled_plain(state.learnt.unlabelled)}),
     }
     stop_words = np.frombuffer("\n".join(state.stop_list).encode(), np.uint8)
@@ -197,18 +200,20 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit, seeds)
     counts = replace(counts, statistics=_with_logs(counts.statistics, part[LOGS], needed=settings.sums_logs))
     unlabelled = _unlabelled(plain.get(UNLABELLED), part, counts.statistics)
+    weights = weights_of(counts.statistics, settings, seeds)
+    statistics = estimated(counts.statistics, weights, unlabelled)
     settings = _unspaced_named(settings, counts.statistics, PAIRS, "auto")
     if CLOSED in plain:
         require(plain[CLOSED] is True, "its vocabulary is neither open nor closed")
         counts = replace(counts, is_closed=True)
     stop_list = utf8(part["stop_words"]).split()
     try:
-        require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * is_weighted(counts, settings))
+        require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1))
         learnt = learnt_from_plain(plain, part, settings, counts.statistics.n_terms, counts.statistics.n_classes)
         own = own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list)))
-        learnt = replace(learnt, own=own, seeds=seeds, unlabelled=unlabelled)
-        class_prior(settings.class_prior, weighed_statistics(counts.statistics, settings, learnt))
-        classifier(counts.statistics, learnt, settings)  # raises if what was fitted does not fit
+        learnt = replace(learnt, own=own, weights=weights, unlabelled=unlabelled)
+        class_prior(settings.class_prior, statistics)
+        classifier(statistics, learnt, settings)  # raises if what was fitted does not fit
     except UsageError as problem:
         raise malformed(str(problem)[:200]) from None
     require(longest_ngram(counts.statistics.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")

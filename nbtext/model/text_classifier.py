@@ -15,8 +15,9 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, with_log_sums
 from nbtext.counts.counting import Analysis, InTurn, count_corpus, count_documents, document_counter
 from nbtext.counts.documents import DocumentSample
+from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
-from nbtext.counts.seeds import over_seeds
+from nbtext.counts.seeds import seed_vocabulary
 from nbtext.counts.vocabulary import is_category
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, NoDocumentsError, UsageError
@@ -33,7 +34,6 @@ from nbtext.model.training import (
     left_out_posteriors,
     looked_up,
     require_additive,
-    weighed_statistics,
 )
 from nbtext.settings import COUNTING, Reading, Settings
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
@@ -488,12 +488,12 @@ class TextClassifier:
             raise
         model = cls()
         model.settings, model._stop_list, model._counts, model._learnt, model.written_by, model._label_kind = state
-        model.seeds = state.learnt.seeds
+        model.seeds = state.learnt.weights.seeds
         return model
 
     def describe(self) -> str:
         """Return the model in one line."""
-        return describe(self.counts.statistics.natural, self.class_tokens.sum(), self.learnt)
+        return describe(self.counts.labelled, self.class_tokens.sum(), self.learnt)
 
     def warnings(self) -> list[str]:
         """Return what makes the model less useful than its user may think."""
@@ -524,7 +524,7 @@ class TextClassifier:
     @cached_property
     def statistics(self) -> ClassStatistics:
         """The counts by class, documents and classes weighed as training weighs them. Raises `UsageError` before training."""
-        return weighed_statistics(self.counts.statistics, self.settings, self.learnt)
+        return estimated(self.counts.statistics, self.learnt.weights, self.learnt.unlabelled)
 
     @property
     def learnt(self) -> Learnt:
@@ -594,7 +594,7 @@ class TextClassifier:
     @cached_property
     def class_tokens(self) -> Numbers:
         """Tokens of `text_terms` in each class, without class weights, shape (n_classes,)."""
-        return self.counts.statistics.natural.tokens_of(self.text_terms)
+        return self.counts.labelled.tokens_of(self.text_terms)
 
     @cached_property
     def _given_classes(self) -> GivenClasses:
@@ -619,7 +619,9 @@ class TextClassifier:
 
     def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave the model as it was."""
-        counts = over_seeds(counts.in_least_unit() if documents is None else counts, self.seeds)
+        counts = counts.in_least_unit() if documents is None else counts
+        if self.seeds and not counts.is_closed:
+            counts = counts.widened(seed_vocabulary(self.seeds))[0]
         class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
         self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents, seeds=self.seeds))
         self.written_by = versions(settings)

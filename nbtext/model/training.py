@@ -15,12 +15,12 @@ from nbtext.attributes import Attributes
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, cross_fitted
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
-from nbtext.counts.corpus_counts import balancing_factors
-from nbtext.counts.seeds import with_seeds
+from nbtext.counts.layers import estimated, weights_of
+from nbtext.counts.statistics import COUNTED_ALONE
 from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.counts.weighting import as_summed
 from nbtext.decision import log_posterior, minimum_error
-from nbtext.document_parts import WEIGHT_UNIT, field_name
+from nbtext.document_parts import field_name
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, needs_documents, require_fitting
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.seeds import Seed
     from nbtext.counts.soft_counts import SoftCounts
-    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.statistics import ClassStatistics, Weights
     from nbtext.settings import Reading, Settings
     from nbtext.type_names import Arrays, Floats, Mask
 
@@ -191,8 +191,7 @@ class Learnt:
     own: OwnPseudoCounts = NO_OWN
     """The pseudo-counts of terms that were given their own instead of ``smoothing``."""
     choices: Choices = NO_CHOICES
-    seeds: Sequence[Seed] = ()
-    """The terms whose pseudo-counts join the counts of a class."""
+    weights: Weights = COUNTED_ALONE
     unlabelled: SoftCounts | None = None
     """The layer that unlabelled documents added; None if it was trained without them."""
     left_out: LeftOutPosteriors | None = None
@@ -216,23 +215,18 @@ def learn(
     The settings are as `looked_up` returns them. ``documents`` are all there are, for a classifier that needs them. ``choices`` are made
     from the counts if they are not given. Raises `UsageError` if the limits leave no term of those there are, and for what excludes seeds or weights.
     """
-    weighted = is_weighted(counts, settings)
-    require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * weighted)
-    if weighted:
-        documents = None if documents is None else weighed_documents(documents, counts.statistics, settings)
-        counts = weighed(counts, settings)
-    learnt = terms_and_smoothing(counts, settings, documents, choices, seeds)
-    counts = replace(counts, statistics=with_seeds(counts.statistics, seeds))
-    select = _selector(counts.statistics, learnt, settings)
-    sample, own = without_dropped(counts.sample.documents, counts.statistics, learnt, settings), learnt.own
-    documents = None if documents is None else without_dropped(documents, counts.statistics, learnt, settings)
-    training = Training(
-        counts.statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select, loss_after_calibration, seeds
-    )
-    fitted = class_for(counts.statistics, settings).estimate(training)
+    weights = weights_of(counts.statistics, settings, seeds)
+    statistics = estimated(counts.statistics, weights)
+    require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1))
+    learnt = terms_and_smoothing(counts, settings, weights, documents, choices)
+    select = _selector(statistics, learnt, settings)
+    sample, own = without_dropped(counts.sample.documents, statistics, learnt, settings), learnt.own
+    documents = None if documents is None else without_dropped(documents, statistics, learnt, settings)
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select, loss_after_calibration)
+    fitted = class_for(statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays())
     method = calibration_method(settings)
-    sample = scored_sample(sample, counts.statistics)
+    sample = scored_sample(sample, statistics)
     if method == "none" or not len(sample):
         return learnt
     unseen = fitted.unseen(training, sample)
@@ -255,16 +249,13 @@ def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings
         raise UsageError(
             f"--classifier {settings.classifier} promises nothing unless training kept what it says of documents left out", hint=hint
         )
-    counts = weighed(counts, settings)
-    counts = replace(counts, statistics=with_seeds(counts.statistics, learnt.seeds))
-    sample = scored_sample(without_dropped(counts.sample.documents, counts.statistics, learnt, settings), counts.statistics)
+    statistics = estimated(counts.statistics, learnt.weights)
+    sample = scored_sample(without_dropped(counts.sample.documents, statistics, learnt, settings), statistics)
     if not len(sample):
         raise UsageError("the model keeps no documents to leave out", hint="train with a --sample above 0")
-    select = _selector(counts.statistics, learnt, settings)
-    training = Training(
-        counts.statistics, learnt.selected, learnt.smoothing, settings, None, sample, learnt.own, select, seeds=learnt.seeds
-    )
-    fitted = class_for(counts.statistics, settings).restored(training, learnt.fitted)
+    select = _selector(statistics, learnt, settings)
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, None, sample, learnt.own, select)
+    fitted = class_for(statistics, settings).restored(training, learnt.fitted)
     return posteriors(fitted, learnt.calibration, fitted.unseen(training, sample))
 
 
@@ -329,37 +320,6 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays(), left_out=left_out)
 
 
-def is_weighted(counts: CorpusCounts, settings: Settings) -> bool:
-    """Return whether documents or classes have weights."""
-    return settings.class_weight is not None or counts.statistics.unit != 1
-
-
-def weighed(counts: CorpusCounts, settings: Settings) -> CorpusCounts:
-    """Return the counts, in documents and tokens, that everything is estimated from, with class weights if settings say so; weighed ones as they are."""
-    if counts.statistics.exact is not None:
-        return counts
-    documents = weighed_documents(counts.sample.documents, counts.statistics, settings)
-    sample = replace(counts.sample, documents=documents)
-    return replace(counts, statistics=weighed_statistics(counts.statistics, settings), sample=sample)
-
-
-def weighed_statistics(statistics: ClassStatistics, settings: Settings, learnt: Learnt | None = None) -> ClassStatistics:
-    """Return the statistics of `weighed`, with what else was learnt: seeds and unlabelled documents; those that are weighed already as they are."""
-    if statistics.exact is not None:
-        return statistics
-    if settings.class_weight is not None:
-        statistics = statistics.times(balancing_factors(statistics), WEIGHT_UNIT)
-    if learnt is None:
-        return statistics.natural
-    seeded = with_seeds(statistics.natural, learnt.seeds)
-    return seeded if learnt.unlabelled is None else learnt.unlabelled.added_to(seeded)
-
-
-def weighed_documents(documents: CountedDocuments, statistics: ClassStatistics, settings: Settings) -> CountedDocuments:
-    """Return documents of these statistics, which are not weighed yet, with the weights that they have in those that are."""
-    return documents if settings.class_weight is None else documents.times(balancing_factors(statistics), statistics.unit)
-
-
 def require_additive(settings: Settings, learnt: Learnt | None = None) -> None:
     """Raise `UsageError` for a model that cannot be changed exactly through its counts."""
     require_fitting(settings, EXACT_CHANGE, *[LEARNT_UNLABELLED] * (learnt is not None and learnt.uses_unlabelled))
@@ -381,25 +341,25 @@ def calibration_method(settings: Settings) -> str:
 def terms_and_smoothing(
     counts: CorpusCounts,
     settings: Settings,
+    weights: Weights,
     documents: CountedDocuments | None = None,
     choices: Choices | None = None,
-    seeds: Sequence[Seed] = (),
+    unlabelled: SoftCounts | None = None,
 ) -> Learnt:
     """Choose terms and smoothing, before anything is fitted; raises as `learn` does. Limits of documents do not bind the terms of seeds."""
-    counts = weighed(counts, settings)
-    selected = _within_document_limits(counts.statistics, settings.min_df, settings.max_df)
-    if seeds:
-        counts = replace(counts, statistics=with_seeds(counts.statistics, seeds))
-        of_seeds = counts.statistics.vocabulary.find_terms([seed.term for seed in seeds])
-        selected[of_seeds[of_seeds != UNKNOWN]] = True
-    statistics = counts.statistics
+    without_seeds = estimated(counts.statistics, weights._replace(seeds=()), unlabelled)
+    selected = _within_document_limits(without_seeds, settings.min_df, settings.max_df)
+    statistics = estimated(counts.statistics, weights, unlabelled) if weights.seeds else without_seeds
+    of_seeds = statistics.vocabulary.find_terms([seed.term for seed in weights.seeds])
+    selected[of_seeds[of_seeds != UNKNOWN]] = True
+    counts = replace(counts, statistics=statistics)
     evidence = None
     if choices is None:
-        choices, evidence = choose(counts, settings, selected, documents, pairs_only=bool(seeds))
+        choices, evidence = choose(counts, settings, selected, documents, pairs_only=bool(weights.seeds))
     selected &= ~dropped_terms(statistics.vocabulary, settings, choices)
     smoothing = _smoothing(counts, selected, choices, settings, documents, evidence)
     own = own_pseudo_counts(statistics, settings)
-    learnt = Learnt(selected, smoothing, own=own, choices=choices, seeds=seeds)
+    learnt = Learnt(selected, smoothing, own=own, choices=choices, weights=weights, unlabelled=unlabelled)
     if settings.top is None:
         return learnt
     selected = _top(statistics, learnt, settings)
@@ -408,8 +368,9 @@ def terms_and_smoothing(
 
 def choices_of(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Choices:
     """Return what ``auto`` stands for in a model of this corpus, whose documents may be given; raises as `learn` does."""
-    counts = weighed(counts, settings)
-    return choose(counts, settings, _within_document_limits(counts.statistics, settings.min_df, settings.max_df), documents).choices
+    statistics = estimated(counts.statistics, weights_of(counts.statistics, settings))
+    within = _within_document_limits(statistics, settings.min_df, settings.max_df)
+    return choose(replace(counts, statistics=statistics), settings, within, documents).choices
 
 
 def without_dropped(documents: CountedDocuments, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> CountedDocuments:
@@ -451,15 +412,13 @@ def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPse
 
 
 def language_models(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> LanguageModels:
-    """Return the class language models."""
-    statistics = weighed_statistics(statistics, settings, learnt)
+    """Return the class language models of a sum of layers."""
     return LanguageModels(statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
 
 
 def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Classifier:
-    """Return the classifier; raise `ModelError` if its fitted arrays cannot be its own."""
-    weighed = weighed_statistics(statistics, settings, learnt)
-    training = Training(weighed, learnt.selected, learnt.smoothing, settings, own=learnt.own)
+    """Return the classifier of a sum of layers; raise `ModelError` if its fitted arrays cannot be its own."""
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, own=learnt.own)
     return class_for(statistics, settings).restored(training, learnt.fitted)
 
 

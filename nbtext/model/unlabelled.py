@@ -24,10 +24,11 @@ from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
 from nbtext.counts.counting import count_documents
 from nbtext.counts.documents import CountedDocuments, DocumentSample
+from nbtext.counts.layers import added, estimated
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.seeds import over_seeds, require_seeded_classes, with_seeds
-from nbtext.counts.soft_counts import SoftCounter, SoftCounts, added, without_cells
-from nbtext.counts.statistics import ClassStatistics
+from nbtext.counts.seeds import require_seeded_classes, seed_vocabulary
+from nbtext.counts.soft_counts import SoftCounter, SoftCounts, without_cells
+from nbtext.counts.statistics import ClassStatistics, Weights
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
@@ -100,7 +101,7 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
     settings that exclude unlabelled documents, for too few labelled documents, and for seeds of other classes.
     """
     require_fitting(settings, POOL)
-    require_seeded_classes(learnt.seeds, counts.statistics.classes)
+    require_seeded_classes(learnt.weights.seeds, counts.statistics.classes)
     if not counts.statistics.n_documents:
         em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
         layer = SoftCounts(em.soft(em.fitted(1.0).shares), 1.0, em.pool.n_documents, {})
@@ -127,13 +128,11 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
 
 def _learnt(counts: CorpusCounts, settings: Settings, learnt: Learnt, layer: SoftCounts, unseen: Unseen | None) -> Learnt:
     """Return what follows from labelled and unlabelled documents, calibrated on labelled ones that were left out, if there are any."""
-    statistics = layer.added_to(counts.statistics.natural)
     choices = replace(learnt.choices, pseudo_count=None, smoothing=None)
-    counted = replace(counts, statistics=statistics)
-    found = replace(terms_and_smoothing(counted, settings, choices=choices, seeds=learnt.seeds), unlabelled=layer)
+    found = terms_and_smoothing(counts, settings, learnt.weights, choices=choices, unlabelled=layer)
     if unseen is None:
         return found
-    fitted = classifier(counts.statistics, found, settings)
+    fitted = classifier(estimated(counts.statistics, learnt.weights, layer), found, settings)
     found = calibrated(with_profile(found, fitted, unseen), calibration_method(settings), fitted, unseen)
     return replace(found, left_out=posteriors(fitted, found.calibration, unseen))
 
@@ -146,8 +145,8 @@ def nothing_labelled(seeds: Sequence[Seed], settings: Settings) -> tuple[CorpusC
     statistics = ClassStatistics(Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs)
     sample = DocumentSample(CountedDocuments(DocumentTermMatrix.empty(), none, np.zeros(0, np.uint64)), settings.sample)
     smoothing = settings.smoothing if isinstance(settings.smoothing, float) else MultinomialNaiveBayes.PSEUDO_COUNT
-    counts = over_seeds(CorpusCounts(statistics, sample), seeds)
-    return counts, Learnt(np.zeros(counts.statistics.n_terms, np.bool_), smoothing, seeds=seeds)
+    counts = CorpusCounts(statistics, sample).widened(seed_vocabulary(seeds))[0]
+    return counts, Learnt(np.zeros(counts.statistics.n_terms, np.bool_), smoothing, weights=Weights(seeds=seeds))
 
 
 def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
@@ -221,8 +220,12 @@ class _ExpectationMaximisation:
         return weighted(self._known, self.settings.weighting, self.counts.statistics)
 
     @cached_property
+    def _labelled(self) -> ClassStatistics:
+        return estimated(self.counts.statistics, self.learnt.weights)
+
+    @cached_property
     def _counter(self) -> SoftCounter:
-        return SoftCounter(self._features, self._sums(self.counts.statistics.natural))
+        return SoftCounter(self._features, self._sums(self._labelled))
 
     def soft(self, shares: Floats) -> ClassStatistics:
         """Return the counts of the unlabelled documents in the classes to which they belong."""
@@ -231,15 +234,15 @@ class _ExpectationMaximisation:
     def trial(self, weight: float) -> _Trial:
         """Run EM with all labelled documents, and then without each fold of the sample, with the same pseudo-counts."""
         smoothing = [self.learnt.smoothing]
-        shares = self._fitted(self.counts.statistics.natural, weight, smoothing).shares
+        shares = self._fitted(self._labelled, weight, smoothing).shares
         sample = scored_sample(
             without_dropped(self.counts.sample.documents, self.counts.statistics, self.learnt, self.settings), self.counts.statistics
         )
-        subsets, folds = Subsets(self.counts.statistics, self.counts.sample.documents), np.arange(len(sample)) % FOLDS
+        subsets, folds = Subsets(self._labelled, self.counts.sample.documents), np.arange(len(sample)) % FOLDS
         parts = []
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
-            model = self._fitted(subsets.without(rows).natural, weight, smoothing).model
+            model = self._fitted(subsets.without(rows), weight, smoothing).model
             parts.append(self._scored(model, sample.rows(rows)))
         return _Trial(shares, Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True))))
 
@@ -247,12 +250,12 @@ class _ExpectationMaximisation:
         matrix = documents.matrix
         known = matrix.of_terms(model.known())
         scores, _ = model.joint_log_likelihood(weighted(known, self.settings.weighting, self.counts.statistics))
-        weights = documents.natural_weights(self.counts.statistics.weight_unit)
+        weights = documents.natural_weights(self._labelled)
         return Unseen(scores, known.lengths, matrix.tokens - known.lengths, documents.classes, weights)
 
     def fitted(self, weight: float) -> _Fitted:
         """Return what EM with all labelled documents ends with."""
-        return self._fitted(self.counts.statistics.natural, weight, [self.learnt.smoothing])
+        return self._fitted(self._labelled, weight, [self.learnt.smoothing])
 
     def _fitted(self, labelled: ClassStatistics, weight: float, smoothing: list[float]) -> _Fitted:
         """Return the model after EM, and the shares of the documents; without EM if the weight is 0.
@@ -272,7 +275,6 @@ class _ExpectationMaximisation:
 
     def _sums(self, labelled: ClassStatistics) -> ClassStatistics:
         """Return statistics with the sums of weights as their counts, which are all that EM needs."""
-        labelled = with_seeds(labelled, self.learnt.seeds)
         return replace(MultinomialNaiveBayes.counted(labelled, self.learnt.selected, self.settings), cell_logs=None)
 
     def _smoothing(self, sums: ClassStatistics) -> float:

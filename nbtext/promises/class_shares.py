@@ -214,7 +214,7 @@ def class_likelihoods(model: TextClassifier) -> ClassLikelihoods:
 
 def require_labels(model: TextClassifier) -> None:
     """Raise `UsageError` if the model has fewer labelled documents than `LEAST_LABELS` for each class, unless there are more than `MOST_CLASSES`."""
-    n_classes, labelled = len(model.classes), model.counts.statistics.natural.n_documents
+    n_classes, labelled = len(model.classes), model.counts.labelled.n_documents
     if n_classes <= MOST_CLASSES and labelled < (least := LEAST_LABELS * n_classes):
         raise UsageError(
             f"shares of {quantity(n_classes, 'class')} take at least {quantity(least, 'labelled document')}, and the model has {labelled:,}",
