@@ -179,20 +179,3 @@ METHODS: dict[str, Callable[..., Calibration]] = {
     "isotonic": isotonic,
 }
 """Name to the function that fits it to scores, true classes, known tokens and weights, with shapes as in `by_length`."""
-
-FOLDS = 10
-"""Parts of the documents that `cross_fitted` judges, each by a fit to the others."""
-
-
-def cross_fitted(method: str, scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -> Floats:
-    """Return log p(C_k | d), shape (n_docs, n_classes), of each document calibrated by others; shapes as in `by_temperature`.
-
-    Documents that a calibration was fitted to are answered better by it than new ones are. ``truth`` of an impossible class takes no part in a fit.
-    """
-    usable, found = np.isfinite(scores[np.arange(len(truth)), truth]), np.empty_like(scores)
-    for fold in range(FOLDS):
-        is_out = np.arange(len(truth)) % FOLDS == fold
-        rest = usable & ~is_out
-        calibration = METHODS[method](scores[rest], truth[rest], lengths[rest], weights[rest])
-        found[is_out] = calibration.log_posterior(scores[is_out], lengths[is_out])
-    return found

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression, minimize
 
 from nbtext import TextClassifier
-from nbtext.calibration import FOLDS, METHODS, UNCALIBRATED, Calibration, by_length, by_temperature, cross_fitted, isotonic
+from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, by_temperature, isotonic
 from nbtext.decision import log_posterior
 from nbtext.metrics.evaluation import expected_calibration_error, reliability
 from nbtext.metrics.outcomes import judge_documents
@@ -94,19 +94,6 @@ def test_documents_without_known_words_have_no_part_in_the_fit(method: str, *, w
     assert found.exponent == pytest.approx(wanted.exponent, rel=1e-6)
     nothing = METHODS[method](scores, truth, 0 * lengths, weights)
     assert (nothing.scale, nothing.exponent) == (1, 0)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_documents_are_calibrated_by_the_others(method: str) -> None:
-    scores, truth, lengths = overconfident(0.7, 0.8, 50, 3)
-    scores[np.arange(3), truth[:3]] = -np.inf  # classes that the models do not know
-    weights = (np.arange(50) % 3 + 1).astype(np.float64)
-    found = cross_fitted(method, scores, truth, lengths, weights)
-    for document in range(50):
-        others = [other for other in range(3, 50) if (other - document) % FOLDS]
-        calibration = METHODS[method](scores[others], truth[others], lengths[others], weights[others])
-        alone = calibration.log_posterior(scores[[document]], lengths[[document]])[0]
-        assert found[document] == pytest.approx(alone)
 
 
 def test_one_temperature_does_not_look_at_lengths() -> None:

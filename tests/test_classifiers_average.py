@@ -121,11 +121,21 @@ def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
     """Labels drawn by chance: weights fitted to the very documents that they answer would make these look less than certain to be a coin's throw."""
     draw = np.random.default_rng(4)
     losses = []
-    for _ in range(8):
+    for _ in range(24):
         texts = [" ".join(f"w{word}" for word in draw.integers(0, 40, 12)) for _ in range(60)]
         found = TextClassifier(classifier="average").fit(texts, list("ab") * 30).left_out_posteriors()
         losses.append(-found.log_posterior[np.arange(len(found.classes)), found.classes].mean())
     assert np.mean(losses) > np.log(2)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_a_long_document_left_out_under_a_wrong_label_is_not_impossible(seed: int) -> None:
+    """Temperatures fitted without the long ones would be extrapolated to their length: one document would then outweigh all others in `prevalence`."""
+    draw = np.random.default_rng(seed)
+    short = [" ".join(f"w{word + 10 * (row % 2)}" for word in draw.integers(0, 30, draw.integers(3, 9))) for row in range(150)]
+    long = [" ".join(f"w{word + 10}" for word in draw.integers(0, 30, 200)) for _ in range(5)]
+    found = TextClassifier(classifier="average").fit(short + long, list("ab") * 75 + ["a"] * 5).left_out_posteriors()
+    assert found.log_posterior[np.arange(len(found.classes)), found.classes].min() > -5
 
 
 def test_without_documents_weights_are_equal() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from nbtext.attributes import Attributes
-from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, cross_fitted
+from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.layers import estimated, weights_of
@@ -311,12 +311,7 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
     judgement: Judgement = {"documents": len(truth), "before": figures(UNCALIBRATED, scores), "after": after}
-    left_out = None
-    if needs_documents(chosen.training.settings):  # few documents are held out, and more was fitted to them than a temperature
-        log_posterior = cross_fitted(
-            method, chosen.log_scale(unseen.scores, unseen.lengths), unseen.classes, unseen.lengths, unseen.weights
-        )
-        left_out = LeftOutPosteriors.of(log_posterior, unseen.classes, unseen.weights)
+    left_out = posteriors(chosen, calibration, unseen) if needs_documents(chosen.training.settings) else None
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays(), left_out=left_out)
 
 
