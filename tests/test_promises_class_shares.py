@@ -130,6 +130,7 @@ def fitted(documents: LeftOutPosteriors) -> Any:
 
 def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WIDER", 1.0)
+    monkeypatch.setattr(module, "MISFIT", 0.0)
     documents, random = left_out(500), np.random.default_rng(3)
     refitted = []
     for _ in range(30):
@@ -170,7 +171,10 @@ def test_intervals_hold_the_truth_with_few_documents_left_out() -> None:
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.7])
-def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(bias: float) -> None:
+def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(bias: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slopes and offsets describe these posteriors exactly, so nothing is added for what they leave."""
+    monkeypatch.setattr(module, "WIDER", 1.0)
+    monkeypatch.setattr(module, "MISFIT", 0.0)
     likelihoods = ClassLikelihoods.corrected(left_out(2000, bias=bias))
     uncorrected = ClassLikelihoods.uncorrected(np.array((0.5, 0.3, 0.2)))
     held, errors = [], []
@@ -215,7 +219,7 @@ def test_many_documents_are_drawn_for_in_parts_with_the_same_interval(monkeypatc
     parts = class_shares(posterior, NAMES, likelihoods)
     for mine, theirs in zip(whole.prevalence.values(), parts.prevalence.values(), strict=True):
         assert mine.share == theirs.share
-        assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)  # by other random numbers
+        assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=0.04)  # by other random numbers
 
 
 TEXTS = ["sofa cat", "cat purr", "dog bark", "dog bone bark", "cat dog"] * 8
@@ -260,3 +264,20 @@ def test_few_labels_are_refused() -> None:
     require_labels(TextClassifier().fit(TEXTS * 2, LABELS * 2))
     with pytest.raises(UsageError, match="2 classes take at least 50 labelled documents, and the model has 40; label more"):
         require_labels(TextClassifier().fit(TEXTS, LABELS))
+
+
+def test_many_rare_classes_are_refused() -> None:
+    """Of 8 classes 2 may be rare."""
+    others = [f"class{number}" for number in range(6) for _ in range(3)]
+    labels = ["many"] * 200 + others
+    require_labels(TextClassifier().fit([f"{label} word" for label in [*labels, "rare"]], [*labels, "rare"]))
+    labels = [*labels[:-4], "rare"]
+    message = "7 classes take at least 3 labelled documents of all but 1 of them, and 2 have fewer; label more of 1 of these"
+    with pytest.raises(UsageError, match=message):
+        require_labels(TextClassifier().fit([f"{label} word" for label in [*labels, "other"]], [*labels, "rare"]))
+
+
+def test_intervals_stay_wide_however_many_documents_are_left_out() -> None:
+    """Slope and offset do not describe a class exactly, so more documents left out do not make them exact."""
+    draws = ClassLikelihoods.corrected(left_out(50_000)).drawn[:, 1]
+    assert np.all(np.std(draws - draws.mean(axis=1, keepdims=True), axis=0) > 0.2)

@@ -10,9 +10,9 @@ The slopes of all classes have a common part and differ by little, so a class wi
 whose class went with it says nothing of that class and takes no part.
 
 Intervals are for the shares among these very documents. Each draw gives the left-out documents random weights and slopes and offsets another centre of
-their prior, which moves them by one Newton step (M. Newton, A. Raftery, Approximate Bayesian inference with the weighted likelihood bootstrap, 1994), and
-`WIDER` times as far, since no slope and offset describe a class exactly. It then draws classes of the documents and shares in turn, given each other
-(M. Tanner, W. Wong, The calculation of posterior distributions by data augmentation, 1987). Resampling the documents too would add how the set itself
+their prior, which moves them by one Newton step (M. Newton, A. Raftery, Approximate Bayesian inference with the weighted likelihood bootstrap, 1994),
+`WIDER` times as far, and adds `MISFIT`, since no slope and offset describe a class exactly. It then draws classes of the documents and shares in turn,
+given each other (M. Tanner, W. Wong, The calculation of posterior distributions by data augmentation, 1987). Resampling the documents too would add how the set itself
 may have come about, and the intervals would hold the truth nearly always.
 """
 
@@ -43,14 +43,19 @@ MOST_CLASSES = 256
 COMMON_SLOPE, OWN_SLOPE, OFFSET = 1.5, 0.7, 1.5
 """Standard deviations of normal priors: of what all slopes have in common, around 1; of what each has of its own, and of offsets, around 0."""
 
-WIDER = 1.5
-"""Factor of the draws' distance from the fit; chosen by coverage on 20 Newsgroups and Reuters, partly on test documents, so measure it on others."""
+WIDER, MISFIT = 1.5, 0.3
+"""Factor of the draws' distance from the fit, and standard deviation of a class's log-likelihood around slope and offset, however many documents are left out.
+
+Chosen, like `LEAST_LABELS` and `MOST_RARE`, by coverage on halves of the training parts of 20 Newsgroups and Reuters."""
 
 LEAST_SLOPE = 0.1
 """Of a draw: a slope of 0 or less would turn what the model says round."""
 
 LEAST_LABELS = 25
 """Labelled documents for each class, on average. With fewer the documents of a class are not yet like those that were left out, and intervals hold less."""
+
+RARE, MOST_RARE = 3, 0.25
+"""A class is rare with fewer labelled documents, and at most this part of the classes may be: with 20 % of 51 classes intervals hold 94 %, with 31 % 87 %."""
 
 DRAWS, SWEEPS = 200, 4
 """Draws for an interval, and how often classes and shares are drawn in turn for each."""
@@ -154,7 +159,9 @@ class ClassLikelihoods:
             shares = (weights @ posterior + PSEUDO_DOCUMENTS) / (weights.sum() + n_classes * PSEUDO_DOCUMENTS)
             return np.stack((scaling[:n_classes], scaling[n_classes:] - np.log(shares)))
 
-        return cls(likelihoods(scaling, np.ones(len(x))), np.stack([likelihoods(*draw) for draw in zip(drawn, weights, strict=True)]))
+        draws = np.stack([likelihoods(*draw) for draw in zip(drawn, weights, strict=True)])
+        draws[:, 1] += MISFIT * random.standard_normal((DRAWS, n_classes))
+        return cls(likelihoods(scaling, np.ones(len(x))), draws)
 
     def given(self, log_posterior: Floats, scaling: Floats | None = None) -> Floats:
         """Return likelihoods from log p(C_k | d), shape (n_docs, n_classes), the largest of a document 1; of several scalings with a first axis of these."""
@@ -213,13 +220,21 @@ def class_likelihoods(model: TextClassifier) -> ClassLikelihoods:
 
 
 def require_labels(model: TextClassifier) -> None:
-    """Raise `UsageError` if the model has fewer labelled documents than `LEAST_LABELS` for each class, unless there are more than `MOST_CLASSES`."""
-    n_classes, labelled = len(model.classes), model.counts.labelled.n_documents
-    if n_classes <= MOST_CLASSES and labelled < (least := LEAST_LABELS * n_classes):
-        raise UsageError(
-            f"shares of {quantity(n_classes, 'class')} take at least {quantity(least, 'labelled document')}, and the model has {labelled:,}",
-            hint="label more, or count the answers of nbtext classify",
-        )
+    """Raise `UsageError` if the model has fewer labelled documents than shares take, unless there are more than `MOST_CLASSES` classes.
+
+    They take `LEAST_LABELS` for each class on average, and at most `MOST_RARE` of the classes may be rare.
+    """
+    labelled = model.counts.labelled.class_documents
+    n_classes, of_all, hint = len(labelled), labelled.sum(), "label more, or count the answers of nbtext classify"
+    if n_classes > MOST_CLASSES:
+        return
+    subject = f"shares of {quantity(n_classes, 'class')} take at least"
+    if of_all < (least := LEAST_LABELS * n_classes):
+        raise UsageError(f"{subject} {quantity(least, 'labelled document')}, and the model has {of_all:,}", hint=hint)
+    rare = np.count_nonzero(labelled < RARE)
+    if rare > (most := int(MOST_RARE * n_classes)):
+        hint = f"label more of {rare - most} of these, or count the answers of nbtext classify"
+        raise UsageError(f"{subject} {RARE} labelled documents of all but {most} of them, and {rare} have fewer", hint=hint)
 
 
 def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likelihoods: ClassLikelihoods) -> PrevalenceResult:
