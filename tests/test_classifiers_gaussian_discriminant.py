@@ -115,7 +115,7 @@ def test_saved_and_loaded_it_answers_the_same_and_the_order_of_documents_plays_n
 
 def test_it_cannot_be_updated() -> None:
     model = TextClassifier(**PLAIN).fit(["a dog"], ["x"])
-    with pytest.raises(UsageError, match="cannot be changed"):
+    with pytest.raises(UsageError, match="an exact change of a model and classifier gaussian exclude"):
         model.partial_fit(["a cat"], ["y"])
 
 

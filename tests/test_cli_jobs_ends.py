@@ -66,7 +66,24 @@ def write_to_whoever_reads(folder: Path) -> None:
         os.close(descriptor)
 
 
-TRAIN = ("100", "train", "one", "other", "--format", "tsv", "--label-column", "1", "--text-column", "2", "-m", "model", "-j", "2")
+TRAIN = (
+    "100",
+    "train",
+    "rows.tsv",
+    "one",
+    "other",
+    "--format",
+    "tsv",
+    "--label-column",
+    "1",
+    "--text-column",
+    "2",
+    "--no-header",
+    "-m",
+    "model",
+    "-j",
+    "2",
+)
 CLASSIFY = ("100:stall", "classify", "rows.tsv", "-m", "model", "-j", "2")
 EVALUATE = ("100:stall", "evaluate", "rows.tsv", "-m", "model", "-j", "3")
 

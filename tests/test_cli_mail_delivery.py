@@ -151,7 +151,11 @@ def test_folders_of_mail_of_any_kind_have_the_class_that_is_given(tmp_path: Path
     [
         (["--from-folder", "spam"], 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not 'spam'"),
         (["--from-folder", "=x"], 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not '=x'"),
-        (["--from-folder", "a=mail", "mail"], 2, "--from-folder and CORPUS exclude each other"),
+        (
+            ["--from-folder", "a=mail", "mail"],
+            2,
+            "--from-folder and CORPUS exclude each other: only one of them can be read; leave one of them out",
+        ),
         (["--from-folder", "a=nothere"], 4, "nothere: cannot read: no such file or directory"),
     ],
 )

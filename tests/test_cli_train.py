@@ -93,7 +93,7 @@ def test_what_is_noticed_is_said_when_asked(tmp_path: Path) -> None:
     done = nbtext("train", "c", "-v", cwd=tmp_path)
     assert done.notes[:3] == [
         "nbtext: warning: c/empty: no documents in this class",
-        "nbtext: not valid UTF-8 and read as Windows-1252: 1 document",
+        "nbtext: not valid UTF-8 and read as Windows-1252: 1 document; see --encoding",
         "nbtext: c/README: in no class directory, left out",
     ]
     assert nbtext("train", "c", cwd=tmp_path).notes == done.notes[:1]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from tests.oracle import Labelled
 
-PARAMETERS = Settings.of({"stemmer": "none"})
+PARAMETERS = Settings.of({"stemmer": "none", "unspaced": "pairs"})
 
 
 def counted(corpus: list[Labelled]) -> tuple[ClassStatistics, CountedDocuments]:

@@ -39,7 +39,9 @@ NOTHING = {
 
 
 def trained(documents: list[Labelled], **parameters: Any) -> TextClassifier:
-    model = TextClassifier(**{"stemmer": "none", "stop_words": "none", "calibration": "none", "smoothing": 1, **parameters})
+    model = TextClassifier(
+        **{"stemmer": "none", "stop_words": "none", "unspaced": "pairs", "calibration": "none", "smoothing": 1, **parameters}
+    )
     return model.fit([" ".join(terms) for _, terms in documents], [label for label, _ in documents])
 
 

@@ -206,7 +206,7 @@ def test_lines_are_judged_text_by_text_as_if_each_line_were_looked_at(block: lis
 
 @pytest.mark.parametrize("parameters", [{}, {"ngrams": 2, "char_ngrams": "3"}, {"encoded_lines": "keep"}])
 def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(parameters: dict[str, Any]) -> None:
-    analysis = Analysis(Settings(stop_words="none", **parameters))
+    analysis = Analysis(Settings(stop_words="none", unspaced="pairs", **parameters))
 
     @examples(20)
     @given(texts)

@@ -132,8 +132,8 @@ def print_trials(result: SearchResult) -> None:
         lines["corrected"] = f"no: the {result.goal} of the first setting is optimistic, since it was chosen by it"
     if division is not None and len(result.trials) > 1:
         alike = [f"{trial.rank:,}" for trial in result.trials if trial.beyond_chance is False]
-        better = len(result.trials) - 1 - len(alike)
-        others = f"{better:,} of {len(result.trials) - 1:,} others" if better else "no other"
+        better, n_others = len(result.trials) - 1 - len(alike), len(result.trials) - 1
+        others = f"{better:,} of {quantity(n_others, 'other')}" if better else "no other"
         lines["beyond chance"] = f"the first setting is better than {others}" + (
             f", not than {listed(alike, ROWS_NAMED)}" if alike and better else ""
         )
