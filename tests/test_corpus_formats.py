@@ -124,9 +124,7 @@ def bag(name: str, text: str) -> Counter[str]:
 def counts(paths: list[Path], *more: str) -> Counts:
     """What `nbtext train` counts."""
     model = paths[0].parent / "nbtext.joblib"
-    succeeded(
-        nbtext("train", *paths, "-m", model, "--stop-words", "none", "--stemmer", "none", "--unspaced", "pairs", "--headers", "subject")
-    )
+    succeeded(nbtext("train", *paths, "-m", model, "--stop-words", "none", "--stemmer", "none", "--headers", "subject", *more))
     return plain(TextClassifier.load(str(model)).statistics)
 
 
