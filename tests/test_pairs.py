@@ -196,7 +196,6 @@ SLOW_SWEEP = ("multinomial+dirichlet-multinomial",)
 """Members of an average for which `evaluate --sweep prior` estimates each weight of the pool again, by folds: 40 seconds for 30 documents."""
 
 ALIASES = {
-    **dict.fromkeys(("categorical", "count", "numeric"), "attributes"),
     **dict.fromkeys(("class_weight", "weight_column"), "weights"),
     "classifier": "--members",
     "members": "--classifier",
@@ -204,9 +203,6 @@ ALIASES = {
     "smoothing": "pseudo-counts",
     "weighting": "tf-idf",
     "header": "--header",
-    "text_column": "no column is called",
-    "tag_fields": "no column is called",
-    "id_column": "no column is called",
 }
 """What messages also call a setting."""
 
@@ -263,10 +259,8 @@ def test_what_excludes_each_other_is_refused_in_a_line_that_names_both(values: A
     for name, value in values:
         if value is not None:
             option = DECLARED[name].option if name in DECLARED else f"--{name.replace('_', '-')}"
-            assert any(word in line for word in (option, str(value) if len(str(value)) > 2 else option, ALIASES.get(name, option))), (
-                name,
-                line,
-            )
+            words = (option, str(value) if len(str(value)) > 2 else option, ALIASES.get(name, option), "no column is called")
+            assert any(word in line for word in words), (name, line)
 
 
 @pytest.mark.repeated
@@ -403,8 +397,10 @@ def check_changes(session: Session) -> None:
         before = Path("updated").read_bytes()
         pool = session.unlabelled() if "unlabelled" in configuration else []
         more = session.corpus(session.more, "once")
+        # training chooses the weighting by the pool, an update keeps that of the model
+        chosen_alike = "unlabelled" not in configuration or "weighting" in configuration
         if session.ended("update", "-m", "updated", *more, *pool).status != 2 and configuration.get("source") != "relabel":
-            assert Path("updated").read_bytes() == Path("m").read_bytes(), configuration
+            assert not chosen_alike or Path("updated").read_bytes() == Path("m").read_bytes(), configuration
             session.done("forget", "-m", "updated", *more, *pool)
             may_differ = "sample" in configuration or configuration.get("source") == "once"  # once: a text of both parts is forgotten
             assert may_differ or Path("updated").read_bytes() == before, configuration
