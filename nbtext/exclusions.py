@@ -232,6 +232,7 @@ COMMANDS = {
     ),
     "label": (Entry("--suggest --take --review", needs="mode", lacks="mode"),),
     "card": (Entry("--evaluation", needs="judged-documents"), Entry("CORPUS --files-from", lacks="judged-documents")),
+    "report": (Entry("--evaluation", needs="judged-documents"), Entry("CORPUS --files-from", lacks="judged-documents")),
     "suspects": (Entry("--paths --print0", lacks="rows"), Entry("--output", needs="rows")),
     "tune": (
         Entry("--by=leave-one-out", lacks="divided"),

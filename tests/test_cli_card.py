@@ -148,3 +148,5 @@ def test_the_old_name_writes_what_report_writes(desk: Path) -> None:
     assert "--license and --to page.html exclude each other" in error_line(
         nbtext("report", TEST, "--to", "page.html", "--license", "mit", cwd=desk), 2
     )
+    refused = nbtext("report", TEST, "--evaluation", "saved.json", "--to", "card.md", cwd=desk)
+    assert "--evaluation and CORPUS exclude each other" in error_line(refused, 2)
