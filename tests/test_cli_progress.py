@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nbtext.cli.messages import set_progress
 from nbtext.cli.progress import ProgressBar
 from nbtext.corpus.collection import paced
 from nbtext.steps import Step
 from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 COLUMNS = ("--label-column", "1", "--text-column", "2")
@@ -32,6 +34,13 @@ PAUSE = 0.02
 SOON = "import sys; from nbtext.cli import main, progress; progress.WAIT = 0.1; progress.INTERVAL = 0.05; main.main()"
 """The command, with progress after a tenth of a second."""
 ERASED = "\r\x1b[2K"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    """Forget a line that a test has drawn in this process: the next message of any test would erase it."""
+    yield
+    set_progress(None)
 
 
 def feed(fifo: Path, bad: bytes = b"") -> None:
