@@ -8,8 +8,8 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.counts.layers import balancing_factors, estimated, weights_of
 from nbtext.counts.seeds import Seed
-from nbtext.counts.soft_counts import SoftCounter, SoftCounts
-from nbtext.counts.statistics import Weights
+from nbtext.counts.soft_counts import SoftCounter
+from nbtext.counts.statistics import Layer, Weights
 from nbtext.settings import Settings
 
 ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
@@ -20,8 +20,8 @@ SEEDS = [Seed("x", ("bee",), 2.3), Seed("y", ("ant",), 0.7)]
 def test_the_sum_is_that_of_each_cell_in_order() -> None:
     counted, documents = count_documents(TEXTS, ANALYSIS)
     shares = np.array([[700.0, 300], [10, 990], [0, 1000], [333, 667]])
-    layer = SoftCounts(SoftCounter(documents.matrix, counted).statistics(shares), 0.3, 4)
-    found = estimated(counted, weights_of(counted, Settings(class_weight="balanced"), SEEDS), layer)
+    layer = Layer("unlabelled", SoftCounter(documents.matrix, counted).statistics(shares), 0.3)
+    found = estimated(counted, weights_of(counted, Settings(class_weight="balanced"), SEEDS)._replace(layers=[layer]))
     terms, factors = np.arange(counted.n_terms), balancing_factors(counted)
     seeds = np.array([[0, 0.7], [2.3, 0], [0, 0], [0, 0]])
     wanted = counted.counts_of(terms) * factors / 1000 + seeds + 0.3 / 1000 * layer.statistics.counts_of(terms)

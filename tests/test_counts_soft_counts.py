@@ -9,8 +9,9 @@ from hypothesis import given
 
 from nbtext.counts import soft_counts
 from nbtext.counts.counting import Analysis, count_documents
-from nbtext.counts.layers import added, estimated
-from nbtext.counts.soft_counts import SoftCounter, SoftCounts, without_cells
+from nbtext.counts.layers import estimated
+from nbtext.counts.soft_counts import SoftCounter
+from nbtext.counts.statistics import Layer, Weights
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.settings import Settings
 from tests.strategies import corpora
@@ -37,7 +38,7 @@ def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) 
     assert soft.cell_counts.dtype == np.int64
     order = np.random.default_rng(0).permutation(len(documents))
     assert SoftCounter(matrix.rows(order), statistics).statistics(shares[order].astype(np.float64)) == soft
-    both = estimated(statistics, unlabelled=SoftCounts(soft, 0.5, len(documents)))
+    both = estimated(statistics, Weights(layers=[Layer("unlabelled", soft, 0.5)]))
     assert np.allclose(both.counts_of(terms), statistics.counts_of(terms) + dense.T @ shares / 2 / WEIGHT_UNIT)
     assert both.cell_logs is not None
 
@@ -49,9 +50,3 @@ def test_large_tables_are_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
     whole = SoftCounter(documents.matrix, statistics).statistics(shares)
     monkeypatch.setattr(soft_counts, "TERM_WEIGHTS_AT_ONCE", 6)
     assert SoftCounter(documents.matrix, statistics).statistics(shares) == whole
-
-
-def test_a_layer_of_weight_0_adds_nothing() -> None:
-    statistics, _ = count_documents([("x", b"ant bee"), ("y", b"bee")], ANALYSIS)
-    assert estimated(statistics, unlabelled=SoftCounts(without_cells(statistics), 0.0, 9)) is statistics
-    assert np.array_equal(added(statistics, without_cells(statistics), 1.0).cell_counts, statistics.cell_counts)

@@ -65,8 +65,7 @@ def test_language_models_are_those_of_a_slow_twin(weighting: str, topics: dict[s
         TextClassifier(stop_words="none", stemmer="none", weighting=weighting, smoothing=0.2).fit(texts, labels) for _ in range(2)
     )
     model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, unlabelled_texts))
-    assert model.learnt.unlabelled is not None
-    assert model.learnt.unlabelled.weight == 0.3
+    assert [layer.weight for layer in model.learnt.weights.layers] == [0.3]
     vocabulary = model.statistics.vocabulary.single_terms()
 
     def transform(counts: Table) -> Table:
@@ -131,15 +130,15 @@ def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_
 def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model = few(40)
     model.learn_unlabelled(pool(model))
-    layer = model.learnt.unlabelled
-    assert layer is not None
-    assert min(layer.losses, key=layer.losses.__getitem__) == f"{layer.weight:g}"
+    figures, [layer] = model.learnt.unlabelled, model.learnt.weights.layers
+    assert figures is not None
+    assert min(figures.losses, key=figures.losses.__getitem__) == f"{layer.weight:g}"
     monkeypatch.setattr(unlabelled, "WEIGHTS", ())
     none = few(40)
     expected = none.predict_log_proba(documents(20, 5)[0])
     none.learn_unlabelled(pool(none))
     assert none.learnt.unlabelled is not None
-    assert none.learnt.unlabelled.weight == 0
+    assert not none.learnt.uses_unlabelled
     saved(none, tmp_path)
     assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(documents(20, 5)[0]), expected)
 
@@ -147,7 +146,7 @@ def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(mo
 def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     def loss(model: TextClassifier) -> float:
         assert model.learnt.unlabelled is not None
-        return model.learnt.unlabelled.loss
+        return min(model.learnt.unlabelled.losses.values())
 
     each = {weighting: few(40, weighting=weighting).learn_unlabelled(pool(few())) for weighting in unlabelled.WEIGHTINGS}
     model = few(40, weighting="log").learn_unlabelled(pool(few()), unlabelled.WEIGHTINGS)

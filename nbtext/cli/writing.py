@@ -162,9 +162,8 @@ def say_model(model: TextClassifier, path: str, say: Messages, before: TextClass
         for warning in found:
             if warning not in known:
                 say.warn(warning)
-    layer = model.learnt.unlabelled
-    if layer is not None and not layer.weight:
-        unused = quantity(layer.documents, "unlabelled document")
+    if model.learnt.unlabelled is not None and not model.learnt.uses_unlabelled:
+        unused = quantity(model.learnt.unlabelled.documents, "unlabelled document")
         say.notice(
             f"{unused} not used: without them left-out documents are answered best, so the model is that of labelled documents alone"
         )

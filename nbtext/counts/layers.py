@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.counts.seeds import Seed
-    from nbtext.counts.soft_counts import SoftCounts
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
     from nbtext.type_names import Whole
@@ -41,21 +40,21 @@ def balancing_factors(counted: ClassStatistics) -> Whole:
     return whole
 
 
-def estimated(counted: ClassStatistics, weights: Weights = COUNTED_ALONE, unlabelled: SoftCounts | None = None) -> ClassStatistics:
+def estimated(counted: ClassStatistics, weights: Weights = COUNTED_ALONE) -> ClassStatistics:
     """Return the statistics that everything is estimated from: the counted documents themselves if nothing weighs them or joins them.
 
-    The order of the floats matters: quotients by the unit, plus seeds, plus λ times unlabelled documents.
+    The order of the floats matters: quotients by the unit, plus seeds, plus the weights of layers times their counts.
     """
     numbers = counted.numbers if weights.classes is None else counted.scaled(weights.classes)
     found = replace(counted, unit=1, counted=counted, weights=weights)
     if found.weight_unit != 1:
         found = replace(found, **{name: array / found.weight_unit for name, array in numbers.items()})
-    elif not weights.seeds:
-        found = counted
+    elif not (weights.seeds or weights.layers):
+        return counted
     if weights.seeds:
         found = added(found, seed_statistics(weights.seeds, found), 1.0)
-    if unlabelled is not None and unlabelled.weight:
-        found = added(found, unlabelled.statistics, unlabelled.weight / unlabelled.statistics.unit)
+    for _, statistics, weight in weights.layers:
+        found = added(found, statistics, weight / statistics.unit)
     return found
 
 

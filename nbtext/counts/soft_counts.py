@@ -6,57 +6,24 @@ order of the documents. They are kept apart from the counts of labelled document
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, stable_order
-from nbtext.counts.statistics import ClassStatistics, log_units
+from nbtext.counts.statistics import log_units
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.ragged import offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from nbtext.counts.statistics import ClassStatistics
     from nbtext.type_names import Floats, Numbers, Whole
-
-
-@dataclass(frozen=True, eq=False)
-class SoftCounts:
-    """The layer of a model that unlabelled documents made."""
-
-    statistics: ClassStatistics
-    """Of all terms and classes of the model, in units of 1 / `WEIGHT_UNIT`; without cells if the weight is 0."""
-    weight: float
-    """λ, by which the counts are multiplied."""
-    documents: int
-    """Unlabelled documents that were read."""
-    losses: Mapping[str, float] = field(default_factory=dict)
-    """Mean log loss of left-out labelled documents, in nats, by the weight that was tried."""
-
-    @property
-    def loss(self) -> float:
-        """The loss with the weight that was taken; labelled documents must have judged it."""
-        return self.losses[f"{self.weight:g}"]
-
-
-def without_cells(labelled: ClassStatistics) -> ClassStatistics:
-    """Return statistics of no soft counts, of the terms and classes of ``labelled``."""
-    nothing = np.zeros(0, np.int64)
-    return replace(
-        labelled,
-        class_documents=np.zeros(labelled.n_classes, np.int64),
-        term_offsets=np.zeros(labelled.n_terms + 1, np.int64),
-        cell_classes=nothing,
-        cell_counts=nothing,
-        cell_documents=nothing,
-        cell_logs=None if labelled.cell_logs is None else nothing,
-        unit=WEIGHT_UNIT,
-    )
 
 
 class SoftCounter:

@@ -42,12 +42,23 @@ class Renumbering(NamedTuple):
         return Renumbering(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
 
 
+class Layer(NamedTuple):
+    """Derived counts that join those of documents, as unlabelled documents make them. They neither add nor subtract: a change of documents drops them."""
+
+    name: str
+    statistics: ClassStatistics
+    """Of the terms and classes of the documents; whole numbers."""
+    weight: float
+    """By which the counts are multiplied, above 0."""
+
+
 class Weights(NamedTuple):
     """What the documents of a class weigh beside their own weights, and what joins their counts."""
 
     classes: Whole | None = None
     """In units of 1 / `WEIGHT_UNIT`, shape (n_classes,); None if all are 1."""
     seeds: Sequence[Seed] = ()
+    layers: Sequence[Layer] = ()
 
 
 COUNTED_ALONE = Weights()

@@ -15,6 +15,7 @@ import numpy as np
 
 from nbtext.counts.counting import document_counter
 from nbtext.counts.layers import estimated
+from nbtext.counts.statistics import Weights
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.document_parts import shown
@@ -221,7 +222,7 @@ def _layers(model: TextClassifier) -> Sequence[ClassStatistics] | None:
     """Return the statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
     if not (model.learnt.uses_unlabelled or model.learnt.weights.seeds):
         return None
-    return model.counts.labelled, estimated(model.counts.statistics, model.learnt.weights._replace(classes=None)), model.statistics
+    return model.counts.labelled, estimated(model.counts.statistics, Weights(seeds=model.learnt.weights.seeds)), model.statistics
 
 
 def _shares_of_layers(model: TextClassifier, layers: Sequence[ClassStatistics], terms: Sequence[int]) -> tuple[float | None, float | None]:

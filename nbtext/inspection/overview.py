@@ -444,12 +444,15 @@ def overview(model: TextClassifier, top: int) -> Overview:
 
 
 def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
-    layer, labelled = model.learnt.unlabelled, model.counts.statistics
-    if layer is None:
+    figures, labelled = model.learnt.unlabelled, model.counts.statistics
+    if figures is None:
         return None
-    classes = dict(zip(labelled.classes, (layer.statistics.class_documents / layer.statistics.unit).tolist(), strict=True))
+    weight, classes = 0.0, dict.fromkeys(labelled.classes, 0.0)
+    for layer in model.learnt.weights.layers:
+        documents = layer.statistics.class_documents / layer.statistics.unit
+        weight, classes = layer.weight, dict(zip(labelled.classes, documents.tolist(), strict=True))
     n_terms = int(np.count_nonzero(np.diff(labelled.term_offsets) == 0))
-    return UnlabelledOverview(layer.documents, layer.weight, n_terms, dict(layer.losses), classes)
+    return UnlabelledOverview(figures.documents, weight, n_terms, dict(figures.losses), classes)
 
 
 def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:

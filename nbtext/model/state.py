@@ -24,7 +24,7 @@ from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import MOST as MOST_OF_SEEDS
 from nbtext.counts.seeds import Seed
-from nbtext.counts.statistics import MOST_UNITS, ClassStatistics, log_units
+from nbtext.counts.statistics import MOST_UNITS, ClassStatistics, Layer, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
@@ -35,6 +35,7 @@ from nbtext.model.left_out import LEFT_OUT_ARRAYS, LeftOutPosteriors
 from nbtext.model.training import (
     Judgement,
     Learnt,
+    UnlabelledFigures,
     classifier,
     is_possible_smoothing,
     looked_up,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.moments import Moments
-    from nbtext.counts.soft_counts import SoftCounts
     from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
     Plain = Mapping[str, object]
@@ -173,7 +173,7 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Numbers]]:
             if state.learnt.weights.seeds
             else {}
         ),
-        **({} if state.learnt.unlabelled is None else {UNLABELLED: _unlabelled_plain(state.learnt.unlabelled)}),
+        **({} if state.learnt.unlabelled is None else {UNLABELLED: _unlabelled_plain(state.learnt)}),
     }
     stop_words = np.frombuffer("\n".join(state.stop_list).encode(), np.uint8)
     return settings, {**counts_to_plain(state.counts), **arrays, "stop_words": stop_words}
@@ -199,9 +199,9 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     seeds = _seeds(plain.get(SEEDS, layer.get(SEEDS, []) if isinstance(layer, dict) else []))
     counts = counts_from_plain(part, settings.sample, bound, Attributes.of(settings.reading), unit, seeds)
     counts = replace(counts, statistics=_with_logs(counts.statistics, part[LOGS], needed=settings.sums_logs))
-    unlabelled = _unlabelled(plain.get(UNLABELLED), part, counts.statistics)
-    weights = weights_of(counts.statistics, settings, seeds)
-    statistics = estimated(counts.statistics, weights, unlabelled)
+    unlabelled, layers = _unlabelled(plain.get(UNLABELLED), part, counts.statistics)
+    weights = weights_of(counts.statistics, settings, seeds)._replace(layers=layers)
+    statistics = estimated(counts.statistics, weights)
     settings = _unspaced_named(settings, counts.statistics, PAIRS, "auto")
     if CLOSED in plain:
         require(plain[CLOSED] is True, "its vocabulary is neither open nor closed")
@@ -347,7 +347,7 @@ def learnt_to_plain(learnt: Learnt) -> tuple[dict[str, object], dict[str, Number
         "typicality": np.empty(0) if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
         "answers": np.empty(0, np.uint8) if learnt.profile is None else narrow(learnt.profile.answers),
         **({} if learnt.left_out is None else learnt.left_out.arrays()),
-        **({} if learnt.unlabelled is None else _soft_arrays(learnt.unlabelled.statistics)),
+        **(_soft_arrays(learnt.weights.layers[0].statistics) if learnt.uses_unlabelled else {}),
     }
     return settings, arrays
 
@@ -371,8 +371,11 @@ def learnt_from_plain(plain: Plain, part: Arrays, settings: Settings, n_terms: i
     return Learnt(selected, smoothing, calibration, judgement, quantiles, profile, fitted, choices=choices, left_out=left_out)
 
 
-def _unlabelled_plain(unlabelled: SoftCounts) -> dict[str, object]:
-    return {"weight": unlabelled.weight, "documents": unlabelled.documents, "losses": dict(unlabelled.losses)}
+def _unlabelled_plain(learnt: Learnt) -> dict[str, object]:
+    return {
+        "weight": learnt.weights.layers[0].weight if learnt.uses_unlabelled else 0.0,
+        **(learnt.unlabelled._asdict() if learnt.unlabelled else {}),
+    }
 
 
 def _soft_arrays(soft: ClassStatistics) -> dict[str, Numbers]:
@@ -382,22 +385,21 @@ def _soft_arrays(soft: ClassStatistics) -> dict[str, Numbers]:
     return dict(zip(SOFT, narrowed, strict=True)) if soft.cell_classes.size else {}
 
 
-def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftCounts | None:
-    """Return what unlabelled documents added to the labelled ones, of the same terms and classes."""
+def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> tuple[UnlabelledFigures | None, list[Layer]]:
+    """Return figures of unlabelled documents, and what they added to the labelled ones, of the same terms and classes."""
     if plain is None:
         require(not any(part[name].size for name in SOFT), "it has counts of no unlabelled documents")
-        return None
-    from nbtext.counts.soft_counts import SoftCounts, without_cells
+        return None, []
 
     wrong = "its counts of unlabelled documents are not those of training"
     weight, n_documents, losses, _ = _named({**plain, SEEDS: ()} if isinstance(plain, dict) else plain, (*KEPT_OF_UNLABELLED, SEEDS), wrong)
     if not isinstance(losses, dict):
         raise malformed(wrong)
     tried = {str(name): _number(loss, 0, sys.float_info.max, wrong) for name, loss in losses.items()}
-    weight, n_documents, empty = _number(weight, 0, 1, wrong), _count(n_documents, 1, wrong), without_cells(labelled)
+    weight, n_documents = _number(weight, 0, 1, wrong), _count(n_documents, 1, wrong)
     if not weight:
         require(not any(part[name].size for name in SOFT), wrong)
-        return SoftCounts(empty, weight, n_documents, tried)
+        return UnlabelledFigures(n_documents, tried), []
     cells, classes, counts, documents, logs, class_documents = (part[name] for name in SOFT)
     cells, classes, counts, documents, class_documents = map(require_whole, (cells, classes, counts, documents, class_documents))
     bounds, size = offsets(cells), classes.size
@@ -408,7 +410,8 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
     require(documents.min(initial=1) >= 1 and np.all((documents <= counts) & (documents <= class_documents[classes])), wrong)
     require(class_documents.sum() <= 2 * WEIGHT_UNIT * n_documents and float(logs.max(initial=0)) < MOST_UNITS, wrong)
     found = replace(
-        empty,
+        labelled,
+        unit=WEIGHT_UNIT,
         class_documents=class_documents,
         term_offsets=bounds,
         cell_classes=classes,
@@ -416,7 +419,7 @@ def _unlabelled(plain: object, part: Arrays, labelled: ClassStatistics) -> SoftC
         cell_documents=documents,
         cell_logs=None if labelled.cell_logs is None else logs.astype(np.int64),
     )
-    return SoftCounts(found, weight, n_documents, tried)
+    return UnlabelledFigures(n_documents, tried), [Layer("unlabelled", found, weight)]
 
 
 def _seeds(plain: object) -> tuple[Seed, ...]:

@@ -375,8 +375,8 @@ class TextClassifier:
             models = [copy(self).set_params(weighting=weighting).learn_unlabelled(pool) for weighting in weightings]
 
             def loss(model: TextClassifier) -> float:
-                layer = model.learnt.unlabelled
-                return inf if layer is None or not (layer.weight or model is models[0]) else layer.loss
+                figures, is_used = model.learnt.unlabelled, model.learnt.uses_unlabelled or model is models[0]
+                return inf if figures is None or not is_used else min(figures.losses.values())
 
             best = min(models, key=loss)
             return self._replace(best.settings, best.counts, best.learnt)
@@ -524,7 +524,7 @@ class TextClassifier:
     @cached_property
     def statistics(self) -> ClassStatistics:
         """The counts by class, documents and classes weighed as training weighs them. Raises `UsageError` before training."""
-        return estimated(self.counts.statistics, self.learnt.weights, self.learnt.unlabelled)
+        return estimated(self.counts.statistics, self.learnt.weights)
 
     @property
     def learnt(self) -> Learnt:

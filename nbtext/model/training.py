@@ -7,7 +7,7 @@ and several words are an n-gram. The name of a counted feature, or of a characte
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.seeds import Seed
-    from nbtext.counts.soft_counts import SoftCounts
     from nbtext.counts.statistics import ClassStatistics, Weights
     from nbtext.settings import Reading, Settings
     from nbtext.type_names import Arrays, Floats, Mask
@@ -173,6 +172,15 @@ class Judgement(TypedDict):
     after: dict[str, float]
 
 
+class UnlabelledFigures(NamedTuple):
+    """Figures of unlabelled documents; what they add to the counts is a layer."""
+
+    documents: int
+    """Unlabelled documents that were read."""
+    losses: Mapping[str, float]
+    """Mean log loss of left-out labelled documents, in nats, by the weight that was tried; that of the weight taken is the least."""
+
+
 @dataclass(frozen=True, eq=False)
 class Learnt:
     """What was estimated from the counts."""
@@ -192,15 +200,15 @@ class Learnt:
     """The pseudo-counts of terms that were given their own instead of ``smoothing``."""
     choices: Choices = NO_CHOICES
     weights: Weights = COUNTED_ALONE
-    unlabelled: SoftCounts | None = None
-    """The layer that unlabelled documents added; None if it was trained without them."""
+    unlabelled: UnlabelledFigures | None = None
+    """None if it was trained without unlabelled documents."""
     left_out: LeftOutPosteriors | None = None
     """Of a calibrated classifier that needs all documents, or of a model with a layer; for the others `left_out_posteriors` computes them."""
 
     @property
     def uses_unlabelled(self) -> bool:
-        """True if unlabelled documents added anything: the layer stays where its weight is 0, to say so."""
-        return self.unlabelled is not None and self.unlabelled.weight > 0
+        """True if unlabelled documents added anything: without them left-out documents may be answered best."""
+        return bool(self.weights.layers)
 
 
 def learn(
@@ -339,12 +347,11 @@ def terms_and_smoothing(
     weights: Weights,
     documents: CountedDocuments | None = None,
     choices: Choices | None = None,
-    unlabelled: SoftCounts | None = None,
 ) -> Learnt:
     """Choose terms and smoothing, before anything is fitted; raises as `learn` does. Limits of documents do not bind the terms of seeds."""
-    without_seeds = estimated(counts.statistics, weights._replace(seeds=()), unlabelled)
+    without_seeds = estimated(counts.statistics, weights._replace(seeds=()))
     selected = _within_document_limits(without_seeds, settings.min_df, settings.max_df)
-    statistics = estimated(counts.statistics, weights, unlabelled) if weights.seeds else without_seeds
+    statistics = estimated(counts.statistics, weights) if weights.seeds else without_seeds
     of_seeds = statistics.vocabulary.find_terms([seed.term for seed in weights.seeds])
     selected[of_seeds[of_seeds != UNKNOWN]] = True
     counts = replace(counts, statistics=statistics)
@@ -354,7 +361,7 @@ def terms_and_smoothing(
     selected &= ~dropped_terms(statistics.vocabulary, settings, choices)
     smoothing = _smoothing(counts, selected, choices, settings, documents, evidence)
     own = own_pseudo_counts(statistics, settings)
-    learnt = Learnt(selected, smoothing, own=own, choices=choices, weights=weights, unlabelled=unlabelled)
+    learnt = Learnt(selected, smoothing, own=own, choices=choices, weights=weights)
     if settings.top is None:
         return learnt
     selected = _top(statistics, learnt, settings)

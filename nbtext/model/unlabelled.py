@@ -27,8 +27,8 @@ from nbtext.counts.documents import CountedDocuments, DocumentSample
 from nbtext.counts.layers import added, estimated
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import require_seeded_classes, seed_vocabulary
-from nbtext.counts.soft_counts import SoftCounter, SoftCounts, without_cells
-from nbtext.counts.statistics import ClassStatistics, Weights
+from nbtext.counts.soft_counts import SoftCounter
+from nbtext.counts.statistics import ClassStatistics, Layer, Weights
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
@@ -37,6 +37,7 @@ from nbtext.exclusions import POOL, require_fitting
 from nbtext.model.choosing import dropped_terms
 from nbtext.model.training import (
     Learnt,
+    UnlabelledFigures,
     calibrated,
     calibration_method,
     classifier,
@@ -104,8 +105,7 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
     require_seeded_classes(learnt.weights.seeds, counts.statistics.classes)
     if not counts.statistics.n_documents:
         em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
-        layer = SoftCounts(em.soft(em.fitted(1.0).shares), 1.0, em.pool.n_documents, {})
-        return em.counts, _learnt(em.counts, settings, learnt, layer, None)
+        return em.learnt_with(1.0, em.fitted(1.0).shares, UnlabelledFigures(em.pool.n_documents, {}), None)
     if len(counts.sample.documents) < LEAST_LABELLED:
         found = quantity(len(counts.sample.documents), "labelled document")
         raise UsageError(f"{found} cannot show how much unlabelled ones help", hint=f"label {LEAST_LABELLED} or more")
@@ -119,22 +119,10 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
             break
         before = losses[weight]
     best = min(losses, key=losses.__getitem__)
-    named = {f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())}
+    figures = UnlabelledFigures(em.pool.n_documents, {f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())})
     if not best:
-        return counts, replace(learnt, unlabelled=SoftCounts(without_cells(counts.statistics), best, em.pool.n_documents, named))
-    layer = SoftCounts(em.soft(trials[best].shares), best, em.pool.n_documents, named)
-    return em.counts, _learnt(em.counts, settings, learnt, layer, trials[best].unseen)
-
-
-def _learnt(counts: CorpusCounts, settings: Settings, learnt: Learnt, layer: SoftCounts, unseen: Unseen | None) -> Learnt:
-    """Return what follows from labelled and unlabelled documents, calibrated on labelled ones that were left out, if there are any."""
-    choices = replace(learnt.choices, pseudo_count=None, smoothing=None)
-    found = terms_and_smoothing(counts, settings, learnt.weights, choices=choices, unlabelled=layer)
-    if unseen is None:
-        return found
-    fitted = classifier(estimated(counts.statistics, learnt.weights, layer), found, settings)
-    found = calibrated(with_profile(found, fitted, unseen), calibration_method(settings), fitted, unseen)
-    return replace(found, left_out=posteriors(fitted, found.calibration, unseen))
+        return counts, replace(learnt, unlabelled=figures)
+    return em.learnt_with(best, trials[best].shares, figures, trials[best].unseen)
 
 
 def nothing_labelled(seeds: Sequence[Seed], settings: Settings) -> tuple[CorpusCounts, Learnt]:
@@ -227,9 +215,16 @@ class _ExpectationMaximisation:
     def _counter(self) -> SoftCounter:
         return SoftCounter(self._features, self._sums(self._labelled))
 
-    def soft(self, shares: Floats) -> ClassStatistics:
-        """Return the counts of the unlabelled documents in the classes to which they belong."""
-        return SoftCounter(self._known, self.counts.statistics).statistics(shares)
+    def learnt_with(self, weight: float, shares: Floats, figures: UnlabelledFigures, unseen: Unseen | None) -> tuple[CorpusCounts, Learnt]:
+        """Return the counts, and what follows from them and the unlabelled documents, calibrated on labelled ones left out, if there are any."""
+        layer = Layer("unlabelled", SoftCounter(self._known, self.counts.statistics).statistics(shares), weight)
+        weights, choices = self.learnt.weights._replace(layers=[layer]), replace(self.learnt.choices, pseudo_count=None, smoothing=None)
+        found = replace(terms_and_smoothing(self.counts, self.settings, weights, choices=choices), unlabelled=figures)
+        if unseen is None:
+            return self.counts, found
+        fitted = classifier(estimated(self.counts.statistics, weights), found, self.settings)
+        found = calibrated(with_profile(found, fitted, unseen), calibration_method(self.settings), fitted, unseen)
+        return self.counts, replace(found, left_out=posteriors(fitted, found.calibration, unseen))
 
     def trial(self, weight: float) -> _Trial:
         """Run EM with all labelled documents, and then without each fold of the sample, with the same pseudo-counts."""
