@@ -30,7 +30,7 @@ from nbtext.report.page.charts import (
     round_numbers,
     shade_class,
 )
-from nbtext.report.page.markup import Markup, breakable, element, escaped
+from nbtext.report.page.markup import Markup, breakable, escaped, html
 from tests.report_example import HOSTILE, Page, example, matrix
 from tests.test_report_forms_records import anything
 
@@ -170,7 +170,7 @@ def test_every_shade_is_in_the_legend() -> None:
 
 @given(anything)
 def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
-    page = Page(element("p", text, title=text))
+    page = Page(html('<p title="{}">{}</p>', text, text))
     assert [name for name, _ in page.elements] == ["p"]
     assert not page.other
     shown = page.text

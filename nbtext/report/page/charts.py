@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.errors import quantity
 from nbtext.report.forms import shortened
 from nbtext.report.numbers import percent, percent_bounds, three_decimals
-from nbtext.report.page.markup import NOTHING, Markup, breakable, element, escaped, joined
+from nbtext.report.page.markup import NOTHING, Markup, attribute, breakable, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,28 +62,26 @@ HIT_STEPS, MISTAKE_STEPS = (0.25, 0.5, 0.75, 0.9), (0.01, 0.02, 0.05, 0.1, 0.2)
 
 def bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
     """Draw a share as a bar from 0 to 1, with its interval as a line. The picture stretches to the width that it is given."""
-    parts = [
-        element("title", meaning),
-        element("rect", class_="track", width=BAR_WIDTH, height=BAR_HEIGHT),
-        element("rect", class_="value", width=value * BAR_WIDTH, height=BAR_HEIGHT),
-    ]
-    if interval is not None:
-        low, high = interval
-        parts.append(_line("whisker", low * BAR_WIDTH, BAR_HEIGHT / 2, high * BAR_WIDTH, BAR_HEIGHT / 2))
-    return stretching("bar", *parts)
+    middle = BAR_HEIGHT / 2
+    whisker = NOTHING if interval is None else _line("whisker", interval[0] * BAR_WIDTH, middle, interval[1] * BAR_WIDTH, middle)
+    bars = '<title>{0}</title><rect class="track" width="{1}" height="{2}"></rect><rect class="value" width="{3}" height="{2}"></rect>{4}'
+    return stretching("bar", html(bars, meaning, BAR_WIDTH, BAR_HEIGHT, value * BAR_WIDTH, whisker))
 
 
 def density_strip(shares: Sequence[float], meaning: str) -> Markup:
     """Draw a density in steps, the largest one as high as the picture, which stretches to the width that it is given."""
     most, width = max(shares), BAR_WIDTH / len(shares)
     outline = [(width * (place + side), BAR_HEIGHT * (1 - share / most)) for place, share in enumerate(shares) for side in (0, 1)]
-    points = _points([(0.0, BAR_HEIGHT), *outline, (BAR_WIDTH, BAR_HEIGHT)])
-    return stretching("bar", element("title", meaning), element("polygon", class_="value", points=points))
+    return stretching(
+        "bar", html("<title>{}</title>{}", meaning, _shape("polygon", "value", [(0.0, BAR_HEIGHT), *outline, (BAR_WIDTH, BAR_HEIGHT)]))
+    )
 
 
-def stretching(kind: str, *parts: Markup) -> Markup:
+def stretching(kind: str, content: Markup) -> Markup:
     """Return a picture of the size of a bar that stretches to the width that it is given; what it shows is in the text beside it."""
-    return element("svg", *parts, class_=kind, viewBox=f"0 0 {BAR_WIDTH:g} {BAR_HEIGHT:g}", preserveAspectRatio="none", aria_hidden="true")
+    return html(
+        '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true">{}</svg>', kind, BAR_WIDTH, BAR_HEIGHT, content
+    )
 
 
 def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str) -> Markup:
@@ -101,30 +99,24 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
             f"{quantity(part.documents, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.accuracy)} right, "
             f"95\u00a0% interval {percent_bounds(part.interval)}"
         )
-        groups.append(
-            element(
-                "g",
-                element("title", words),
-                _line("whisker", x, SQUARE.y(low), x, SQUARE.y(high)),
-                element("circle", cx=x, cy=y, r=4),
-                element("rect", class_="count", x=x - 5, y=COUNTS.top + COUNTS.height - height, width=10, height=height),
-                class_="few" if part.documents < FEW else None,
-            )
-        )
+        whisker = _line("whisker", x, SQUARE.y(low), x, SQUARE.y(high))
+        few = attribute("class", "few" if part.documents < FEW else None)
+        dot = '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle><rect class="count" x="{}" y="{}" width="10" height="{}"></rect></g>'
+        groups.append(html(dot, few, words, whisker, x, y, x - 5, COUNTS.y(0) - height, height))
     return _chart(
         series,
         "340 380",
         label,
-        joined(_line("grid", SQUARE.left, SQUARE.y(at), SQUARE.x(1), SQUARE.y(at)) for at in QUARTERS),
-        joined(_line("grid", SQUARE.x(at), SQUARE.top, SQUARE.x(at), SQUARE.y(0)) for at in QUARTERS),
-        joined(_text("y", SQUARE.left - 8, SQUARE.y(at) + 4, percent(at, 0)) for at in QUARTERS),
+        (_line("grid", SQUARE.left, SQUARE.y(at), SQUARE.x(1), SQUARE.y(at)) for at in QUARTERS),
+        (_line("grid", SQUARE.x(at), SQUARE.top, SQUARE.x(at), SQUARE.y(0)) for at in QUARTERS),
+        (_text("y", SQUARE.left - 8, SQUARE.y(at) + 4, percent(at, 0)) for at in QUARTERS),
         _line("ideal", SQUARE.x(0), SQUARE.y(0), SQUARE.x(1), SQUARE.y(1)),
-        _polyline("path", spots),
+        _shape("polyline", "path", spots),
         _line("base", COUNTS.left, COUNTS.y(0), COUNTS.x(1), COUNTS.y(0)),
         _text("y", COUNTS.left - 8, COUNTS.top + 8, f"{most:,}"),
         _text("y", COUNTS.left - 8, COUNTS.y(0) + 1, "0"),
-        joined(groups),
-        joined(_text("x", SQUARE.x(at), COUNTS.y(0) + 18, percent(at, 0)) for at in QUARTERS),
+        groups,
+        (_text("x", SQUARE.x(at), COUNTS.y(0) + 18, percent(at, 0)) for at in QUARTERS),
     )
 
 
@@ -156,13 +148,13 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
     )
     return _curve(
         label,
-        [(CURVE.y((level - lowest) / span), level) for level in levels],
-        joined(_line("grid", x, CURVE.top, x, CURVE.y(0)) for x in ticks.values()),
-        joined(_text("x" if n in large else "x minor", x, CURVE.y(0) + 20, f"{n:,}") for n, x in ticks.items()),
-        element("polygon", class_="band", points=_points(lower + upper[::-1])),
-        _polyline("second", [place(point.documents, point.macro_f1) for point in points]),
-        _polyline("third", [place(point.documents, point.training_accuracy) for point in points]),
-        _polyline("first", accuracy),
+        {level: CURVE.y((level - lowest) / span) for level in levels},
+        (_line("grid", x, CURVE.top, x, CURVE.y(0)) for x in ticks.values()),
+        (_text("x" if n in large else "x minor", x, CURVE.y(0) + 20, f"{n:,}") for n, x in ticks.items()),
+        _shape("polygon", "band", lower + upper[::-1]),
+        _shape("polyline", "second", (place(point.documents, point.macro_f1) for point in points)),
+        _shape("polyline", "third", (place(point.documents, point.training_accuracy) for point in points)),
+        _shape("polyline", "first", accuracy),
         NOTHING if expected is None else _ring(expected, accuracy[-1], place),
         dots=zip(meanings, accuracy, strict=True),
     )
@@ -185,24 +177,24 @@ def risk_curve_chart(points: Sequence[RiskPoint], label: str) -> Markup:
     spots = [place(point.answered, point.precision) for point in points]
     return _curve(
         label,
-        [(place(0, level)[1], level) for level in levels],
-        joined(_text("x", CURVE.x(share), CURVE.y(0) + 20, percent(share, 0)) for share in QUARTERS),
-        element("polygon", class_="band", points=_points(lower + upper[::-1])),
-        _polyline("first", spots),
+        {level: place(0, level)[1] for level in levels},
+        (_text("x", CURVE.x(share), CURVE.y(0) + 20, percent(share, 0)) for share in QUARTERS),
+        _shape("polygon", "band", lower + upper[::-1]),
+        _shape("polyline", "first", spots),
         dots=zip(meanings, spots, strict=True),
     )
 
 
-def _curve(label: str, levels: Sequence[tuple[float, float]], *parts: Markup, dots: Iterable[tuple[str, tuple[float, float]]]) -> Markup:
-    """Draw the parts of a curve over lines at ``levels``, heights with their shares, and under ``dots``, meanings with their places."""
+def _curve(label: str, levels: Mapping[float, float], *parts: object, dots: Iterable[tuple[str, tuple[float, float]]]) -> Markup:
+    """Draw the parts of a curve over lines at ``levels``, shares with their heights, and under ``dots``, meanings with their places."""
     return _chart(
         "curve",
         "620 284",
         label,
-        joined(_line("grid", CURVE.left, y, CURVE.x(1), y) for y, _ in levels),
-        joined(_text("y", CURVE.left - 8, y + 4, percent(level, 0)) for y, level in levels),
-        *parts,
-        joined(element("g", element("title", words), element("circle", class_="first", cx=x, cy=y, r=4)) for words, (x, y) in dots),
+        (_line("grid", CURVE.left, y, CURVE.x(1), y) for y in levels.values()),
+        (_text("y", CURVE.left - 8, y + 4, percent(level, 0)) for level, y in levels.items()),
+        parts,
+        (html('<g><title>{}</title><circle class="first" cx="{}" cy="{}" r="4"></circle></g>', words, *place) for words, place in dots),
     )
 
 
@@ -210,9 +202,10 @@ def _ring(forecast: Forecast, last: tuple[float, float], place: Callable[[int, f
     """Draw a forecast that has a value, after the last point of the curve."""
     x, y = place(forecast.documents, forecast.value or 0.0)
     low, high = (place(forecast.documents, end)[1] for end in forecast.interval or (0.0, 0.0))
-    ends = [] if forecast.interval is None else [_line("whisker", x, low, x, high)]
+    whisker = NOTHING if forecast.interval is None else _line("whisker", x, low, x, high)
     words = f"{quantity(forecast.documents, 'document')}: forecast {percent(forecast.value)}, 95\u00a0% interval {percent_bounds(forecast.interval)}"
-    return element("g", element("title", words), _line("ahead", *last, x, y), *ends, element("circle", class_="ring", cx=x, cy=y, r=5))
+    ring = '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
+    return html(ring, words, _line("ahead", *last, x, y), whisker, x, y)
 
 
 def logarithmic(low: float, high: float) -> Callable[[float], float]:
@@ -234,25 +227,22 @@ def round_numbers(low: float, high: float) -> list[int]:
     return within or sorted({round(low), round(high)})
 
 
-def _chart(kind: str, size: str, label: str, *parts: Markup) -> Markup:
-    return element("svg", *parts, class_=f"chart {kind}", viewBox=f"0 0 {size}", role="img", aria_label=label)
+def _chart(kind: str, size: str, label: str, *parts: object) -> Markup:
+    return html('<svg class="chart {}" viewBox="0 0 {}" role="img" aria-label="{}">{}</svg>', kind, size, label, parts)
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
-    return element("line", class_=kind, x1=x1, y1=y1, x2=x2, y2=y2)
+    return html('<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"></line>', kind, x1, y1, x2, y2)
 
 
 def _text(kind: str, x: float, y: float, text: str) -> Markup:
-    return element("text", text, class_=kind, x=x, y=y)
+    return html('<text class="{}" x="{}" y="{}">{}</text>', kind, x, y, text)
 
 
-def _polyline(kind: str, places: Iterable[tuple[float, float]]) -> Markup:
-    points = _points(places)
-    return element("polyline", class_=kind, points=points) if points else NOTHING
-
-
-def _points(places: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
+def _shape(name: str, kind: str, places: Iterable[tuple[float, float]]) -> Markup:
+    """Return a polygon or polyline, nothing without places."""
+    points = " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
+    return html('<{0} class="{1}" points="{2}"></{0}>', name, kind, points) if points else NOTHING
 
 
 MOST_CLASSES = 100
@@ -280,45 +270,43 @@ def confused_first(shown: Mapping[str, ClassResult], mistakes: Iterable[tuple[st
 def confusion_chart(shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]) -> Markup:
     """Draw the table of the classes shown, rows by true class and columns by answer, the darker the larger the share of the row."""
     small = len(shown) > MOST_WITH_NUMBERS
-    rows = [
-        element(
-            "tr",
+    rows = (
+        html(
+            "<tr>{}{}</tr>",
             _head(truth, "row"),
-            joined(_cell(truth, answer, confusion.get(truth, {}).get(answer, 0), of_class.support, small=small) for answer in shown),
+            (_cell(truth, answer, confusion.get(truth, {}).get(answer, 0), of_class.support, small=small) for answer in shown),
         )
         for truth, of_class in shown.items()
-    ]
-    corner = element("td", element("span", "true class ↓ answer →"), class_="corner")
-    head = element("tr", corner, joined(_head(answer, "col") for answer in shown))
-    return element(
-        "table",
-        element("caption", "Documents by true class (rows) and answer (columns)", class_="unseen"),
-        element("thead", head),
-        element("tbody", *rows),
-        class_="heat small" if small else "heat",
+    )
+    return html(
+        '<table class="heat{}"><caption class="unseen">Documents by true class (rows) and answer (columns)</caption><thead><tr><td class="corner"><span>'
+        "true class ↓ answer →</span></td>{}</tr></thead><tbody>{}</tbody></table>",
+        " small" if small else "",
+        (_head(answer, "col") for answer in shown),
+        rows,
     )
 
 
 def legend() -> Markup:
     """Return the meanings of the shades."""
-    return element("div", _scale("Right", "h", HIT_STEPS), _scale("Wrong", "m", MISTAKE_STEPS), class_="legend")
+    return html('<div class="legend">{}{}</div>', _scale("Right", "h", HIT_STEPS), _scale("Wrong", "m", MISTAKE_STEPS))
 
 
 def _scale(name: str, kind: str, steps: Sequence[float]) -> Markup:
     """Return a swatch for each shade, with the share at which it begins."""
     begins = ["above 0", *(percent(step, 0) for step in steps)]
-    swatches = [element("span", begin, class_=f"swatch {kind}{number}") for number, begin in enumerate(begins)]
-    return element("p", element("span", f"{name}, share of the class from ", class_="name"), *swatches)
+    swatches = (html('<span class="swatch {}{}">{}</span>', kind, number, begin) for number, begin in enumerate(begins))
+    return html('<p><span class="name">{}, share of the class from </span>{}</p>', name, swatches)
 
 
 def _cell(truth: str, answer: str, n: int, support: int, *, small: bool) -> Markup:
     hit = truth == answer
     if not n:
-        return element("td", class_="none" if hit else None)
+        return html("<td{}></td>", attribute("class", "none" if hit else None))
     names = f"{shortened(truth, LABEL)}, right" if hit else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
     words = f"{names}: {n:,} of {quantity(support, 'document')}, {percent(n / support)}"
-    number = element("span", f"{n:,}", class_="unseen") if small else escaped(f"{n:,}")
-    return element("td", number, class_=shade_class(n / support, hit=hit), title=words)
+    number = '<span class="unseen">{}</span>' if small else "{}"
+    return html('<td class="{}" title="{}">{}</td>', shade_class(n / support, hit=hit), words, html(number, f"{n:,}"))
 
 
 def shade_class(share: float, *, hit: bool) -> str:
@@ -332,4 +320,5 @@ def shade_class(share: float, *, hit: bool) -> str:
 
 def _head(label: str, scope: str) -> Markup:
     name = shortened(label, LABEL) if scope == "col" else breakable(shortened(label, LABEL))
-    return element("th", element("span", name, class_="data"), scope=scope, title=label if len(label) > LABEL else None)
+    title = attribute("title", label if len(label) > LABEL else None)
+    return html('<th scope="{}"{}><span class="data">{}</span></th>', scope, title, name)

@@ -9,7 +9,7 @@ from nbtext.report.explanations import calibration_lines, causes, idle_words, le
 from nbtext.report.forms import shortened
 from nbtext.report.numbers import percent
 from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH, stretching
-from nbtext.report.page.markup import Markup, class_name, element, joined, note, scrolling, whole_page
+from nbtext.report.page.markup import NOTHING, Markup, class_name, html, joined, note, scrolling, whole_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,43 +26,41 @@ def explanations_page(stream: Iterable[Explained], top: int) -> str:
     for place, explained in enumerate(stream, 1):
         anchor, explanation = f"document-{place}", explained.explanation
         content = _no_answer(explained) if explanation is None else _content(explanation, top)
-        heading = element("h2", shortened(explained.id, 160), id=anchor, class_="data")
-        document = element("section", heading, *content, aria_labelledby=anchor, class_="document")
-        parts.append((anchor, shortened(explained.id, CHARACTERS), document))
+        template = '<section aria-labelledby="{0}" class="document"><h2 id="{0}" class="data">{1}</h2>{2}</section>'
+        parts.append((anchor, shortened(explained.id, CHARACTERS), html(template, anchor, shortened(explained.id, 160), content)))
     return whole_page("What the words contributed", parts, "explained.css")
 
 
-def _no_answer(explained: Explained) -> list[Markup]:
-    ruled_out = [element("li", class_name(label), " is ruled out by ", cause, ".") for label, cause in causes(explained)]
-    return [element("p", "No answer: ", str(explained.problem or explained.abstained)), *([element("ul", *ruled_out)] if ruled_out else [])]
+def _no_answer(explained: Explained) -> Markup:
+    ruled_out = [html("<li>{} is ruled out by {}.</li>", class_name(label), cause) for label, cause in causes(explained)]
+    return html(
+        "<p>No answer: {}</p>{}", explained.problem or explained.abstained, html("<ul>{}</ul>", ruled_out) if ruled_out else NOTHING
+    )
 
 
-def _content(explanation: Explanation, top: int) -> list[Markup]:
-    answer = element(
-        "p", "The answer is ", class_name(explanation.label), f" (probability {percent(explanation.probability)}), compared here with ", class_name(explanation.against),
-        f" ({percent(explanation.against_probability)}). The log odds of the one over the other are {signed(explanation.log_odds)} nats before calibration.",
-        class_="answer",
+def _content(explanation: Explanation, top: int) -> Markup:
+    label, against, most = class_name(explanation.label), class_name(explanation.against), strongest(explanation)
+    return html(
+        '<p class="answer">The answer is {} (probability {}), compared here with {} ({}). The log odds of the one over the other are {} nats before '
+        'calibration.</p>{}<div class="text" role="region" aria-label="text of the document" tabindex="0"><p dir="auto">{}</p></div>{}'
+        '<h3>From log odds to probability</h3><ol class="steps">{}</ol>',
+        label, percent(explanation.probability), against, percent(explanation.against_probability), signed(explanation.log_odds),
+        note(
+            'Words that speak for {} are <mark class="f2">bold on blue</mark>, words that speak for {} <mark class="a2">underlined on orange</mark>: the '
+            "stronger the shade, the more one occurrence adds beside the strongest. Point at one for its nats, or see the table. 0.7 nats make the odds "
+            "twofold, 2.3 tenfold.",
+            label, against,
+        ),
+        (_piece(text, nats, level(nats, most)) for text, nats in pieces(explanation) if text),
+        _table(explanation, top),
+        (html("<li>{}</li>", line) for line in calibration_lines(explanation)),
     )  # fmt: skip
-    legend = note(
-        "Words that speak for ", class_name(explanation.label), " are ", element("mark", "bold on blue", class_="f2"), ", words that speak for ",
-        class_name(explanation.against), " ", element("mark", "underlined on orange", class_="a2"),
-        ": the stronger the shade, the more one occurrence adds beside the strongest. Point at one for its nats, or see the table. 0.7 nats make the odds "
-        "twofold, 2.3 tenfold.",
-    )  # fmt: skip
-    most = strongest(explanation)
-    shaded = element("p", *(_piece(text, nats, level(nats, most)) for text, nats in pieces(explanation) if text), dir="auto")
-    text = element("div", shaded, class_="text", role="region", aria_label="text of the document", tabindex=0)
-    steps = element("ol", *(element("li", line) for line in calibration_lines(explanation)), class_="steps")
-    return [answer, legend, text, _table(explanation, top), element("h3", "From log odds to probability"), steps]
 
 
 def _piece(text: str, nats: float, depth: int) -> Markup:
     lines = joined(text.expandtabs(8).splitlines(), Markup("\n"))
-    whole = joined([lines, Markup("\n") if text.endswith("\n") else ""])
-    return element("mark", whole, class_=f"{'f' if nats > 0 else 'a'}{depth}", title=f"{signed(nats)} nats") if depth else whole
-
-
-HEADS = (("part", None), ("nats", "number"), ("times", "number"), ("terms", "terms"), ("for the other class, for the answer", "wide"))
+    whole = html("{}{}", lines, Markup("\n") if text.endswith("\n") else NOTHING)
+    return html('<mark class="{}{}" title="{} nats">{}</mark>', "f" if nats > 0 else "a", depth, signed(nats), whole) if depth else whole
 
 
 def _table(explanation: Explanation, top: int) -> Markup:
@@ -71,21 +69,21 @@ def _table(explanation: Explanation, top: int) -> Markup:
     if explanation.rest is not None:
         caption = "What the log odds lose without each word: these do not add up, so the rest is named too."
     most = max((abs(nats) for _, nats, *_ in parts if abs(nats) < inf), default=0.0) or 1.0
-    rows = [
-        element(
-            "tr",
-            element("th", shortened(name, CHARACTERS), scope="row", class_="data"),
-            element("td", signed(nats), class_="number"),
-            element("td", times, class_="number"),
-            element("td", shortened(terms, CHARACTERS), class_="data terms"),
-            element("td", _bar(nats / most), class_="bar-of wide"),
+    rows = (
+        html(
+            '<tr><th scope="row" class="data">{}</th><td class="number">{}</td><td class="number">{}</td><td class="data terms">{}</td>'
+            '<td class="bar-of wide">{}</td></tr>',
+            shortened(name, CHARACTERS), signed(nats), times, shortened(terms, CHARACTERS), _bar(nats / most),
         )
         for name, nats, times, terms in parts
-    ]
-    total = (element("th", "log odds", scope="row"), element("td", signed(explanation.log_odds), class_="number"))
-    rows.append(element("tr", *total, *(element("td", class_=kind) for kind in (None, None, "wide")), class_="total"))
-    head = element("thead", element("tr", *(element("th", name, scope="col", class_=kind) for name, kind in HEADS)))
-    drawn = element("table", element("caption", caption), head, element("tbody", *rows), class_="plain")
+    )  # fmt: skip
+    drawn = html(
+        '<table class="plain"><caption>{}</caption><thead><tr><th scope="col">part</th><th scope="col" class="number">nats</th>'
+        '<th scope="col" class="number">times</th><th scope="col" class="terms">terms</th><th scope="col" class="wide">for the other class, for the answer</th>'
+        '</tr></thead><tbody>{}<tr class="total"><th scope="row">log odds</th><td class="number">{}</td><td></td><td></td><td class="wide"></td></tr></tbody>'
+        "</table>",
+        caption, rows, signed(explanation.log_odds),
+    )  # fmt: skip
     return scrolling(drawn, "what the words contributed")
 
 
@@ -93,9 +91,8 @@ def _bar(share: float) -> Markup:
     """Draw a bar from the middle: to the right for the answer, to the left against it."""
     middle, length = BAR_WIDTH / 2, min(abs(share), 1.0) * BAR_WIDTH / 2
     begin, kind = (middle, "for") if share > 0 else (middle - length, "against")
-    parts = (
-        element("rect", class_="track", width=BAR_WIDTH, height=BAR_HEIGHT),
-        element("rect", class_=kind, x=begin, width=length, height=BAR_HEIGHT),
-        element("line", class_="zero", x1=middle, x2=middle, y1=0, y2=BAR_HEIGHT),
+    bars = (
+        '<rect class="track" width="{0}" height="{1}"></rect><rect class="{2}" x="{3}" width="{4}" height="{1}"></rect>'
+        '<line class="zero" x1="{5}" x2="{5}" y1="0" y2="{1}"></line>'
     )
-    return stretching("diverging", *parts)
+    return stretching("diverging", html(bars, BAR_WIDTH, BAR_HEIGHT, kind, begin, length, middle))

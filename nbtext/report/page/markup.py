@@ -1,4 +1,4 @@
-"""Markup of pages: elements in which every text is escaped unless this module made it, the parts of sections, and the page around them.
+"""Markup of pages: templates in which every text is escaped unless this module made it, the parts of sections, and the page around them.
 
 The same data give the same bytes.
 """
@@ -6,26 +6,22 @@ The same data give the same bytes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, LiteralString
 
 from nbtext.report.forms import shortened, visible
 from nbtext.store.atomic import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    Heads = Sequence[tuple[str, str | None]]
-    """Heads of columns with their classes: ``number`` for columns of numbers, ``wide`` for those left out where there is little room."""
+    from collections.abc import Mapping, Sequence
 
 HERE = Path(__file__).parent
 
 LABEL = 60
 """Characters of a label."""
-
-VOID = frozenset({"br", "hr", "meta", "wbr"})
 
 _UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef\U000e0000-\U000e007f]")
 """Characters of no width, and the Arabic letter mark, beyond those that `visible` shows. Text reads the same without them."""
@@ -40,35 +36,38 @@ class Markup(str):
 NOTHING = Markup()
 
 
-def escaped(text: object) -> Markup:
-    r"""Return text that is inert in elements and in quoted attributes, with codes for control and direction characters.
+def escaped(part: object) -> Markup:
+    r"""Return text that is inert in elements and in quoted attributes, with codes for control and direction characters; several parts are joined.
 
-    >>> escaped('<b> & "\u202e"')
-    '&lt;b&gt; &amp; &quot;\\u202e&quot;'
+    >>> escaped('<b> & "\u202e"'), escaped([Markup("<b>"), "<"]), escaped(2.5049)
+    ('&lt;b&gt; &amp; &quot;\\u202e&quot;', '<b>&lt;', '2.5')
     """
-    return text if isinstance(text, Markup) else Markup(escape(visible(_UNSEEN.sub("", str(text)))))
+    if isinstance(part, Markup):
+        return part
+    if isinstance(part, float):  # a coordinate
+        part = f"{part:.2f}".rstrip("0").rstrip(".")
+    if not isinstance(part, str) and isinstance(part, Iterable):
+        return joined(part)
+    return Markup(escape(visible(_UNSEEN.sub("", str(part)))))
 
 
 def joined(parts: Iterable[object], between: object = "") -> Markup:
     """Return the parts one after the other, plain text escaped."""
-    return Markup(escaped(between).join(escaped(part) for part in parts))
+    return Markup(escaped(between).join(map(escaped, parts)))
 
 
-def element(name: str, /, *children: object, **attributes: object) -> Markup:
-    """Return an element. Attributes that are None are left out; ``class_`` is class, and an underscore stands for a hyphen.
+def html(template: LiteralString, *parts: object) -> Markup:
+    """Return markup with the escaped parts in place of its braces, as `str.format` puts them.
 
-    >>> element("p", "a < b", class_="note")
+    >>> html('<p class="{}">{}</p>', "note", "a < b")
     '<p class="note">a &lt; b</p>'
     """
-    inside = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escaped(_number(value))}"' for key, value in attributes.items() if value is not None
-    )
-    return Markup(f"<{name}{inside}>" if name in VOID else f"<{name}{inside}>{joined(children)}</{name}>")
+    return Markup(template.format(*map(escaped, parts)))
 
 
-def _number(value: object) -> object:
-    """Return coordinates with at most two decimals."""
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
+def attribute(name: LiteralString, value: object) -> Markup:
+    """Return an attribute of an element, nothing for None."""
+    return NOTHING if value is None else html(' {}="{}"', name, value)
 
 
 def breakable(text: str) -> Markup:
@@ -77,69 +76,71 @@ def breakable(text: str) -> Markup:
     >>> breakable("a.b_c")
     'a.<wbr>b_<wbr>c'
     """
-    return joined(re.split(r"(?<=[._/:-])(?=[^._/:-])", text), element("wbr"))
+    return joined(re.split(r"(?<=[._/:-])(?=[^._/:-])", text), Markup("<wbr>"))
 
 
-def section(name: str, heading: str, *content: object) -> Markup:
-    """Return a part of the page, with a heading that the table of contents points to."""
-    return element("section", element("h2", heading, id=name), *content, aria_labelledby=name, class_=name)
-
-
-def note(*parts: object) -> Markup:
+def note(template: LiteralString, *parts: object) -> Markup:
     """Return a paragraph that explains."""
-    return element("p", *parts, class_="note")
+    return html('<p class="note">{}</p>', html(template, *parts))
 
 
 def class_name(label: str) -> Markup:
     """Return the name of a class, set off from the words around it."""
-    return element("b", shortened(label, LABEL), class_="data")
+    return html('<b class="data">{}</b>', shortened(label, LABEL))
 
 
 def class_cell(label: str) -> Markup:
     """Return the name of a class for a table, where it may be broken."""
-    return element("span", breakable(shortened(label, LABEL)), class_="data")
+    return html('<span class="data">{}</span>', breakable(shortened(label, LABEL)))
 
 
 def table(
-    caption: str,
-    heads: Heads,
+    caption: object,
+    heads: Mapping[str, str | None],
     rows: Iterable[Sequence[object]],
     *,
     kind: str = "plain",
-    caption_class: str | None = None,
     names: bool = False,
 ) -> Markup:
-    """Return a table of rows, whose cells have the classes of their heads; with ``names`` the first cell of each row is its head."""
+    """Return a table of rows under heads, whose cells have the classes of their heads; with ``names`` the first cell of each row is its head.
+
+    Heads have the classes ``number`` over columns of numbers, ``wide`` over those left out where there is little room.
+    """
     lines = (
-        [element("th" if names and not place else "td", cell, scope="row" if names and not place else None, class_=of_column)
-         for place, (cell, (_, of_column)) in enumerate(zip(row, heads, strict=True))]
+        html(
+            "<tr>{}</tr>",
+            (
+                html('<th scope="row"{}>{}</th>' if names and not place else "<td{}>{}</td>", attribute("class", of_column), cell)
+                for place, (cell, of_column) in enumerate(zip(row, heads.values(), strict=True))
+            ),
+        )
         for row in rows
-    )  # fmt: skip
-    return element(
-        "table",
-        element("caption", caption, class_=caption_class),
-        element("thead", element("tr", *(element("th", name, scope="col", class_=of_column) for name, of_column in heads))),
-        element("tbody", *(element("tr", *line) for line in lines)),
-        class_=kind,
+    )
+    return html(
+        '<table class="{}">{}<thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+        kind,
+        caption if isinstance(caption, Markup) else html("<caption>{}</caption>", caption),
+        (html('<th scope="col"{}>{}</th>', attribute("class", of_column), name) for name, of_column in heads.items()),
+        lines,
     )
 
 
 def preformatted(text: str) -> Markup:
     """Return an element whose lines stay as they are."""
-    return element("pre", Markup("\n".join(map(escaped, text.split("\n")))))
+    return html("<pre>{}</pre>", joined(text.split("\n"), Markup("\n")))
 
 
 def scrolling(content: Markup, name: str) -> Markup:
     """Return a frame for what may be wider than the page, which keys can scroll."""
-    return element("div", content, class_="scroll", role="region", aria_label=name, tabindex=0)
+    return html('<div class="scroll" role="region" aria-label="{}" tabindex="0">{}</div>', name, content)
 
 
 def whole_page(title: str, parts: Sequence[tuple[str, object, Markup]], *further_styles: str) -> str:
     """Return a self-contained page of HTML, without script: sections, each with its anchor and its name in the contents, in the common style."""
     return Template(_resource("page.html")).substitute(
         title=escaped(title),
-        style=Markup("".join(map(_resource, ("style.css", *further_styles)))),
-        contents="".join(element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in parts),
+        style="".join(map(_resource, ("style.css", *further_styles))),
+        contents=escaped(html('<li><a href="#{}">{}</a></li>', anchor, name) for anchor, name, _ in parts),
         content="\n".join(content for _, _, content in parts),
     )
 

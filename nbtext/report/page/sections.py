@@ -22,21 +22,21 @@ from nbtext.report.page.charts import (
 )
 from nbtext.report.page.markup import (
     NOTHING,
+    Markup,
     class_cell,
     class_name,
-    element,
+    html,
     joined,
     note,
     preformatted,
     scrolling,
-    section,
     table,
     whole_page,
 )
 from nbtext.report.rankings import densities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Sized
+    from collections.abc import Iterable, Mapping, Sequence, Sized
 
     from nbtext.evaluation.gathering import QuotedMistake, ReportData
     from nbtext.evaluation.learning_curves import LearningCurve
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import EvaluationResult, LargestClass, ProbabilityResult
     from nbtext.promises.precision import RiskPoint
-    from nbtext.report.page.markup import Heads, Markup
-
-    Content = Sequence[object]
 
 CONFUSIONS_SHOWN = 12
 
@@ -73,23 +70,24 @@ MOST_DENSITIES, DENSITY_STEPS = 20, 100
 
 def html_page(data: ReportData) -> str:
     """Return the page; sections without content are left out."""
-    parts = [(anchor, name, section(anchor, heading, *content)) for anchor, name, heading, content in _sections(data) if content]
+    template = '<section aria-labelledby="{0}" class="{0}"><h2 id="{0}">{1}</h2>{2}</section>'
+    parts = [(anchor, name, html(template, anchor, heading, content)) for anchor, name, heading, content in _sections(data) if content]
     return whole_page(data.title, parts)
 
 
-def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Content]]:
+def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Markup]]:
     """Return anchor, name in the contents, heading and content of each section."""
     return (
-        ("summary", "Summary", "Summary", [element("p", paragraph) for paragraph in summary(data)]),
+        ("summary", "Summary", "Summary", joined(html("<p>{}</p>", paragraph) for paragraph in summary(data))),
         ("figures", "Figures", "Figures", _headline(data)),
         ("confusion", "Confusion", "What is taken for what", _confusion(data.evaluation)),
         ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
         ("classes", "Classes", "Class by class", _classes(data.evaluation)),
         ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes)),
-        ("terms", "Words", "Words of each class", (*_terms(data.top_terms), *_telling(data.telling))),
-        ("learning", "Learning", "Learning curve", () if data.learning_curve is None else _learning(data.learning_curve)),
+        ("terms", "Words", "Words of each class", joined((_terms(data.top_terms), _telling(data.telling)))),
+        ("learning", "Learning", "Learning curve", NOTHING if data.learning_curve is None else _learning(data.learning_curve)),
         ("made", "How made", "How it was made", _provenance(data)),
-        ("card", "Model card", "Model card", [scrolling(preformatted(data.card), "Model card")] if data.card else ()),
+        ("card", "Model card", "Model card", scrolling(preformatted(data.card), "Model card") if data.card else NOTHING),
     )
 
 
@@ -100,58 +98,62 @@ def wrong_answers(result: EvaluationResult) -> list[tuple[str, str, int]]:
 
 def summary(data: ReportData) -> list[Markup]:
     """Return the paragraphs."""
-    return [joined(parts) for parts in (_accuracy(data), _errors(data.evaluation), _trust(data), _leaks(data)) if parts]
+    return list(filter(None, (_accuracy(data), _errors(data.evaluation), _trust(data), _leaks(data))))
 
 
-def _accuracy(data: ReportData) -> list[object]:
+def _accuracy(data: ReportData) -> Markup:
     result = data.evaluation
     largest, interval = _always(result), result.intervals["accuracy"]
     parts: list[object] = [
-        f"The model answered {quantity(result.n, 'document')} of {_classes_judged(result)}. It is right on ",
-        element("strong", percent(result.accuracy)),
-        f" of them (95\u00a0% interval {percent_bounds(interval)}). Always answering ",
-        class_name(largest.label),
-        f", the largest class in training, would be right on {percent(largest.accuracy)}.",
-    ]
+        html(
+            "The model answered {} of {}. It is right on <strong>{}</strong> of them (95\u00a0% interval {}). Always answering {}, the largest class in "
+            "training, would be right on {}.",
+            quantity(result.n, "document"), _classes_judged(result), percent(result.accuracy), percent_bounds(interval), class_name(largest.label),
+            percent(largest.accuracy),
+        )
+    ]  # fmt: skip
     if interval[0] <= largest.accuracy:
         parts.append(" So there is no sign here that the model is better than that.")
     if unanswered := sum(row.get("", 0) for row in result.confusion.values()):
         parts.append(f" It gave no answer to {quantity(unanswered, 'document')}, which counts as wrong.")
     if unknown := result.unknown_labels:
         n = sum(result.per_class[label].support for label in unknown)
-        parts += [f" It cannot be right on {quantity(n, 'document')} of classes that it does not know: "]
-        parts.append(joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", "))
-        parts.append(f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else ".")
-    return parts
+        named = joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", ")
+        more = f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else "."
+        parts.append(html(" It cannot be right on {} of classes that it does not know: {}{}", quantity(n, "document"), named, more))
+    return joined(parts)
 
 
-def _errors(result: EvaluationResult) -> list[object]:
+def _errors(result: EvaluationResult) -> Markup:
     mistakes = wrong_answers(result)
     if not mistakes:
-        return ["It made no mistake on these documents."]
+        return html("It made no mistake on these documents.")
     (truth, answer, most), n = mistakes[0], sum(mistake[2] for mistake in mistakes)
     back = result.confusion.get(answer, {}).get(truth, 0)
     begin = f"Of its {n:,} mistakes, {most:,} {'takes' if most == 1 else 'take'} " if n > 1 else "Its only mistake takes "
-    parts: list[object] = [begin, class_name(truth), " for "]
-    parts += [class_name(answer), f" and {back:,} the other way round." if back else "."]
+    other_way = f" and {back:,} the other way round." if back else "."
+    said = html("{}{} for {}{}", begin, class_name(truth), class_name(answer), other_way)
     judged = [label for label, found in result.per_class.items() if found.support >= ENOUGH and label not in result.unknown_labels]
     weakest = min(judged, key=lambda label: result.per_class[label].recall, default=None)
-    if weakest is not None and result.per_class[weakest].recall < 1:
-        found = result.per_class[weakest]
-        parts += [" The class that it recognises least is ", class_name(weakest), ": it finds "]
-        taken_for = next((answer for truth, answer, _ in mistakes if truth == weakest), None)
-        parts.append(f"{percent(found.recall)} of its {quantity(found.support, 'document')}")
-        parts += ["."] if taken_for is None else ["; most often it takes the others for ", class_name(taken_for), "."]
-    return parts
+    if weakest is None or result.per_class[weakest].recall == 1:
+        return said
+    found = result.per_class[weakest]
+    taken_for = next((answer for truth, answer, _ in mistakes if truth == weakest), None)
+    return html(
+        "{} The class that it recognises least is {}: it finds {} of its {}{}.",
+        said, class_name(weakest), percent(found.recall), quantity(found.support, "document"),
+        NOTHING if taken_for is None else html("; most often it takes the others for {}", class_name(taken_for)),
+    )  # fmt: skip
 
 
-def _trust(data: ReportData) -> list[object]:
+def _trust(data: ReportData) -> Markup:
     after, before, accuracy = data.after, data.before, data.evaluation.accuracy
-    sureness = f"On average its answers are {percent(after.confidence)} probable by its own account, and {percent(accuracy)} are right."
-    gap = f"the probability differs from the share that is right by {_points(after.ece)} percentage points in the mean"
-    earlier = f" (before calibration by {_points(before.ece)})" if before else ""
-    verdict = _verdict(data.evaluation.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0))
-    return [element("strong", verdict), f" {sureness} In groups of about equally probable answers, {gap}{earlier}."]
+    return html(
+        "<strong>{}</strong> On average its answers are {} probable by its own account, and {} are right. In groups of about equally probable answers, "
+        "the probability differs from the share that is right by {} percentage points in the mean{}.",
+        _verdict(data.evaluation.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0)), percent(after.confidence), percent(accuracy),
+        _points(after.ece), f" (before calibration by {_points(before.ece)})" if before else "",
+    )  # fmt: skip
 
 
 def _verdict(n: int, error: float, *, too_sure: bool) -> str:
@@ -168,20 +170,20 @@ def _points(share: float | None) -> str:
     return f"{100 * (share or 0.0):.1f}"
 
 
-def _leaks(data: ReportData) -> list[object]:
+def _leaks(data: ReportData) -> Markup:
     """Return nothing if no leaks are known."""
     leaks, n = data.leaks, data.evaluation.n
     if leaks is None or not leaks.found:
-        return []
-    whole = isinstance(leaks, LeakResult)
-    checked = n if isinstance(leaks, LeakResult) else leaks.checked
-    others = leaks.without if isinstance(leaks, LeakResult) else None
-    parts: list[object] = [element("strong", "These figures may flatter the model:")]
-    parts.append(f" {leaks.found:,} of the {quantity(checked, 'document')} {'' if whole or checked == n else 'that could be checked '}")
-    parts.append("stand among those that it was trained on" + (", word for word or nearly." if others else "."))
+        return NOTHING
+    checked, others = (n, leaks.without) if isinstance(leaks, LeakResult) else (leaks.checked, None)
+    without = "."
     if others:
-        parts.append(f" Without them it is right on {percent(others.accuracy)} (95\u00a0% interval {percent_bounds(others.interval)}).")
-    return parts
+        interval = percent_bounds(others.interval)
+        without = f", word for word or nearly. Without them it is right on {percent(others.accuracy)} (95\u00a0% interval {interval})."
+    return html(
+        "<strong>These figures may flatter the model:</strong> {} of the {} {}stand among those that it was trained on{}",
+        f"{leaks.found:,}", quantity(checked, "document"), "" if checked == n else "that could be checked ", without,
+    )  # fmt: skip
 
 
 def _always(result: EvaluationResult) -> LargestClass:
@@ -194,7 +196,7 @@ def _classes_judged(result: EvaluationResult) -> str:
     return quantity(sum(1 for of_class in result.per_class.values() if of_class.support), "class")
 
 
-def _headline(data: ReportData) -> Content:
+def _headline(data: ReportData) -> Markup:
     """Return the main figures, large."""
     result, after, before = data.evaluation, data.after, data.before
     largest = _always(result)
@@ -209,11 +211,17 @@ def _headline(data: ReportData) -> Content:
         ("Brier score", three_decimals(after.brier), _was(three_decimals(before.brier)) if before else ""),
     )
     groups = (
-        (element("dt", name), element("dd", value, class_="value"), element("dd", beside, class_="beside data") if beside else NOTHING)
+        html(
+            '<div><dt>{}</dt><dd class="value">{}</dd>{}</div>',
+            name,
+            value,
+            html('<dd class="beside data">{}</dd>', beside) if beside else "",
+        )
         for name, value, beside in cards
     )
-    return (
-        element("dl", *(element("div", *group) for group in groups), class_="cards"),
+    return html(
+        '<dl class="cards">{}</dl>{}',
+        groups,
         note(
             "Beneath accuracy and macro F1: 95\u00a0% intervals. Calibration error, log loss (in nats) and Brier score are the better the lower, "
             "and the mean probability the better the nearer to the accuracy."
@@ -229,44 +237,46 @@ def _loss(result: ProbabilityResult) -> str:
     return "infinite" if result.log_loss is None else three_decimals(result.log_loss)
 
 
-def _confusion(result: EvaluationResult) -> Content:
+def _confusion(result: EvaluationResult) -> Markup:
     """Return the most frequent mistakes as a table, and the heat map."""
     caption, mistakes = "Most frequent confusions", wrong_answers(result)
     shown = confused_first(chosen_classes(result.per_class, MOST_CLASSES), mistakes)
-    heads: Heads = (("True class", None), ("Answer", None), ("Documents", "number"), ("Share of the class", "number wide"))
+    heads = {"True class": None, "Answer": None, "Documents": "number", "Share of the class": "number wide"}
     rows = [
         (class_cell(truth), class_cell(answer), f"{n:,}", percent(n / result.per_class[truth].support))
         for truth, answer, n in mistakes[:CONFUSIONS_SHOWN]
     ]
-    map_of_classes = scrolling(confusion_chart(shown, result.confusion), "Confusion of classes")
-    return (
+    return html(
+        '{}{}{}<p class="note hint{}">Scroll the table sideways to see every answer →</p><figure>{}<figcaption>{}</figcaption></figure>',
         scrolling(table(caption, heads, rows), caption) if rows else NOTHING,
         note(
-            "Each row is a true class, each column an answer; classes that are confused most come first. The share of its row makes a cell's shade: "
+            "Each row is a true class, each column an answer; classes that are confused most come first. The share of its row makes a cell&#x27;s shade: "
             "blue where right, orange where wrong."
         ),
         _left_out(result, shown),
-        element(
-            "p", "Scroll the table sideways to see every answer →", class_=f"note hint{' many' if len(shown) > WITHOUT_SCROLLING else ''}"
-        ),
-        element("figure", map_of_classes, element("figcaption", legend())),
+        " many" if len(shown) > WITHOUT_SCROLLING else "",
+        scrolling(confusion_chart(shown, result.confusion), "Confusion of classes"),
+        legend(),
     )
 
 
-def _calibration(data: ReportData) -> Content:
+def _calibration(data: ReportData) -> Markup:
     """Return reliability diagrams before and after calibration, with their numbers."""
-    diagrams = [("Probabilities as they are given", "after", data.after)]
+    diagrams = [_diagram("Probabilities as they are given", "after", data.after)]
+    uncalibrated = note("These are the probabilities of the bare scores: the model has no calibration, or one that changes nothing.")
     if data.before:
-        diagrams = [("Before calibration", "before", data.before), ("After calibration", "after", data.after)]
-    return (
+        diagrams, uncalibrated = (
+            [_diagram("Before calibration", "before", data.before), _diagram("After calibration", "after", data.after)],
+            NOTHING,
+        )
+    return html(
+        '{}<div class="pair">{}</div>{}{}',
         note(
             "Answers are grouped by their probability. Dots: the share of right answers in each group, with its 95\u00a0% interval; on the "
             "dashed line probabilities say what happens, below it the model is too sure. Columns: how many answers each group has."
         ),
-        element("div", *(_diagram(*diagram) for diagram in diagrams), class_="pair"),
-        NOTHING
-        if data.before
-        else note("These are the probabilities of the bare scores: the model has no calibration, or one that changes nothing."),
+        diagrams,
+        uncalibrated,
         _risk(data.risk) if data.risk else NOTHING,
     )
 
@@ -275,44 +285,41 @@ def _risk(points: Sequence[RiskPoint]) -> Markup:
     """Return how precise the surest answers are, by share answered."""
     first, last = points[0], points[-1]
     words = f"Precision goes from {percent(first.precision)} of the surest {percent(first.answered)} to {percent(last.precision)} of all answers."
-    heads: Heads = (("Answered", "number"), ("Probability from", "number"), ("Precision", "number"), ("95\u00a0% interval", "number wide"))
+    heads = {"Answered": "number", "Probability from": "number", "Precision": "number", "95\u00a0% interval": "number wide"}
     rows = [
         (percent(point.answered), three_decimals(point.probability), percent(point.precision), percent_bounds(point.interval))
         for point in points
     ]
-    return element(
-        "figure",
-        element(
-            "figcaption", element("h3", "If only the surest are answered"), element("span", "precision of the answers, with its interval")
-        ),
-        risk_curve_chart(points, words),
-        element("p", "share answered →", class_="axis"),
-        element("details", element("summary", "Numbers"), table("If only the surest are answered", heads, rows)),
-    )
+    chart, beside = risk_curve_chart(points, words), "precision of the answers, with its interval"
+    return _figure("If only the surest are answered", beside, chart, "share answered →", heads, rows)
+
+
+def _figure(
+    heading: str, beside: str, chart: Markup, axis: str, heads: Mapping[str, str | None], rows: Iterable[Sequence[object]]
+) -> Markup:
+    """Return a chart under its heading, with its numbers as a table to be opened."""
+    return html(
+        '<figure><figcaption><h3>{}</h3><span>{}</span></figcaption>{}<p class="axis">{}</p><details><summary>Numbers</summary>{}</details></figure>',
+        heading, beside, chart, axis, table(heading, heads, rows),
+    )  # fmt: skip
 
 
 def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
     error = f"calibration error {three_decimals(result.ece)}"
     words = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
-    heads: Heads = (("Answers", "number"), ("Mean probability", "number"), ("Right", "number"), ("95\u00a0% interval", "number wide"))
+    heads = {"Answers": "number", "Mean probability": "number", "Right": "number", "95\u00a0% interval": "number wide"}
     rows = [
         (f"{part.documents:,}", percent(part.confidence), percent(part.accuracy), percent_bounds(part.interval))
         for part in result.bins
         if part.documents
     ]
-    return element(
-        "figure",
-        element("figcaption", element("h3", heading), element("span", error)),
-        reliability_diagram(result.bins, series, words),
-        element("p", "probability of the answer →", class_="axis"),
-        element("details", element("summary", "Numbers"), table(heading, heads, rows)),
-    )
+    return _figure(heading, error, reliability_diagram(result.bins, series, words), "probability of the answer →", heads, rows)
 
 
-def _classes(result: EvaluationResult) -> Content:
+def _classes(result: EvaluationResult) -> Markup:
     """Return precision, recall and F1 of each class as bars."""
     shown = chosen_classes(result.per_class, MOST_CLASSES)
-    heads: Heads = (("Class", None), ("Documents", "number wide"), ("Precision", None), ("Recall", None), ("F1", None))
+    heads = {"Class": None, "Documents": "number wide", "Precision": None, "Recall": None, "F1": None}
     rows = (
         (
             class_cell(label),
@@ -323,22 +330,23 @@ def _classes(result: EvaluationResult) -> Content:
         )
         for label, found in shown.items()
     )
-    drawn = table("Each class, with 95\u00a0% intervals", heads, rows, kind="bars", caption_class="unseen", names=True)
-    return (
+    caption = html('<caption class="unseen">Each class, with 95\u00a0% intervals</caption>')
+    return html(
+        "{}{}{}",
         note(
             "Precision: the share of the documents given the class that are of it. Recall: the share of its documents that were given it. "
             "F1 is their harmonic mean; the class of least F1 comes first. Lines show 95\u00a0% intervals."
         ),
         _left_out(result, shown),
-        scrolling(drawn, "Each class"),
+        scrolling(table(caption, heads, rows, kind="bars", names=True), "Each class"),
     )
 
 
 def _measured(name: str, value: float | None = None, interval: Interval | None = None) -> Markup:
-    ends = bounds(interval, ".3f")
-    words = f"{name} {three_decimals(value)}" + (f", 95\u00a0% interval {ends}" if ends else "")
-    numbers = (element("span", three_decimals(value), class_="value"), " ", element("span", ends, class_="bounds"))
-    return joined((element("div", *numbers), bar(value or 0.0, words, interval)))
+    ends, shown = bounds(interval, ".3f"), three_decimals(value)
+    words = f"{name} {shown}" + (f", 95\u00a0% interval {ends}" if ends else "")
+    numbers = '<div><span class="value">{}</span> <span class="bounds">{}</span></div>{}'
+    return html(numbers, shown, ends, bar(value or 0.0, words, interval))
 
 
 def _left_out(result: EvaluationResult, shown: Sized) -> Markup:
@@ -346,54 +354,46 @@ def _left_out(result: EvaluationResult, shown: Sized) -> Markup:
     if not n:
         return NOTHING
     are_shown = f"The {quantity(len(shown), 'class')} with most documents {'is' if len(shown) == 1 else 'are'} shown"
-    return note(f"{are_shown}; {quantity(n, 'class')} more {'is' if n == 1 else 'are'} left out.")
+    return note("{}; {} more {} left out.", are_shown, quantity(n, "class"), "is" if n == 1 else "are")
 
 
-def _mistakes(mistakes: Sequence[QuotedMistake]) -> Content:
+def _mistakes(mistakes: Sequence[QuotedMistake]) -> Markup:
     """Return the mistakes with the most probable wrong answers, with the words that made them marked."""
     if not mistakes:
-        return (note("There is none."),)
-    return (
+        return note("There is none.")
+    return html(
+        "{}<ol>{}</ol>",
         note(
-            "Words that spoke for the wrong answer against the true class are ",
-            element("mark", "marked", class_="for"),
-            ", words that spoke for the true class ",
-            element("mark", "underlined", class_="against"),
-            ": those that made the odds threefold or more, before calibration. Point at one for its weight in nats: 1.1 is threefold, 2.3 tenfold.",
+            'Words that spoke for the wrong answer against the true class are <mark class="for">marked</mark>, words that spoke for the true class '
+            '<mark class="against">underlined</mark>: those that made the odds threefold or more, before calibration. Point at one for its weight in nats: '
+            "1.1 is threefold, 2.3 tenfold."
         ),
-        element("ol", *(element("li", _mistake(quoted)) for quoted in mistakes)),
+        (html("<li>{}</li>", _mistake(quoted)) for quoted in mistakes),
     )
 
 
 def _mistake(quoted: QuotedMistake) -> Markup:
     mistake, of_truth = quoted.mistake, quoted.probability_of_truth
-    beside = "a class that the model does not know" if of_truth is None else f"probability {_probability(of_truth)}"
-    head = (
-        class_name(mistake.truth),
-        element("span", f" ({beside}) ", class_="beside"),
-        "taken for ",
-        class_name(mistake.answer),
-        element("span", f" (probability {_probability(mistake.probability)})", class_="beside"),
-    )
     terms = (
-        element("li", element("span", shortened(term, LONGEST_TERM), class_="data"), " ", element("span", nats(weight)))
+        html('<li><span class="data">{}</span> <span>{}</span></li>', shortened(term, LONGEST_TERM), nats(weight))
         for term, weight in mistake.terms
         if weight >= AUDIBLE
     )
-    tipped = (
-        (element("p", "What tipped it, in nats: ", class_="terms-head"), element("ul", *terms, class_="terms")) if mistake.terms else ()
-    )
-    return element(
-        "article",
-        element("h3", *head),
-        element("p", shortened(mistake.id, 160), class_="id data"),
-        element("blockquote", element("p", *(_piece(piece.text, piece.nats) for piece in quoted.excerpt), dir="auto")),
-        *tipped,
+    return html(
+        '<article><h3>{}<span class="beside"> ({}) </span>taken for {}<span class="beside"> (probability {})</span></h3><p class="id data">{}</p>'
+        '<blockquote><p dir="auto">{}</p></blockquote>{}</article>',
+        class_name(mistake.truth),
+        "a class that the model does not know" if of_truth is None else f"probability {_probability(of_truth)}",
+        class_name(mistake.answer),
+        _probability(mistake.probability),
+        shortened(mistake.id, 160),
+        (_piece(piece.text, piece.nats) for piece in quoted.excerpt),
+        html('<p class="terms-head">What tipped it, in nats: </p><ul class="terms">{}</ul>', terms) if mistake.terms else NOTHING,
     )
 
 
 def _piece(text: str, weight: float) -> object:
-    return element("mark", text, class_="for" if weight > 0 else "against", title=f"{nats(weight)} nats") if weight else text
+    return html('<mark class="{}" title="{} nats">{}</mark>', "for" if weight > 0 else "against", nats(weight), text) if weight else text
 
 
 def _probability(probability: float) -> str:
@@ -403,49 +403,48 @@ def _probability(probability: float) -> str:
     return "above\u00a099.9\u00a0%" if 0.9995 <= probability < 1 else percent(probability)
 
 
-def _terms(classes: Sequence[ClassTerms]) -> Content:
+def _terms(classes: Sequence[ClassTerms]) -> Markup:
     """Return the terms that speak most for each class."""
-    return (
+    return html(
+        '{}<div class="cards-of-terms">{}</div>',
         note(
             "The terms (words as the model counts them, stemmed if it stems) that tell most about each class: their part of the mutual information of "
             "term and class. Point at a bar for its value, in thousandths of a nat."
         ),
-        element("div", *(_class_terms(found) for found in classes if found.terms), class_="cards-of-terms"),
+        (_class_terms(found) for found in classes if found.terms),
     )
 
 
 def _class_terms(found: ClassTerms) -> Markup:
     most = max(value for _, value in found.terms)
     rows = (
-        (
-            element("span", shortened(term, LONGEST_TERM), class_="data"),
-            element("span", f"{1000 * value:.2f}", class_="unseen"),
+        html(
+            '<li><span class="data">{0}</span><span class="unseen">{1}</span>{2}</li>', shortened(term, LONGEST_TERM), f"{1000 * value:.2f}",
             bar(max(value, 0.0) / most if most > 0 else 0.0, f"{1000 * value:.2f}"),
         )
         for term, value in found.terms
-    )
-    return element("div", element("h3", class_cell(found.label)), element("ol", *(element("li", *row) for row in rows)))
+    )  # fmt: skip
+    return html("<div><h3>{}</h3><ol>{}</ol></div>", class_cell(found.label), rows)
 
 
-def _telling(terms: Sequence[TermDetails]) -> Content:
+def _telling(terms: Sequence[TermDetails]) -> Markup:
     """Return the terms that tell most with the posterior density of their probability in each class."""
     drawn = [_densities(term) for term in terms if densities(term, MOST_DENSITIES).classes]
     if not drawn:
-        return ()
-    return (
-        element("h3", "How probable, and how surely"),
+        return NOTHING
+    return html(
+        "<h3>How probable, and how surely</h3>{}{}",
         note(
             "The terms that tell most of all, and what is known of their probability in each class: its estimate, and the density of its posterior, "
             "each class on its own scale. The narrower, the surer."
         ),
-        *drawn,
+        drawn,
     )
 
 
 def _densities(term: TermDetails) -> Markup:
     found = densities(term, MOST_DENSITIES)
-    end = f"Density, 0 to {found.end:.3g}"
-    heads: Heads = (("Class", None), ("Count", "number"), ("Probability", "number"), (end, "density"))
+    heads = {"Class": None, "Count": "number", "Probability": "number", f"Density, 0 to {found.end:.3g}": "density"}
     rows = (
         (
             class_cell(label),
@@ -459,7 +458,7 @@ def _densities(term: TermDetails) -> Markup:
     return scrolling(table(name, heads, rows, names=True), f"probability of {name}")
 
 
-def _learning(curve: LearningCurve) -> Content:
+def _learning(curve: LearningCurve) -> Markup:
     """Return what more documents would bring, and the learning curve."""
     first, last, forecast = curve.points[0], curve.points[-1], curve.forecast.accuracy
     expected = (
@@ -472,36 +471,26 @@ def _learning(curve: LearningCurve) -> Content:
         f"Learning curve: accuracy goes from {percent(first.accuracy)} with {quantity(first.documents, 'document')} to "
         f"{percent(last.accuracy)} with {last.documents:,}."
     )
-    ring = "" if forecast.value is None else " The ring is a forecast, with its interval."
-    return (
-        element("p", expected),
+    return html(
+        '<p>{}</p>{}<figure>{}<p class="axis">documents trained on →</p><figcaption><span class="key first">accuracy</span><span class="key second">macro F1'
+        '</span><span class="key third">accuracy on the training documents themselves</span></figcaption></figure>',
+        expected,
         note(
-            f"Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {quantity(curve.runs, 'run')}. "
-            f"95\u00a0% of the runs lie in the band.{ring} Where the model is far better on the documents that it was trained on, it overfits."
+            "Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {}. 95\u00a0% of the runs lie in the "
+            "band.{} Where the model is far better on the documents that it was trained on, it overfits.",
+            quantity(curve.runs, "run"), "" if forecast.value is None else " The ring is a forecast, with its interval.",
         ),
-        element(
-            "figure",
-            learning_curve_chart(curve.points, words, forecast),
-            element("p", "documents trained on →", class_="axis"),
-            element(
-                "figcaption",
-                element("span", "accuracy", class_="key first"),
-                element("span", "macro F1", class_="key second"),
-                element("span", "accuracy on the training documents themselves", class_="key third"),
-            ),
-        ),
-    )
+        learning_curve_chart(curve.points, words, forecast),
+    )  # fmt: skip
 
 
-def _provenance(data: ReportData) -> Content:
+def _provenance(data: ReportData) -> Markup:
     """Return settings, versions and sizes."""
-    return [
-        part
-        for heading, rows in data.provenance
-        for part in (
-            element("h3", heading),
-            element(
-                "dl", *(element("div", element("dt", name), element("dd", value, class_="data")) for name, value in rows), class_="settings"
-            ),
+    return joined(
+        html(
+            '<h3>{}</h3><dl class="settings">{}</dl>',
+            heading,
+            (html('<div><dt>{}</dt><dd class="data">{}</dd></div>', name, value) for name, value in rows),
         )
-    ]
+        for heading, rows in data.provenance
+    )
