@@ -46,7 +46,7 @@ TRAITS = {
     "source": ("only one of them can be read", LEAVE_OUT),
     "records": ("a mail filter reads one message and writes it", LEAVE_OUT),
     "messages": ("one asks for more messages, the other for none", LEAVE_OUT),
-    "here": ("the cluster counts", "use --jobs without --backend dask"),
+    "here": ("the cluster counts", "use --jobs without --scheduler"),
     "pool": ("one learns from a pool, the other forgets it", LEAVE_OUT),
     "single": ("a set of classes has no single answer", LEAVE_OUT),
     "shares": ("the promise is for the class shares of training", LEAVE_OUT),
@@ -107,7 +107,7 @@ DOCUMENT_WEIGHTS = row("weights of documents", needs="weights alone")
 EXACT_CHANGE = row("an exact change of a model", needs="sums labelled")
 LEARNT_UNLABELLED = row("what it learnt from unlabelled documents", lacks="labelled")
 CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence")
-CLUSTER = row("--backend dask", needs="sums", lacks="here")
+CLUSTER = row("--scheduler", needs="sums", lacks="here")
 PATCH = row("--relabel", needs="here")
 LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
 
@@ -179,8 +179,8 @@ EVERYWHERE = (
     Entry("--null", wants="--files-from"),
     Entry("--verbose", needs="messages"),
     Entry("--quiet", lacks="messages"),
-    Entry("--scheduler", wants="--backend=dask"),
-    Entry("--backend=dask", lacks="here", wants="--scheduler"),
+    Entry("--scheduler", lacks="here"),
+    Entry("--backend=dask", wants="--scheduler"),
     Entry("--once --jobs --relabel", needs="here"),
     Entry("--unlabelled --drop-unlabelled", needs="pool", lacks="pool"),
     Entry("--coverage", needs="shares", lacks="single"),

@@ -40,7 +40,7 @@ def test_help_shows_what_is_used_most_and_help_all_the_rest(command: str) -> Non
     short, everything = (succeeded(nbtext(command, option, env={"COLUMNS": "80"})).text for option in ("--help", "--help-all"))
     assert len(short.splitlines()) <= 60
     assert max(map(len, [*short.splitlines(), *everything.splitlines()])) <= 80
-    options = [each for each in command_named(command).params if isinstance(each, click.Option)]
+    options = [each for each in command_named(command).params if isinstance(each, click.Option) and not each.hidden]
     for each in options:
         assert isinstance(each, Option)
         assert each.group in GROUPS

@@ -91,10 +91,10 @@ def corpus(path: Path, megabytes: int) -> Path:
 def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) -> None:
     train = ("train", SERVICE_DESK / "train")
     succeeded(nbtext(*train, "-m", "here", cwd=tmp_path))
-    succeeded(nbtext(*train, "-m", "there", "--backend", "dask", "--scheduler", cluster.address, cwd=tmp_path))
+    succeeded(nbtext(*train, "-m", "there", "--scheduler", cluster.address, cwd=tmp_path))
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
     succeeded(nbtext("update", SERVICE_DESK / "test", "-m", "here", cwd=tmp_path))
-    succeeded(nbtext("update", SERVICE_DESK / "test", "-m", "there", "--backend", "dask", "--scheduler", cluster.address, cwd=tmp_path))
+    succeeded(nbtext("update", SERVICE_DESK / "test", "-m", "there", "--scheduler", cluster.address, cwd=tmp_path))
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
 
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_told_in_order(cluster: Cluster, tmp_path: Path) 
         lines[row] = "nothing but a label\n"
     table.write_text("".join(lines))
     here, there = (nbtext("train", table, "-m", name, *more, cwd=tmp_path) for name, *more in (
-        ("here",), ("there", "--backend", "dask", "--scheduler", cluster.address)
+        ("here",), ("there", "--scheduler", cluster.address)
     ))  # fmt: skip
     assert here.status == there.status == 1
     assert here.notes == there.notes
@@ -120,7 +120,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path)
     succeeded(nbtext("train", table, "-m", "here", cwd=tmp_path))
     victim = cluster.workers[0]
     before = processor_time(victim)
-    command = [sys.executable, "-m", "nbtext", "train", str(table), "-m", "there", "--backend", "dask", "--scheduler", cluster.address]
+    command = [sys.executable, "-m", "nbtext", "train", str(table), "-m", "there", "--scheduler", cluster.address]
     training = start(command, cwd=tmp_path, env=HOUSE, stderr=subprocess.PIPE)
     wait_until(lambda: processor_time(victim) > before + BUSY or training.poll() is not None)
     assert training.poll() is None
@@ -131,19 +131,16 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path)
 
 
 def test_where_there_is_no_cluster(tmp_path: Path) -> None:
-    train = ("train", SERVICE_DESK / "train", "--backend", "dask")
-    assert "--backend dask needs --scheduler" in error_line(nbtext(*train, cwd=tmp_path), 2)
-    assert "--scheduler needs --backend dask" in error_line(
-        nbtext("train", SERVICE_DESK / "train", "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 2
-    )
+    train, nowhere = ("train", SERVICE_DESK / "train"), ("--scheduler", "tcp://127.0.0.1:1")
+    assert "--backend dask needs --scheduler" in error_line(nbtext(*train, "--backend", "dask", cwd=tmp_path), 2)
     assert "is no address of a scheduler" in error_line(nbtext(*train, "--scheduler", "nonsense://x", cwd=tmp_path), 2)
     code = "import sys; from nbtext.cli.main import run; from nbtext.parallel import cluster; cluster.PATIENCE = 1; sys.exit(run(sys.argv[1:]))"
-    done = run([sys.executable, "-c", code, *train, "--scheduler", "tcp://127.0.0.1:1"], cwd=tmp_path, env=HOUSE)
+    done = run([sys.executable, "-c", code, *train, "--backend", "dask", *nowhere], cwd=tmp_path, env=HOUSE)
     assert "does not answer" in error_line(done, 4)
-    assert "--backend dask and --classifier logistic exclude each other" in error_line(
-        nbtext(*train, "--scheduler", "tcp://127.0.0.1:1", "--classifier", "logistic", cwd=tmp_path), 2
+    assert "--scheduler and --classifier logistic exclude each other" in error_line(
+        nbtext(*train, *nowhere, "--classifier", "logistic", cwd=tmp_path), 2
     )
-    assert "standard input" in error_line(nbtext("train", "-", *train[2:], "--scheduler", "tcp://127.0.0.1:1", cwd=tmp_path), 2)
+    assert "standard input" in error_line(nbtext("train", "-", *nowhere, cwd=tmp_path), 2)
 
 
 @pytest.mark.exhaustive

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -38,7 +38,7 @@ card_options = option.several(
 @card_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Any) -> int:
     """Write a model card: the old name of nbtext report --to card.md."""
     return write_card(corpus, model_path, to, options)
 

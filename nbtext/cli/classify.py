@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Unpack
+from typing import Any
 
 import click
 
@@ -68,7 +68,7 @@ class _Classify(panels.Command):
 )  # fmt: skip
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int | None, **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int | None, **options: Any) -> int:
     """Print the most probable class of each document and its probability.
 
     There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on

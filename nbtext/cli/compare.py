@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 import click
 
@@ -26,9 +26,7 @@ from nbtext.settings import READING
     "--seed", group="process", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap."
 )
 @option.document_options
-def command(
-    model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Unpack[option.Options]
-) -> int:
+def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> int:
     """Compare the models A and B: what they contain, or how well they answer documents.
 
     Without a CORPUS the output shows which settings, classes, documents and priors differ, and the terms whose probability in a class changed

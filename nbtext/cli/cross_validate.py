@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -47,9 +47,7 @@ from nbtext.errors import listed, quantity
 @gate_options
 @option.jobs_option
 @option.corpus_options
-def command(
-    corpus: tuple[str, ...], output: str | None, folds: int | None, repeats: int | None, seed: int | None, **options: Unpack[option.Options]
-) -> int:
+def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repeats: int | None, seed: int | None, **options: Any) -> int:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
     Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -17,7 +17,7 @@ from nbtext.errors import NbtextError
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table")
 @option.messages_options
 @option.reading_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
     A corpus is read as training would read it: its format, documents, classes and encoding.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 import click
 
@@ -32,7 +32,7 @@ from nbtext.errors import UsageError
     "The option can be given several times.",
 )  # fmt: skip
 @option.messages_options
-def command(log: str, output: str | None, last: int | None, since: str | None, **options: Unpack[option.Options]) -> int:
+def command(log: str, output: str | None, last: int | None, since: str | None, **options: Any) -> int:
     """Show how far the documents in a log of nbtext classify --drift are from those of training.
 
     The share of unknown tokens, the log-likelihood per token and the length of documents are compared with left-out training documents by their

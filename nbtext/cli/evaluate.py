@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -41,7 +41,7 @@ from nbtext.errors import quantity
 @gate_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tuple[str, ...], **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tuple[str, ...], **options: Any) -> int:
     """Classify documents whose classes are known and print how good the answers are.
 
     CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are reported. A document without an answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -25,9 +25,7 @@ from nbtext.cli.paths import PAGE
 @option.limit_option("List N words in table and page.", 20, old_name="--top")
 @option.to_option("Write a page of HTML to FILE instead.", PAGE, "--html")
 @option.document_options
-def command(
-    corpus: tuple[str, ...], model_path: str, output: str | None, limit: int, to: str | None, **options: Unpack[option.Options]
-) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int, to: str | None, **options: Any) -> int:
     """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
     Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -22,7 +22,7 @@ from nbtext.errors import quantity
 @writing_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 
     The counts are then exactly those of the other documents, and the sample of documents loses them too. Terms and classes without documents disappear.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -32,9 +32,7 @@ from nbtext.cli import panels
     more="text has a document a line. The other forms have label and text, and models can be trained on them.",
 )  # fmt: skip
 @option.messages_options
-def command(
-    model_path: str, label: str | None, limit: int, length: int | None, output: str | None, seed: int, **options: Unpack[option.Options]
-) -> int:
+def command(model_path: str, label: str | None, limit: int, length: int | None, output: str | None, seed: int, **options: Any) -> int:
     """Print random documents drawn from the language models of the classes: words, not sentences.
 
     Words are printed as the model stores them, so they are stems if it was trained with a stemmer; train on them with --stemmer none --stop-words none.

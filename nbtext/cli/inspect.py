@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @option.output_option("table", "json", default="table")
 @option.reading_options
 @option.messages_options
-def command(model_path: str, limit: int, output: str | None, **options: Unpack[option.Options]) -> int:
+def command(model_path: str, limit: int, output: str | None, **options: Any) -> int:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
     --criteria, --term, --class, --similarity, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading

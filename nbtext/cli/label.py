@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from nbtext.labelling.answer_file import Answer, AnswerFile
     from nbtext.labelling.session import Session
     from nbtext.labelling.suggestions import Suggestion
-
-    class LabelOptions(option.Options, total=False):
-        """Those of this command."""
-
-        output: str | None
-        random_share: float
-        review: bool
-        seed: int
-        strategy: str
-        suggest: int | None
-        take: str | None
-        times: bool
-        to: str
-        who: str | None
-
 
 STRATEGIES = ("mixed", "uncertain", "typical", "random")
 DEFAULT_FILE = "labels.jsonl"
@@ -83,7 +68,7 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
 @panels.option("--times", group="output", is_flag=True, help="Store the time with each label.")
 @option.analysis_options
 @option.document_options
-def command(corpus: tuple[str, ...], **options: Unpack[LabelOptions]) -> int:
+def command(corpus: tuple[str, ...], **options: Any) -> int:
     """Sort documents without labels into classes; nbtext train reads the result.
 
     CORPUS is the pool, in any format; its classes are not looked at, but with --review. A terminal shows one document after the other, those first that teach most:
@@ -137,7 +122,7 @@ def _require_outside(output: str, paths: Sequence[str]) -> None:
         raise UsageError(f"{output} would be read as a document", hint="choose another --to")
 
 
-def _answers(options: LabelOptions, say: Messages, of_line: Callable[[str], Answer]) -> AnswerFile:
+def _answers(options: option.Options, say: Messages, of_line: Callable[[str], Answer]) -> AnswerFile:
     from nbtext.labelling.answer_file import AnswerFile
 
     file = AnswerFile(options["to"], of_line)
@@ -146,7 +131,7 @@ def _answers(options: LabelOptions, say: Messages, of_line: Callable[[str], Answ
     return file
 
 
-def _session(paths: tuple[str, ...], options: LabelOptions, say: Messages, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
+def _session(paths: tuple[str, ...], options: option.Options, say: Messages, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
     """Return the session that goes on from the labels of ``--to``, and the pool as it was read; without ``file`` they are only read."""
     from nbtext.labelling.session import Plan, open_session
 
@@ -156,7 +141,7 @@ def _session(paths: tuple[str, ...], options: LabelOptions, say: Messages, file:
     return open_session(source.readable(), analysis, plan, given, file, _seeds(options, analysis)), source
 
 
-def _seeds(options: LabelOptions, analysis: Analysis) -> list[Seed]:
+def _seeds(options: option.Options, analysis: Analysis) -> list[Seed]:
     """Return the seed words as terms."""
     if options["seeds"] is None:
         return []
@@ -166,7 +151,7 @@ def _seeds(options: LabelOptions, analysis: Analysis) -> list[Seed]:
     return seed_terms(read_seeds(options["seeds"]), analysis)
 
 
-def _source(paths: tuple[str, ...], options: LabelOptions, say: Messages, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
+def _source(paths: tuple[str, ...], options: option.Options, say: Messages, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
     """Return the documents, and how they are counted."""
     from nbtext.cli.corpus import CommandCorpus, analysis_of
 
@@ -174,7 +159,7 @@ def _source(paths: tuple[str, ...], options: LabelOptions, say: Messages, *, lab
     return source, analysis_of(options, source.reading)
 
 
-def _review(paths: tuple[str, ...], options: LabelOptions, say: Messages) -> int:
+def _review(paths: tuple[str, ...], options: option.Options, say: Messages) -> int:
     from nbtext.labelling.answer_file import Reviewed
     from nbtext.labelling.pool import count_pool
     from nbtext.labelling.review import Review
@@ -225,7 +210,7 @@ def _terminal() -> Terminal:
     return Terminal()
 
 
-def _ask(session: Session, terminal: Terminal, options: LabelOptions) -> None:
+def _ask(session: Session, terminal: Terminal, options: option.Options) -> None:
     from nbtext.cli.label_screen import LabelScreen
 
     with terminal:
@@ -238,7 +223,7 @@ def _said(session: Session, path: str) -> str:
     )
 
 
-def _take(session: Session, options: LabelOptions, say: Messages) -> int:
+def _take(session: Session, options: option.Options, say: Messages) -> int:
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.labelling.suggestions import take
 
@@ -251,7 +236,7 @@ def _take(session: Session, options: LabelOptions, say: Messages) -> int:
     return say.finish()
 
 
-def now(options: LabelOptions) -> str | None:
+def now(options: option.Options) -> str | None:
     """Return the time to be stored with a label, if times are wanted."""
     import time
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -27,9 +27,7 @@ from nbtext.cli import panels
 )
 @option.jobs_option
 @option.corpus_options
-def command(
-    corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Unpack[option.Options]
-) -> int:
+def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Any) -> int:
     """Show how accuracy grows with the number of training documents, and forecast it for twice as many.
 
     Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents

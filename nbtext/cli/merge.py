@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @option.to_option("Write the model to FILE. It may be one of the models.", MODEL, "-o", "--output", required=True)
 @writing_options
 @option.messages_options
-def command(models: tuple[str, ...], to: str, **options: Unpack[option.Options]) -> int:
+def command(models: tuple[str, ...], to: str, **options: Any) -> int:
     """Write the model that training on the documents of all these models makes.
 
     The models must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of

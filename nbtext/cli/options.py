@@ -35,85 +35,8 @@ if TYPE_CHECKING:
         lock_timeout: float
         backup: bool
 
-    class Options(LockSettings, total=False):
-        """Options that are looked up by name, None where they were not given; those that several commands have with other types are left out."""
-
-        against: str | None
-        all: bool
-        backend: str
-        batch: bool
-        by_class: bool
-        card: bool
-        changed: str | None
-        classifier: str | None
-        costs: str | None
-        coverage: float | None
-        criteria: bool
-        criterion: str
-        dataset: str | None
-        document: str | None
-        draw: bool
-        drift: str | None
-        drop_unlabelled: bool
-        encoding: str | None
-        errors: str | None
-        evaluation: str | None
-        excel_safe: bool
-        exit_status_abstained: int | None
-        fail_over: tuple[str, ...]
-        fail_under: tuple[str, ...]
-        fail_under_interval: bool
-        files_from: str | None
-        folders: tuple[str, ...]
-        format: str | None
-        goal: str | None
-        group_column: str | None
-        header: bool | None
-        held_out: tuple[str, ...]
-        id_column: str | None
-        jobs: int
-        keep: str | None
-        labels: tuple[str, ...]
-        leave_one_out: bool
-        license: str | None
-        lines: bool
-        mail_filter: bool
-        min_log_odds: float
-        min_precision: float | dict[str, float] | None
-        min_probability: float | dict[str, float]
-        min_typicality: float
-        name: str | None
-        names: tuple[str, ...]
-        no_model: bool
-        null: bool
-        on_error: str | None
-        once: bool
-        paths: bool
-        predictions: str | None
-        print0: bool
-        prior_from: tuple[str, ...]
-        quiet: bool
-        relabel: str | None
-        scheduler: str | None
-        scores: bool
-        seeds: str | None
-        similarity: bool
-        sweep: str | None
-        text: str | None
-        text_column: str | None
-        thresholds: float | dict[str, float] | None
-        time_column: str | None
-        top: str | None
-        training: tuple[str, ...]
-        tries: int | None
-        unlabelled: tuple[str, ...]
-        updatable: bool
-        verbose: bool
-        verify: bool
-        weighting: str | None
-        within: str | None
-        why_not: str | None
-        words: tuple[str, ...]
+    Options = dict[str, Any]
+    """Options that are looked up by name, None where they were not given."""
 
 
 Command = TypeVar("Command", bound="Callable[..., object]")
@@ -192,21 +115,12 @@ def _not_in_range(
 
 cluster_options = several(
     panels.option(
-        "--backend", group="process", type=panels.Choice(["local", "dask"]), default="local", show_default=True,
-        help="Count documents here, or on a Dask cluster. Its workers read them from the same paths.",
+        "--scheduler", group="process", metavar="ADDRESS", type=Address(),
+        help="Count documents on the Dask cluster of this scheduler, such as tcp://host:8786. Its workers read them from the same paths.",
     ),
-    panels.option(
-        "--scheduler", group="process", metavar="ADDRESS", type=Address(), help="Address of the scheduler of --backend dask, such as tcp://host:8786."
-    ),
+    panels.option("--backend", group="process", type=panels.Choice(["local", "dask"]), hidden=True),
 )  # fmt: skip
-"""For `scheduler_of`."""
-
-
-def scheduler_of(options: Options) -> str | None:
-    """Return the address of the scheduler, None without a cluster; raise `UsageError` for options that exclude each other."""
-    if options["backend"] == "local":
-        return None
-    return str(options["scheduler"])
+"""The cluster to count on; ``--backend dask`` once had to stand beside it."""
 
 
 def suggest_values(choices: Sequence[str]) -> Suggestions:

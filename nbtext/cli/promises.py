@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from nbtext.cli import panels
 from nbtext.cli.options import Number, NumberPerClass, decision_options, decision_rule, per_class, several
@@ -115,7 +115,7 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Opt
         raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
     likelihoods = likelihoods_of(model, say)
     others = [] if options.get("text") is None else [parameter.name for parameter in READING]  # read as training documents were
-    kept = cast("Options", {name: value for name, value in options.items() if name not in others})
+    kept = {name: value for name, value in options.items() if name not in others}
     options = {**kept, "format": kept.get("format"), "lines": False, "text": None, "on_error": "skip"}
     documents = documents_for(model, paths, options, say, labelled=False)
     shares = estimate_prevalence(score_corpus(model, documents, options["jobs"]), model.classes, likelihoods).all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 import click
 
@@ -17,7 +17,7 @@ from nbtext.cli.writing import lock_settings, writing_options
 @option.model_option
 @writing_options
 @option.messages_options
-def command(new: str, model_path: str, **options: Unpack[option.Options]) -> int:
+def command(new: str, model_path: str, **options: Any) -> int:
     """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 
     NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the new one, never a mixture. A run that is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -20,7 +20,7 @@ from nbtext.errors import UsageError, quantity
 )  # fmt: skip
 @writing_options
 @option.messages_options
-def command(model_path: str, min_df: int | None, max_df: float | None, **options: Unpack[option.Options]) -> int:
+def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> int:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
     From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new words stay unknown, and documents that were

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 import click
 
@@ -17,7 +17,7 @@ from nbtext.cli.writing import opened_model, say_model, writing_options
 @option.model_option
 @writing_options
 @option.messages_options
-def command(old: str, new: str, model_path: str, **options: Unpack[option.Options]) -> int:
+def command(old: str, new: str, model_path: str, **options: Any) -> int:
     """Rename the class OLD to NEW. If there is a class NEW already, the two become one.
 
     The result is the model that training on a corpus with these labels makes. If class probabilities were given, the weight of OLD is added to that of NEW.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -29,7 +29,7 @@ from nbtext.errors import UsageError
 @panels.option("--card", group="output", is_flag=True, help="Add the model card to the page, to be copied.")
 @card_options
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Any) -> int:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
     The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -19,7 +19,7 @@ from nbtext.settings import CRITERIA
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has rank, term, score and class.")
 @option.excel_safe_option
 @option.messages_options
-def command(model_path: str, limit: int, by: str, output: str | None, **options: Unpack[option.Options]) -> int:
+def command(model_path: str, limit: int, by: str, output: str | None, **options: Any) -> int:
     """Print the terms that say most about the class, best first, each with the class it speaks for.
 
     Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2

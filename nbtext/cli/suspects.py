@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -24,7 +24,7 @@ from nbtext.errors import quantity
 )  # fmt: skip
 @option.corpus_options
 @option.jobs_option
-def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **options: Any) -> int:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
     Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -20,7 +20,7 @@ from nbtext.settings import READING, Reading
 @option.analysis_options
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
     """Print how each word of a document becomes a term, or why it is ignored.
 
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Unpack
+from typing import Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -26,7 +26,7 @@ from nbtext.errors import NoDocumentsError
 @option.corpus_options
 @unlabelled_option
 @seeds_option
-def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Learn the classes of labelled documents and write a model.
 
     CORPUS is a directory with one sub-directory per class, a table, or another layout of --format. Several are read as one corpus. The new model
@@ -44,7 +44,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
 
     begin = time.monotonic()
     say = option.messages(options)
-    scheduler = option.scheduler_of(options)
+    scheduler = options["scheduler"]
     has_labels = bool(corpus or options["files_from"] is not None or options["folders"] or not options["unlabelled"])
     seeds = read_seeds(options["seeds"], fewest=1 if has_labels else 2) if options["seeds"] is not None else []
     from_seeds = bool(seeds) and not has_labels

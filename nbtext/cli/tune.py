@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -13,7 +13,6 @@ from nbtext.settings import READING, SEARCH, TRAINING, in_bytes
 
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus, CommandCounts
-    from nbtext.cli.options import Options
     from nbtext.evaluation.candidates import Candidate
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
@@ -56,9 +55,7 @@ FOLDS_WITHIN_A_LIMIT = 5
 @writing_options
 @option.jobs_option
 @lambda command: option.corpus_options(command, without=("by",))
-def command(
-    corpus: tuple[str, ...], model_path: str, output: str | None, folds: int | None, seed: int | None, **options: Unpack[option.Options]
-) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds: int | None, seed: int | None, **options: Any) -> int:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
     Without --try and --tries it tries settings that are known to be good for 60 seconds. Documents are counted once for all settings that count alike.
@@ -105,9 +102,7 @@ def command(
     first: list[CommandCorpus] = []  # says what was noticed; later readings are silent
 
     def count(candidate: Candidate) -> CommandCounts:
-        counted = read_and_count(
-            paths, cast("Options", {**options, **candidate.texts_of_counting()}), say.nothing_again() if first else say
-        )
+        counted = read_and_count(paths, {**options, **candidate.texts_of_counting()}, say.nothing_again() if first else say)
         if not first:
             first.append(counted.source)
             if criterion == "cross-validation" and not limits.halves:

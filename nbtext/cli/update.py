@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @option.jobs_option
 @option.cluster_options
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.Options]) -> int:
+def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     """Add the documents of a corpus to a model, new classes and new terms included.
 
     The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted like those of training.
@@ -62,7 +62,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Unpack[option.O
     from nbtext.model.locked_model import update
 
     say = option.messages(options)
-    scheduler = option.scheduler_of(options)
+    scheduler = options["scheduler"]
     without_corpus = not corpus and options["files_from"] is None and (options["unlabelled"] or options["drop_unlabelled"])
     paths, jobs = () if without_corpus else corpus_paths(corpus, options), options["jobs"]
     model = TextClassifier.load(model_path)

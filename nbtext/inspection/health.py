@@ -27,7 +27,7 @@ PASSED, WARNING, FAILED = "ok", "warning", "failed"
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")
 """Packages that nbtext needs, by the names under which they are installed."""
 
-OPTIONAL = {"distributed": ("--backend dask", "pip install 'nbtext[dask]'")}
+OPTIONAL = {"distributed": ("--scheduler", "pip install 'nbtext[dask]'")}
 """Packages that nbtext can do without: what needs them, and how to install them."""
 
 COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}

@@ -35,7 +35,7 @@ def cluster(scheduler: str) -> Iterator[Cluster]:
     try:
         import distributed
     except ImportError:
-        raise UsageError("--backend dask needs the package distributed", hint="pip install 'nbtext[dask]'") from None
+        raise UsageError("--scheduler needs the package distributed", hint="pip install 'nbtext[dask]'") from None
     for name in {*QUIET, *(name for name in logging.root.manager.loggerDict if name.startswith(QUIET))}:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised; some below them have a level of their own
     connect: Any = distributed.Client
